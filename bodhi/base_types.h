@@ -1,0 +1,23 @@
+// The few types that every component shares. Lean: usable in the shim.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace zazen {
+
+using FrameSeq = std::uint64_t;
+
+enum class FrameKind : std::uint16_t { kNative = 1, kAlien = 2 };
+
+inline constexpr std::size_t kMaxPath = 1024;     // of a dataset, cache or runtime directory
+inline constexpr std::size_t kMaxTemplate = 256;  // of a frame name template
+inline constexpr std::size_t kMaxNodeName = 64;
+inline constexpr std::size_t kMaxDatasets = 256;
+
+struct NodeId {  // made once for each cache; a node is a daemon, not a host name (D11)
+  std::uint8_t bytes[16];
+  bool operator==(const NodeId&) const = default;
+  auto operator<=>(const NodeId&) const = default;
+};
+
+}  // namespace zazen

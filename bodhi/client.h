@@ -1,0 +1,47 @@
+// Client: a connection to the daemon of one node, for the tools, the writers and the
+// protocol. Every call is bounded by a timeout. ETIMEDOUT and ECONNREFUSED mean that the
+// daemon does not answer. Not thread safe.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bodhi/result.h"
+#include "bodhi/unique_fd.h"
+#include "bodhi/wire.h"
+
+namespace zazen {
+
+class Client {
+ public:
+  static Result<Client> connect(const std::string& runtime, int timeout_ms = 5'000);
+
+  // Status as JSON text.
+  Result<std::string> status();
+  Result<std::vector<ListRecord>> list(const std::string& dataset);  // "": all
+  Result<EvictReply> evict(const std::string& dataset, FrameSeq first, FrameSeq last,
+                           std::uint32_t what);
+  // The daemon compares a sample of its copies with the origin; see D10.
+  Status sample(const std::string& dataset);
+  Status keep_listing(const std::string& dataset, const std::string& encoded_listing);
+
+  // Pushes are pipelined: start some, then collect as many answers. An answer of 0 says that
+  // the frame is durable on the node.
+  Result<std::uint64_t> start_push(const std::string& dataset, const std::string& name,
+                                   int origin_fd);
+  struct PushAnswer {
+    std::uint64_t request;
+    int status;  // 0 or an errno
+  };
+  Result<PushAnswer> next_push_answer();
+
+ private:
+  explicit Client(UniqueFd socket, int timeout_ms)
+      : socket_(std::move(socket)), timeout_ms_(timeout_ms) {}
+
+  UniqueFd socket_;
+  int timeout_ms_;
+  std::uint64_t next_request_ = 1;
+};
+
+}  // namespace zazen

@@ -1,0 +1,52 @@
+// FrameName: a dataset's frame name template, compiled (D5).
+//
+// A template has exactly one {seq} or {seq:0W} (W digits at least, zero padded, 1 to 20):
+// "f{seq}", "frame-{seq:06}.xtc", "run1/{seq}/traj.dcd". It maps sequence numbers to names
+// one to one: "f01" is not a name of f{seq}, because 1 is written "f1"; what does not match
+// is an ordinary file. Numbers go up to 2^64-1.
+//
+// The number sits in one component of the path, the *entry*; the entries of one directory
+// below the dataset, the *frame directory* (often the dataset itself), are what a rank's
+// listing filters. Lean, trivially copyable, no allocation.
+#pragma once
+#include "bodhi/base_types.h"
+
+namespace zazen {
+
+class FrameName {
+ public:
+  // False, with a phrase in *why, if the text is not a template: no {seq}, two of them, a
+  // bad width, an empty, "." or ".." component, a leading or trailing '/', a NUL, too long.
+  static bool parse(const char* text, std::size_t length, FrameName* out, const char** why);
+
+  // Whole name relative to the dataset's directory.
+  bool match(const char* name, std::size_t length, FrameSeq* seq) const;
+  // Writes the name and a NUL; returns its length, or 0 if it does not fit.
+  std::size_t format(FrameSeq seq, char* out, std::size_t capacity) const;
+
+  // The same for the one component that has the number, as a directory listing shows it.
+  bool match_entry(const char* entry, std::size_t length, FrameSeq* seq) const;
+  std::size_t format_entry(FrameSeq seq, char* out, std::size_t capacity) const;
+
+  // Could a path that ends in this last component name a frame? (D21: asked first.)
+  bool match_last_component(const char* name, std::size_t length) const;
+
+  // Directory of the entries relative to the dataset, without slashes at its ends; "" if it
+  // is the dataset itself.
+  const char* directory() const { return prefix_; }  // only directory_length() bytes of it
+  std::size_t directory_length() const { return directory_length_; }
+  // True if an entry is a directory that holds the frame, as in "{seq}/traj.dcd".
+  bool entry_is_directory() const { return entry_suffix_length_ != suffix_length_; }
+
+ private:
+  char prefix_[kMaxTemplate] = {};  // all before the number: "run1/f"
+  char suffix_[kMaxTemplate] = {};  // all after it: "/traj.dcd", ".xtc"
+  std::uint16_t prefix_length_ = 0;
+  std::uint16_t suffix_length_ = 0;
+  std::uint16_t directory_length_ = 0;     // "run1"
+  std::uint16_t entry_prefix_offset_ = 0;  // where "f" begins in prefix_
+  std::uint16_t entry_suffix_length_ = 0;  // up to the first '/' of suffix_
+  std::uint16_t width_ = 0;                // 0: no padding
+};
+
+}  // namespace zazen

@@ -1,0 +1,86 @@
+// The attribute is read and written by raw system calls: the shim hides it from the
+// program's own getxattr and listxattr.
+#include "bodhi/identity.h"
+
+#include "bodhi/raw_call.h"
+
+namespace zazen {
+namespace {
+
+constexpr std::int64_t kNanoseconds = 1'000'000'000;
+
+std::int64_t to_ns(const struct timespec& time) {
+  return static_cast<std::int64_t>(time.tv_sec) * kNanoseconds + time.tv_nsec;
+}
+
+struct timespec to_timespec(std::int64_t ns) {
+  struct timespec time;
+  time.tv_sec = ns / kNanoseconds;
+  time.tv_nsec = ns % kNanoseconds;
+  if (time.tv_nsec < 0) {  // before 1970
+    time.tv_sec -= 1;
+    time.tv_nsec += kNanoseconds;
+  }
+  return time;
+}
+
+int check_identity(long size, const OriginIdentity& identity) {
+  if (size == -ERANGE) return EINVAL;  // a longer value
+  if (size < 0) return static_cast<int>(-size);
+  if (size != sizeof identity || identity.version != kIdentityVersion) return EINVAL;
+  return 0;
+}
+
+}  // namespace
+
+OriginIdentity identity_of(const struct stat& origin, FrameKind kind, std::uint64_t checksum) {
+  OriginIdentity identity = {};
+  identity.version = kIdentityVersion;
+  identity.kind = kind;
+  identity.mode = origin.st_mode;
+  identity.uid = origin.st_uid;
+  identity.gid = origin.st_gid;
+  identity.size = static_cast<std::uint64_t>(origin.st_size);
+  identity.ino = origin.st_ino;
+  identity.mtime_ns = to_ns(origin.st_mtim);
+  identity.ctime_ns = to_ns(origin.st_ctim);
+  identity.checksum = checksum;
+  return identity;
+}
+
+bool same_file(const OriginIdentity& copy, const struct stat& origin) {
+  return copy.size == static_cast<std::uint64_t>(origin.st_size) && copy.ino == origin.st_ino &&
+         copy.mtime_ns == to_ns(origin.st_mtim) && copy.ctime_ns == to_ns(origin.st_ctim);
+}
+
+bool looks_like_copy(const struct stat& local, dev_t cache_dev) {
+  return local.st_dev == cache_dev && S_ISREG(local.st_mode) && (local.st_mode & S_ISVTX);
+}
+
+int read_identity(int fd, OriginIdentity* out) {
+  long size = raw_call(SYS_fgetxattr, fd, kIdentityAttribute, out, sizeof *out);
+  return check_identity(size, *out);
+}
+
+int read_identity_at(const char* path, OriginIdentity* out) {
+  long size = raw_call(SYS_getxattr, path, kIdentityAttribute, out, sizeof *out);
+  return check_identity(size, *out);
+}
+
+int write_identity(int fd, const OriginIdentity& identity) {
+  return static_cast<int>(
+      -raw_call(SYS_fsetxattr, fd, kIdentityAttribute, &identity, sizeof identity, 0));
+}
+
+void show_identity(const OriginIdentity& identity, dev_t origin_dev, struct stat* st) {
+  st->st_dev = origin_dev;
+  st->st_ino = identity.ino;
+  st->st_mode = identity.mode;
+  st->st_uid = identity.uid;
+  st->st_gid = identity.gid;
+  st->st_size = static_cast<off_t>(identity.size);
+  st->st_mtim = to_timespec(identity.mtime_ns);
+  st->st_ctim = to_timespec(identity.ctime_ns);
+}
+
+}  // namespace zazen

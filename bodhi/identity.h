@@ -1,0 +1,50 @@
+// OriginIdentity: what the origin said of a frame when it was copied (D9, D10), kept in an
+// extended attribute of the copy, so that it goes with the file, whoever opens it.
+//
+// A copy also carries the sticky bit, which no regular file has otherwise: after a plain
+// stat, (st_dev of the cache, regular, sticky) tells a copy from an unrelated file of the
+// same disk without a second system call. Lean.
+#pragma once
+#include <sys/stat.h>
+
+#include "bodhi/base_types.h"
+
+namespace zazen {
+
+inline constexpr char kIdentityAttribute[] = "user.zazen";
+inline constexpr mode_t kCopyMode = S_ISVTX | S_IRUSR;  // never writable
+
+struct OriginIdentity {
+  std::uint16_t version;
+  FrameKind kind;      // which log a copy belongs to, should the logs be lost
+  std::uint32_t mode;  // st_mode, with the type bits
+  std::uint32_t uid;
+  std::uint32_t gid;
+  std::uint64_t size;
+  std::uint64_t ino;
+  std::int64_t mtime_ns;  // nanoseconds since the epoch
+  std::int64_t ctime_ns;
+  std::uint64_t checksum;  // XXH3_64bits of the content
+  std::uint64_t reserved;
+};
+static_assert(sizeof(OriginIdentity) == 64);
+inline constexpr std::uint16_t kIdentityVersion = 1;
+
+OriginIdentity identity_of(const struct stat& origin, FrameKind kind, std::uint64_t checksum);
+
+// Size, mtime, ctime, ino: is the origin's file still the one that was copied?
+bool same_file(const OriginIdentity& copy, const struct stat& origin);
+
+// Is this, by its plain stat, a copy in the cache whose st_dev is cache_dev?
+bool looks_like_copy(const struct stat& local, dev_t cache_dev);
+
+// 0, or an errno. A value of another size or version is EINVAL.
+int read_identity(int fd, OriginIdentity* out);
+int read_identity_at(const char* path, OriginIdentity* out);
+int write_identity(int fd, const OriginIdentity& identity);
+
+// Puts the origin's size, mode, owner, ino, mtime, ctime over the copy's; st_dev is
+// origin_dev, which is a mount's own and therefore asked for at run time.
+void show_identity(const OriginIdentity& identity, dev_t origin_dev, struct stat* st);
+
+}  // namespace zazen

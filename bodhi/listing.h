@@ -1,0 +1,60 @@
+// Listing: the content of a dataset's frame directory, taken once and shared (D20).
+//
+// It is keyed by the directory's inode, mtime and ctime. A listing that was taken within two
+// seconds of the directory's mtime may have missed a change in the same clock tick and is
+// good for the job that took it only: settled() is false.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bodhi/base_types.h"
+#include "bodhi/frame_name.h"
+#include "bodhi/result.h"
+
+namespace zazen {
+
+struct DirectoryIdentity {
+  std::uint64_t ino = 0;
+  std::int64_t mtime_ns = 0;
+  std::int64_t ctime_ns = 0;
+  bool operator==(const DirectoryIdentity&) const = default;
+};
+
+struct OrdinaryName {
+  std::string name;
+  std::uint64_t ino = 0;
+  std::uint8_t type = 0;  // DT_*
+  bool operator==(const OrdinaryName&) const = default;
+};
+
+struct Listing {
+  DirectoryIdentity directory;
+  std::int64_t taken_at_ns = 0;       // wall clock, before the first entry was read
+  std::vector<FrameSeq> frames;       // ascending
+  std::vector<std::uint64_t> inodes;  // of frames, same order
+  std::vector<OrdinaryName> others;   // "." and ".." among them
+
+  bool settled() const;
+  bool operator==(const Listing&) const = default;
+};
+
+// <dataset>/<template's directory part>
+std::string frame_directory(const std::string& dataset, const FrameName& name);
+
+// One stat of the directory.
+Result<DirectoryIdentity> stat_directory(const std::string& directory);
+// Reads it by raw system calls: the shim's hooks must not see it. Frames are the entries
+// that match and that are, or may be (a link, an unknown type), what the template wants: a
+// plain file, or a directory for "{seq}/traj.dcd". If the directory's identity changes while it
+// is read, it is read again (three times at most; then it is returned as not settled).
+Result<Listing> list_directory(const std::string& directory, const FrameName& name);
+
+std::string encode_listing(const Listing& listing);
+Result<Listing> decode_listing(std::string_view bytes);
+
+// The listing that a daemon keeps for a dataset, if it is that of this very directory.
+// ENOENT if there is none, ESTALE if it is of another state. By raw system calls.
+Result<Listing> load_kept_listing(const std::string& path, const DirectoryIdentity& current);
+
+}  // namespace zazen

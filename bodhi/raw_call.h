@@ -1,0 +1,101 @@
+// System calls without libc's wrappers, for code that runs inside a host program: below our
+// own hooks, and below those of any other preloaded library. Each returns what the system
+// call gave, or -errno; errno itself is kept. Lean.
+#pragma once
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <type_traits>
+#include <utility>
+
+namespace zazen {
+
+// syscall() takes what is in whole registers: an int alone would leave half of one undefined.
+template <class T>
+long raw_argument(T value) {
+  if constexpr (std::is_pointer_v<T>) {
+    return reinterpret_cast<long>(value);
+  } else if constexpr (std::is_null_pointer_v<T>) {
+    return 0;
+  } else {
+    return static_cast<long>(value);
+  }
+}
+
+template <class... Arguments>
+long raw_call(long number, Arguments... arguments) {
+  int saved = errno;
+  long result = ::syscall(number, raw_argument(arguments)...);
+  if (result < 0) result = -errno;
+  errno = saved;
+  return result;
+}
+
+inline int raw_open(const char* path, int flags, mode_t mode = 0) {
+  return static_cast<int>(raw_call(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, mode));
+}
+inline int raw_fstat(int fd, struct stat* out) {
+  return static_cast<int>(raw_call(SYS_fstat, fd, out));
+}
+
+class RawFd {  // closed by a raw system call
+ public:
+  explicit RawFd(int fd) : fd_(fd) {}
+  RawFd(const RawFd&) = delete;
+  RawFd& operator=(const RawFd&) = delete;
+  ~RawFd() {
+    if (fd_ >= 0) raw_call(SYS_close, fd_);
+  }
+
+  int get() const { return fd_; }
+  bool valid() const { return fd_ >= 0; }
+  int release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
+};
+
+// Reads until the buffer is full or the file ends; bytes read, or -errno.
+inline long raw_read_at(int fd, char* buffer, std::size_t capacity, off_t offset) {
+  std::size_t done = 0;
+  while (done < capacity) {
+    long got = raw_call(SYS_pread64, fd, buffer + done, capacity - done,
+                        offset + static_cast<off_t>(done));
+    if (got == -EINTR) continue;
+    if (got < 0) return got;
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  return static_cast<long>(done);
+}
+
+// Writes all of it, however many calls that takes; 0 or -errno.
+inline int raw_write_all(int fd, const char* bytes, std::size_t size) {
+  while (size > 0) {
+    long put = raw_call(SYS_write, fd, bytes, size);
+    if (put == -EINTR) continue;
+    if (put < 0) return static_cast<int>(put);
+    bytes += put;
+    size -= static_cast<std::size_t>(put);
+  }
+  return 0;
+}
+
+// "<directory>/<name>" with a NUL; false if it does not fit.
+inline bool join_path(const char* directory, const char* name, char* out,
+                      std::size_t capacity) {
+  std::size_t used = 0;
+  for (const char* part : {directory, "/", name}) {
+    for (; *part != '\0'; ++part) {
+      if (used + 1 >= capacity) return false;
+      out[used++] = *part;
+    }
+  }
+  out[used] = '\0';
+  return true;
+}
+
+}  // namespace zazen

@@ -1,0 +1,42 @@
+// Report: the figures of one job, and the JSON that ZAZEN_REPORT asks for. Written by
+// rank 0 of an MPI job, or by a serial process. Lean: the shim writes one too.
+#pragma once
+#include "bodhi/base_types.h"
+
+namespace zazen {
+
+struct RankReport {
+  std::int32_t rank;
+  char node[kMaxNodeName];  // "" if the rank has no daemon
+  std::uint64_t assigned;   // frames of the rank's view, of datasets that the job touched
+  std::uint64_t read;       // frames that the rank opened for reading
+  std::uint64_t hits;
+  std::uint64_t misses;
+  bool reported;  // false: its figures did not arrive in time
+};
+
+struct JobReport {
+  bool filtered;
+  bool complete;  // every rank reported
+  std::uint64_t frames_listed;
+  std::uint64_t frames_read;
+  std::uint64_t frames_read_twice;
+  std::uint64_t frames_never_read;
+  std::uint64_t frames_arrived_later;
+  bool exactly_once;
+  std::uint64_t hits;
+  std::uint64_t misses;
+  std::uint64_t bytes_local;
+  std::uint64_t bytes_origin;
+  double protocol_seconds;
+  std::int32_t nodes;
+  std::int32_t ranks;
+  const RankReport* rank_reports;  // `rank_count` of them
+  std::size_t rank_count;
+  const char* reason;  // why it was not filtered; null or a phrase
+};
+
+// Writes the report as JSON to path (a new file beside it, then rename). 0 or an errno.
+int write_report(const char* path, const JobReport& report);
+
+}  // namespace zazen

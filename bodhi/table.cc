@@ -1,0 +1,147 @@
+// The table's file is trusted only as far as it is checked: another user's, a writable one,
+// a short or damaged one, or one that a dead daemon left behind is as good as none.
+#include "bodhi/table.h"
+
+#include <sys/mman.h>
+#include <time.h>
+
+#include <cstring>
+
+#include "bodhi/raw_call.h"
+
+namespace zazen {
+namespace {
+
+bool is_terminated(const char* text, std::size_t capacity) {
+  return std::memchr(text, '\0', capacity) != nullptr;
+}
+
+// Terminated, absolute, and without a '/' at its end.
+bool is_directory_path(const char* text, std::size_t capacity) {
+  if (!is_terminated(text, capacity)) return false;
+  std::size_t length = std::strlen(text);
+  return length >= 2 && text[0] == '/' && text[length - 1] != '/';
+}
+
+bool dataset_is_valid(const TableDataset& dataset) {
+  if (!is_directory_path(dataset.path, sizeof dataset.path)) return false;
+  if (!is_terminated(dataset.frames, sizeof dataset.frames)) return false;
+  FrameName name;
+  const char* why;
+  if (!FrameName::parse(dataset.frames, std::strlen(dataset.frames), &name, &why)) return false;
+  return dataset.filter <= 1 && dataset.validate <= Validate::kNever &&
+         dataset.fill <= Fill::kWait;
+}
+
+// A plain file of this user's or root's that nobody else can write to.
+bool is_trusted(const struct stat& st) {
+  bool owner_is_trusted = st.st_uid == ::geteuid() || st.st_uid == 0;
+  return S_ISREG(st.st_mode) && owner_is_trusted && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+bool is_locked(int fd) {
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  return raw_call(SYS_fcntl, fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+int open_beside(const char* runtime, const char* name, int flags) {
+  char path[kMaxPath + 16];
+  if (!join_path(runtime, name, path, sizeof path)) return -ENAMETOOLONG;
+  return raw_open(path, flags | O_NOFOLLOW | O_NONBLOCK);
+}
+
+void* map_file(int fd, std::size_t size, int protection) {
+  int saved = errno;
+  void* memory = ::mmap(nullptr, size, protection, MAP_SHARED, fd, 0);
+  errno = saved;
+  return memory == MAP_FAILED ? nullptr : memory;
+}
+
+}  // namespace
+
+std::size_t table_size(std::uint32_t dataset_count) {
+  return sizeof(Table) + std::size_t{dataset_count} * sizeof(TableDataset);
+}
+
+std::int64_t monotonic_ms() {
+  struct timespec now;
+  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1000 + now.tv_nsec / 1'000'000;
+}
+
+bool table_is_valid(const Table* table, std::size_t mapped_size) {
+  if (mapped_size < sizeof(Table)) return false;
+  if (table->magic != kTableMagic || table->version != kTableVersion) return false;
+  if (table->dataset_count > kMaxDatasets) return false;
+  if (table->file_size != table_size(table->dataset_count)) return false;
+  if (table->file_size != mapped_size) return false;
+  if (!is_terminated(table->node_name, sizeof table->node_name)) return false;
+  if (!is_directory_path(table->cache, sizeof table->cache)) return false;
+  if (table->state.load(std::memory_order_relaxed) > DaemonState::kStopped) return false;
+  for (std::uint32_t i = 0; i < table->dataset_count; ++i) {
+    if (!dataset_is_valid(table->datasets[i])) return false;
+  }
+  return true;
+}
+
+bool daemon_is_alive(const Table& table, std::int64_t now_ms) {
+  return table.state.load(std::memory_order_relaxed) == DaemonState::kServing &&
+         now_ms - table.heartbeat_ms.load(std::memory_order_relaxed) < kHeartbeatStaleMs;
+}
+
+const Table* map_table(const char* runtime) {
+  RawFd file(open_beside(runtime, kTableFile, O_RDONLY));
+  if (!file.valid()) return nullptr;
+  struct stat st;
+  if (raw_fstat(file.get(), &st) != 0 || !is_trusted(st)) return nullptr;
+  std::size_t size = static_cast<std::size_t>(st.st_size);
+  if (size < sizeof(Table) || size > table_size(kMaxDatasets)) return nullptr;
+  if (!is_locked(file.get())) return nullptr;
+
+  void* memory = map_file(file.get(), size, PROT_READ);
+  if (memory == nullptr) return nullptr;
+  const Table* table = static_cast<const Table*>(memory);
+  if (!table_is_valid(table, size)) {
+    ::munmap(memory, size);
+    return nullptr;
+  }
+  return table;
+}
+
+void unmap_table(const Table* table) {
+  if (table != nullptr) ::munmap(const_cast<Table*>(table), table->file_size);
+}
+
+Counters* map_counters(const char* runtime) {
+  RawFd file(open_beside(runtime, kCountersFile, O_RDWR));
+  if (!file.valid()) return nullptr;
+  struct stat st;
+  if (raw_fstat(file.get(), &st) != 0 || !is_trusted(st)) return nullptr;
+  if (static_cast<std::size_t>(st.st_size) < sizeof(Counters)) return nullptr;
+  void* memory = map_file(file.get(), sizeof(Counters), PROT_READ | PROT_WRITE);
+  if (memory == nullptr) return nullptr;
+  Counters* counters = static_cast<Counters*>(memory);
+  if (counters->magic != kTableMagic) {
+    ::munmap(memory, sizeof(Counters));
+    return nullptr;
+  }
+  return counters;
+}
+
+std::size_t copy_path(const Table& table, const TableDataset& dataset, const char* name,
+                      char* out, std::size_t capacity) {
+  std::size_t cache = std::strlen(table.cache);
+  std::size_t path = std::strlen(dataset.path);
+  std::size_t rest = std::strlen(name);
+  std::size_t length = cache + path + 1 + rest;
+  if (length + 1 > capacity) return 0;
+  std::memcpy(out, table.cache, cache);
+  std::memcpy(out + cache, dataset.path, path);
+  out[cache + path] = '/';
+  std::memcpy(out + cache + path + 1, name, rest + 1);
+  return length;
+}
+
+}  // namespace zazen

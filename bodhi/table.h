@@ -1,0 +1,93 @@
+// Table: what a daemon publishes for the programs of its node (D3).
+//
+// <runtime>/table is mapped read-only by the shim: where the cache is, which datasets there
+// are, whether the daemon lives. <runtime>/counters is mapped read-write: hits and misses
+// are added there with plain atomics, so the daemon learns of them without any call. A new
+// table replaces the old one by rename; only the atomics of a table change in place.
+//
+// A live daemon holds an OFD write lock on the table file: a fresh process sees with one
+// fcntl that a daemon was killed. Later the heartbeat tells. Lean.
+#pragma once
+#include <atomic>
+
+#include "bodhi/base_types.h"
+#include "bodhi/frame_name.h"
+
+namespace zazen {
+
+inline constexpr char kTableFile[] = "table";
+inline constexpr char kCountersFile[] = "counters";
+inline constexpr char kSocketFile[] = "socket";
+inline constexpr char kJobsDirectory[] = "jobs";  // views and tallies, see view.h
+inline constexpr std::uint64_t kTableMagic = 0x31656c626174617aULL;  // "zatable1"
+inline constexpr std::uint32_t kTableVersion = 1;
+inline constexpr std::int64_t kHeartbeatPeriodMs = 500;
+inline constexpr std::int64_t kHeartbeatStaleMs = 10'000;
+
+enum class DaemonState : std::uint32_t { kStarting = 0, kServing = 1, kStopped = 2 };
+enum class Validate : std::uint32_t { kSample = 0, kAlways = 1, kNever = 2 };
+enum class Fill : std::uint32_t { kBackground = 0, kWait = 1 };
+
+struct TableDataset {
+  char path[kMaxPath];        // absolute, as configured, no '/' at its end
+  char frames[kMaxTemplate];  // the template's text
+  std::uint32_t filter;       // 0 or 1
+  Validate validate;
+  Fill fill;
+  std::atomic<std::uint32_t> check_each_open;  // a sample found a stale copy (D10)
+  std::atomic<std::int64_t> sampled_at_ms;     // monotonic; 0: never
+};
+
+struct Table {
+  std::uint64_t magic;
+  std::uint32_t version;
+  std::uint32_t dataset_count;
+  std::uint64_t file_size;
+  NodeId node_id;
+  char node_name[kMaxNodeName];
+  char cache[kMaxPath];  // absolute, no '/' at its end
+  std::uint64_t cache_dev;
+  std::int32_t pid;
+  std::atomic<DaemonState> state;
+  std::atomic<std::int64_t> heartbeat_ms;  // CLOCK_MONOTONIC
+  TableDataset datasets[];
+};
+static_assert(std::atomic<std::int64_t>::is_always_lock_free);
+
+struct DatasetCounters {
+  std::atomic<std::uint64_t> hits;
+  std::atomic<std::uint64_t> misses;
+};
+struct Counters {
+  std::uint64_t magic;                     // kTableMagic
+  DatasetCounters datasets[kMaxDatasets];  // by index in the table
+};
+
+std::size_t table_size(std::uint32_t dataset_count);
+std::int64_t monotonic_ms();  // CLOCK_MONOTONIC_COARSE: no system call
+
+// Every offset, count and string of a mapped table is within bounds and terminated.
+bool table_is_valid(const Table* table, std::size_t mapped_size);
+
+// Serving, and a heartbeat younger than kHeartbeatStaleMs.
+bool daemon_is_alive(const Table& table, std::int64_t now_ms);
+
+// Maps <runtime>/table read-only by raw system calls. Null if there is none, if it is
+// another user's (neither ours nor root's) or writable by others, if it is not valid, or if
+// no daemon holds its lock. The mapping is table->file_size bytes.
+const Table* map_table(const char* runtime);
+void unmap_table(const Table* table);
+// Maps <runtime>/counters read-write; null if that fails.
+Counters* map_counters(const char* runtime);
+
+// The copy's path, <cache><dataset path>/<name>; 0 if it does not fit.
+std::size_t copy_path(const Table& table, const TableDataset& dataset, const char* name,
+                      char* out, std::size_t capacity);
+
+// Where a dataset's logs and listing lie, relative to its directory in the cache (D4).
+inline constexpr char kDatasetStateDirectory[] = ".zazen";
+inline constexpr char kNativeLog[] = ".zazen/native.seq";
+inline constexpr char kAlienLog[] = ".zazen/alien.seq";
+inline constexpr char kListingFile[] = ".zazen/listing";
+
+}  // namespace zazen

@@ -1,0 +1,42 @@
+// Varints: unsigned numbers in groups of seven bits, the lowest first; and zigzag, which
+// makes small negative numbers small. One spelling for each number: no padding.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace zazen {
+
+inline void put_varint(std::string& out, std::uint64_t value) {
+  while (value >= 0x80) {
+    out.push_back(static_cast<char>(value | 0x80));
+    value >>= 7;
+  }
+  out.push_back(static_cast<char>(value));
+}
+
+// Takes one from the front of bytes; false if it is cut off, too large or padded.
+inline bool take_varint(std::string_view& bytes, std::uint64_t* value) {
+  std::uint64_t result = 0;
+  for (std::size_t i = 0; i < bytes.size() && i < 10; ++i) {
+    std::uint64_t byte = static_cast<unsigned char>(bytes[i]);
+    if (i == 9 && byte > 1) return false;
+    result |= (byte & 0x7f) << (7 * i);
+    if (byte < 0x80) {
+      if (byte == 0 && i > 0) return false;
+      bytes.remove_prefix(i + 1);
+      *value = result;
+      return true;
+    }
+  }
+  return false;
+}
+
+inline std::uint64_t to_zigzag(std::int64_t value) {
+  return static_cast<std::uint64_t>(value) << 1 ^ static_cast<std::uint64_t>(value >> 63);
+}
+inline std::int64_t from_zigzag(std::uint64_t value) {
+  return static_cast<std::int64_t>(value >> 1 ^ (0 - (value & 1)));
+}
+
+}  // namespace zazen

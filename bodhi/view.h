@@ -1,0 +1,109 @@
+// View and tally: what a rank may see, and what it did (D13).
+//
+// When the ranks have agreed, each gets a directory of its own, <runtime>/jobs/XXXXXX, named
+// by ZAZEN_VIEW in its environment, with two files: `view`, which is mapped read-only and
+// never changes, and `tally`, which is mapped shared and written with plain atomics by the
+// rank and by every process that it starts. The tally is on file, so what a rank did is
+// known even if it was killed.
+//
+// For each dataset the view has the *domain* (every frame of the agreed listing, as strided
+// runs in ascending order; a frame's index is its position there), the rank's own frames
+// with their inode numbers, and the names that are no frames. Lean.
+#pragma once
+#include <atomic>
+
+#include "bodhi/base_types.h"
+#include "bodhi/frame_name.h"
+
+namespace zazen {
+
+inline constexpr char kViewFile[] = "view";
+inline constexpr char kTallyFile[] = "tally";
+inline constexpr char kViewVariable[] = "ZAZEN_VIEW";
+inline constexpr std::uint64_t kViewMagic = 0x31776569765a415aULL;
+inline constexpr std::uint32_t kViewVersion = 1;
+
+struct ViewRun {  // first, first + stride, ..., count of them; their indexes begin at index
+  FrameSeq first;
+  std::uint64_t stride;
+  std::uint64_t count;
+  std::uint64_t index;
+};
+struct ViewFrame {
+  FrameSeq seq;
+  std::uint64_t ino;
+};
+struct ViewName {  // an ordinary name, "." and ".." among them
+  std::uint64_t ino;
+  std::uint32_t name_offset;  // in the file, NUL terminated
+  std::uint8_t type;          // DT_*
+};
+struct ViewDataset {
+  char path[kMaxPath];        // of the dataset
+  char frames[kMaxTemplate];  // its template
+  std::uint64_t frame_directory_ino;
+  std::uint8_t entry_type;     // DT_REG, or DT_DIR for "{seq}/traj.dcd"
+  std::uint64_t domain_count;  // frames in the domain
+  std::uint64_t runs_offset;   // ViewRun[runs_count]
+  std::uint64_t runs_count;
+  std::uint64_t own_offset;  // ViewFrame[own_count], ascending
+  std::uint64_t own_count;
+  std::uint64_t names_offset;  // ViewName[names_count]
+  std::uint64_t names_count;
+  std::uint64_t opened_offset;  // in the tally: bitmap of domain_count bits, 64-bit words
+};
+struct View {
+  std::uint64_t magic;
+  std::uint32_t version;
+  std::uint32_t dataset_count;
+  std::uint64_t file_size;
+  std::uint64_t tally_size;
+  std::int32_t rank;
+  std::int32_t ranks;
+  std::int32_t nodes;
+  std::int32_t owner_pid;        // of the rank; removes the directory when it ends
+  char node_name[kMaxNodeName];  // "" if the rank has no daemon
+  ViewDataset datasets[];
+};
+
+struct TallyDataset {
+  std::atomic<std::uint64_t> listed;          // how often a listing of it was begun
+  std::atomic<std::uint64_t> opened_outside;  // opens of frames that the domain lacks
+};
+struct Tally {
+  std::uint64_t magic;  // kViewMagic
+  std::atomic<std::uint64_t> hits;
+  std::atomic<std::uint64_t> misses;
+  std::atomic<std::uint64_t> bytes_local;  // sizes of the frames opened, by where from
+  std::atomic<std::uint64_t> bytes_origin;
+  TallyDataset datasets[];  // then the bitmaps
+};
+
+// Every offset and string is within the file; runs and frames are ascending.
+bool view_is_valid(const View* view, std::size_t mapped_size);
+
+// Maps <directory>/view and <directory>/tally by raw system calls. False if either is
+// missing, another user's, or not valid.
+bool map_view(const char* directory, const View** view, Tally** tally);
+void unmap_view(const View* view, Tally* tally);
+
+inline const ViewFrame* own_frames(const View& view, const ViewDataset& dataset) {
+  return reinterpret_cast<const ViewFrame*>(reinterpret_cast<const char*>(&view) +
+                                            dataset.own_offset);
+}
+inline const ViewName* other_names(const View& view, const ViewDataset& dataset) {
+  return reinterpret_cast<const ViewName*>(reinterpret_cast<const char*>(&view) +
+                                           dataset.names_offset);
+}
+// A frame's index in the domain, or -1.
+std::int64_t domain_index(const View& view, const ViewDataset& dataset, FrameSeq seq);
+
+// The bitmap of the opened frames, as 64-bit words.
+inline std::atomic<std::uint64_t>* opened_words(Tally* tally, const ViewDataset& dataset) {
+  return reinterpret_cast<std::atomic<std::uint64_t>*>(reinterpret_cast<char*>(tally) +
+                                                       dataset.opened_offset);
+}
+// Sets the frame's bit; a frame that the domain lacks counts as opened_outside.
+void mark_opened(const View& view, Tally* tally, const ViewDataset& dataset, FrameSeq seq);
+
+}  // namespace zazen

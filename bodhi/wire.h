@@ -1,0 +1,105 @@
+// The messages between a daemon and its local clients, over a SOCK_SEQPACKET socket
+// <runtime>/socket. One packet is one message: a header, then a body of header.length bytes.
+// Large answers (status, ls) and frames travel as file descriptors, never as bytes.
+// Identity is the kernel's word (SO_PEERCRED), never the message's.
+//
+// Requests carry a number that the reply repeats; replies may come in any order. kFill is
+// not answered unless kWaitForIt is set. Lean.
+#pragma once
+#include <sys/un.h>
+
+#include "bodhi/base_types.h"
+
+namespace zazen {
+
+inline constexpr std::uint32_t kWireMagic = 0x315a415a;  // "ZAZ1"
+inline constexpr std::uint16_t kWireVersion = 1;
+inline constexpr std::size_t kMaxMessage = 8192;
+
+enum class MessageType : std::uint16_t {
+  kFill = 1,        // FrameBody + the origin's fd: cache it as an alien
+  kPush = 2,        // FrameBody + the origin's fd: cache it as a native; answered when durable
+  kInvalidate = 3,  // FrameBody: the origin's frame is about to change; drop the copy
+  kSample = 4,      // FrameBody without a name: compare a sample of the dataset's copies (D10)
+  kEvict = 5,       // EvictBody; answered with EvictReply
+  kList = 6,    // FrameBody without a name, empty dataset: all; answered with ListReply + fd
+  kStatus = 7,  // no body; answered with an fd that holds JSON text
+  kKeepListing = 8,  // FrameBody without a name + fd of an encoded Listing (D20)
+  kReply = 100,
+};
+
+enum : std::uint32_t { kWaitForIt = 1 };  // header.flags
+
+struct MessageHeader {
+  std::uint32_t magic;
+  std::uint16_t version;
+  MessageType type;
+  std::uint32_t length;  // of the body
+  std::uint32_t flags;
+  std::uint64_t request;
+  std::int32_t status;  // replies: 0 or an errno
+  std::uint32_t reserved;
+};
+static_assert(sizeof(MessageHeader) == 32);
+
+// Followed by dataset_length bytes of the dataset's path, then name_length bytes of the
+// frame's name relative to it. No NULs.
+struct FrameBody {
+  std::uint16_t dataset_length;
+  std::uint16_t name_length;
+};
+
+enum : std::uint32_t { kEvictNatives = 1, kEvictAliens = 2, kEvictDryRun = 4 };
+struct EvictBody {  // followed by the dataset's path; frames with first <= seq <= last
+  FrameSeq first;
+  FrameSeq last;
+  std::uint32_t what;
+  std::uint32_t dataset_length;
+};
+struct EvictReply {
+  std::uint64_t frames;
+  std::uint64_t bytes;
+};
+struct ListReply {
+  std::uint64_t records;  // ListRecord[records] in the fd
+};
+struct ListRecord {
+  FrameSeq seq;
+  std::uint64_t bytes;
+  std::uint32_t dataset;  // index in the table
+  FrameKind kind;
+  std::uint16_t reserved;
+};
+
+// Builds a request with a FrameBody into buffer; returns the packet's size, 0 if too long.
+std::size_t encode_frame_message(MessageType type, std::uint64_t request, std::uint32_t flags,
+                                 const char* dataset, const char* name, char* buffer,
+                                 std::size_t capacity);
+
+// A packet is well formed: magic, version, length, body of at least the type's size, and for
+// FrameBody and EvictBody the strings fill the body exactly and contain no NUL.
+bool message_is_valid(const char* packet, std::size_t size);
+// For a valid packet with a FrameBody.
+struct FrameNames {
+  const char* dataset;
+  std::size_t dataset_length;
+  const char* name;
+  std::size_t name_length;
+};
+FrameNames frame_names(const char* packet);
+
+// The address of the socket in a runtime directory that is open as directory_fd, and its
+// size: "/proc/self/fd/N/socket", because sun_path has room for 107 characters only. Both
+// sides use it, for bind and for connect.
+std::size_t socket_address(int directory_fd, struct sockaddr_un* out);
+
+// Raw system calls, bounded by timeout_ms in all (0: one try), no signal (MSG_NOSIGNAL), errno
+// results.
+int connect_daemon(const char* runtime, int timeout_ms);  // fd or -errno
+int send_message(int socket, const char* packet, std::size_t size, int passed_fd,
+                 int timeout_ms);  // 0 or -errno
+// Size of the packet or -errno (0: the peer closed); *passed_fd is -1 if none came.
+int receive_message(int socket, char* buffer, std::size_t capacity, int* passed_fd,
+                    int timeout_ms);
+
+}  // namespace zazen

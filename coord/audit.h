@@ -1,0 +1,57 @@
+// The audit: the fragments of all ranks merged into the figures of the job, and the words
+// that say in plain English what happened. Pure: no MPI, no files.
+//
+// What did not arrive counts as not read; `complete` says that something did not. Datasets
+// that no rank listed or opened are left out: the job was about others.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "coord/job.h"
+#include "coord/tally_fragment.h"
+
+namespace zazen {
+
+struct DatasetAudit {
+  std::string path;
+  std::uint64_t listed = 0;  // filtered: the domain; else what the ranks listed or opened
+  std::uint64_t read = 0;    // by at least one rank
+  std::uint64_t read_twice = 0;
+  std::uint64_t never_read = 0;
+  std::uint64_t known_unread = 0;  // of these, the frames whose owner reported
+};
+
+struct RankAudit {
+  std::string node;
+  bool reported = false;
+  std::uint64_t assigned = 0, read = 0, hits = 0, misses = 0;
+};
+
+struct Audit {
+  bool filtered = false;
+  bool complete = false;
+  bool exactly_once = false;
+  int ranks = 1;
+  int ranks_missing = 0;
+  std::vector<DatasetAudit> datasets;
+  std::vector<RankAudit> by_rank;
+  std::uint64_t hits = 0, misses = 0, bytes_local = 0, bytes_origin = 0;
+
+  std::uint64_t sum(std::uint64_t DatasetAudit::*figure) const;
+};
+
+// One fragment for each rank, in order; nothing for one that did not arrive.
+Audit merge_fragments(const Agreement& agreement,
+                      const std::vector<std::optional<Fragment>>& fragments);
+
+// For the log, when the views are agreed on.
+std::vector<std::string> start_words(const Agreement& agreement, double seconds);
+// Said always: frames that a filtered job never read, as far as the ranks reported. Empty if
+// there are none.
+std::vector<std::string> loss_words(const Audit& audit);
+// For the log, at the end.
+std::vector<std::string> closing_words(const Audit& audit);
+
+}  // namespace zazen

@@ -1,0 +1,63 @@
+// Word-parallel bitmaps. Two words of claims cover the 64 frames of one word of bits; the
+// two forms are converted by spreading 32 bits to every other bit of 64 and back.
+#include "coord/bitmap.h"
+
+namespace zazen {
+namespace {
+
+std::uint64_t spread(std::uint32_t bits) {
+  std::uint64_t x = bits;
+  x = (x | x << 16) & 0x0000'ffff'0000'ffffULL;
+  x = (x | x << 8) & 0x00ff'00ff'00ff'00ffULL;
+  x = (x | x << 4) & 0x0f0f'0f0f'0f0f'0f0fULL;
+  x = (x | x << 2) & 0x3333'3333'3333'3333ULL;
+  return (x | x << 1) & ClaimBitmap::kLowBits;
+}
+
+}  // namespace
+
+std::size_t Bitmap::count() const {
+  std::size_t total = 0;
+  for (std::uint64_t word : words_) total += static_cast<std::size_t>(std::popcount(word));
+  return total;
+}
+
+void ClaimBitmap::claim(const Bitmap& frames) {
+  std::span<const std::uint64_t> bits = frames.words();
+  for (std::size_t w = 0; w < words_.size(); ++w)
+    words_[w] = spread(static_cast<std::uint32_t>(bits[w / 2] >> (w % 2 * 32)));
+}
+
+void combine_claims(std::span<std::uint64_t> into, std::span<const std::uint64_t> other) {
+  constexpr std::uint64_t low = ClaimBitmap::kLowBits;
+  for (std::size_t w = 0; w < into.size(); ++w) {
+    const std::uint64_t a = into[w], b = other[w];
+    const std::uint64_t high = ((a | b) & ~low) | (a & b & low) << 1;
+    into[w] = high | ((a ^ b) & low & ~(high >> 1));
+  }
+}
+
+std::uint32_t low_bits(std::uint64_t claims) {
+  std::uint64_t x = claims & ClaimBitmap::kLowBits;
+  x = (x | x >> 1) & 0x3333'3333'3333'3333ULL;
+  x = (x | x >> 2) & 0x0f0f'0f0f'0f0f'0f0fULL;
+  x = (x | x >> 4) & 0x00ff'00ff'00ff'00ffULL;
+  x = (x | x >> 8) & 0x0000'ffff'0000'ffffULL;
+  return static_cast<std::uint32_t>(x | x >> 16);
+}
+
+std::uint32_t high_bits(std::uint64_t claims) {
+  return low_bits(claims >> 1);
+}
+
+void mark_held(std::span<const FrameSeq> domain, const FrameSet& held, Bitmap* out) {
+  const std::vector<FrameSeq>& frames = held.frames();
+  std::size_t i = 0;
+  for (FrameSeq seq : frames) {
+    while (i < domain.size() && domain[i] < seq) ++i;
+    if (i == domain.size()) return;
+    if (domain[i] == seq) out->set(i);
+  }
+}
+
+}  // namespace zazen

@@ -1,0 +1,112 @@
+// Every message says how many elements follow, or the reader knows; limits are those of
+// bodhi/base_types.h.
+#include "coord/job_messages.h"
+
+#include <stdexcept>
+
+#include "coord/byte_stream.h"
+
+namespace zazen {
+namespace {
+
+[[noreturn]] void refuse(const char* what) {
+  throw std::runtime_error(std::string("malformed message: ") + what);
+}
+
+}  // namespace
+
+std::string encode_introduction(const Introduction& introduction) {
+  ByteWriter out;
+  out.number(introduction.member.has_daemon);
+  out.text({reinterpret_cast<const char*>(introduction.member.node.bytes), sizeof(NodeId)});
+  out.text(introduction.node_name);
+  out.number(introduction.filter_off);
+  out.number(introduction.has_ledger);
+  return out.take();
+}
+
+Introduction decode_introduction(const std::string& bytes) {
+  ByteReader in(bytes);
+  std::uint64_t has_daemon = 0, filter_off = 0, has_ledger = 0;
+  std::string_view node, name;
+  if (!in.number(&has_daemon) || !in.text(&node, sizeof(NodeId)) ||
+      node.size() != sizeof(NodeId) || !in.text(&name, kMaxNodeName - 1) ||
+      !in.number(&filter_off) || !in.number(&has_ledger) || !in.done())
+    refuse("introduction");
+  Introduction introduction{
+      {has_daemon != 0, {}}, std::string(name), filter_off != 0, has_ledger != 0};
+  std::memcpy(introduction.member.node.bytes, node.data(), sizeof(NodeId));
+  return introduction;
+}
+
+std::string encode_datasets(std::span<const NamedDataset> datasets) {
+  ByteWriter out;
+  out.number(datasets.size());
+  for (const NamedDataset& dataset : datasets) {
+    out.text(dataset.path);
+    out.text(dataset.frames);
+  }
+  return out.take();
+}
+
+std::vector<NamedDataset> decode_datasets(const std::string& bytes) {
+  ByteReader in(bytes);
+  std::uint64_t count = 0;
+  if (!in.number(&count) || count > kMaxDatasets) refuse("datasets");
+  std::vector<NamedDataset> datasets;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::string_view path, frames;
+    if (!in.text(&path, kMaxPath - 1) || !in.text(&frames, kMaxTemplate - 1))
+      refuse("datasets");
+    datasets.push_back({std::string(path), std::string(frames)});
+  }
+  if (!in.done()) refuse("datasets");
+  return datasets;
+}
+
+std::string encode_states(std::span<const DirectoryState> states) {
+  ByteWriter out;
+  for (const DirectoryState& state : states) {
+    out.number(static_cast<std::uint64_t>(state.code));
+    out.number(state.identity.ino);
+    out.number(static_cast<std::uint64_t>(state.identity.mtime_ns));
+    out.number(static_cast<std::uint64_t>(state.identity.ctime_ns));
+  }
+  return out.take();
+}
+
+std::vector<DirectoryState> decode_states(const std::string& bytes, std::size_t count) {
+  ByteReader in(bytes);
+  std::vector<DirectoryState> states(count);
+  for (DirectoryState& state : states) {
+    std::uint64_t code = 0, mtime = 0, ctime = 0;
+    if (!in.number(&code) || !in.number(&state.identity.ino) || !in.number(&mtime) ||
+        !in.number(&ctime))
+      refuse("directories");
+    state.code = static_cast<int>(code);
+    state.identity.mtime_ns = static_cast<std::int64_t>(mtime);
+    state.identity.ctime_ns = static_cast<std::int64_t>(ctime);
+  }
+  if (!in.done()) refuse("directories");
+  return states;
+}
+
+std::string encode_listing_answer(const Result<Listing>& listing) {
+  ByteWriter out;
+  out.number(listing ? 0 : static_cast<std::uint64_t>(listing.error().code));
+  out.text(listing ? encode_listing(*listing) : std::string());
+  return out.take();
+}
+
+Result<Listing> decode_listing_answer(const std::string& bytes) {
+  ByteReader in(bytes);
+  std::uint64_t code = 0;
+  std::string_view encoded;
+  if (!in.number(&code) || !in.text(&encoded, bytes.size()) || !in.done()) refuse("listing");
+  if (code != 0) return Error{static_cast<int>(code), "listing", {}};
+  Result<Listing> listing = decode_listing(encoded);
+  if (!listing) refuse("listing");
+  return listing;
+}
+
+}  // namespace zazen

@@ -1,0 +1,116 @@
+// Pieces of one rank arrive in order (MPI does not let messages overtake each other), so a
+// fragment is put together by appending; whatever does not fit breaks that fragment only.
+#include "coord/openmpi/audit_messages.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "coord/openmpi/clock.h"
+
+namespace zazen {
+namespace {
+
+constexpr int kFragmentTag = 2;
+constexpr double kSendSeconds = 1.0;
+constexpr std::uint64_t kMaxFragmentBytes = std::uint64_t{1} << 30;
+
+struct Piece {
+  struct Header {
+    std::uint64_t total;
+    std::uint64_t offset;
+    std::uint64_t length;
+  } header;
+  char bytes[2048 - sizeof(Header)];
+};
+static_assert(sizeof(Piece) == 2048);
+
+struct Assembly {
+  std::string bytes;
+  std::uint64_t received = 0;
+  bool broken = false;
+  bool whole = false;
+};
+
+void add_piece(const Piece& piece, int size, Assembly* assembly) {
+  const Piece::Header& header = piece.header;
+  const auto room = static_cast<std::uint64_t>(size) - sizeof header;
+  if (static_cast<std::size_t>(size) < sizeof header || header.length != room ||
+      header.total > kMaxFragmentBytes || header.offset != assembly->received ||
+      header.offset + header.length > header.total || assembly->whole) {
+    assembly->broken = true;
+    return;
+  }
+  assembly->bytes.append(piece.bytes, header.length);
+  assembly->received += header.length;
+  assembly->whole = assembly->received == header.total;
+}
+
+}  // namespace
+
+void send_fragment(MPI_Comm comm, const std::string& fragment) {
+  constexpr std::size_t room = sizeof Piece{}.bytes;
+  const std::size_t count = std::max<std::size_t>(1, (fragment.size() + room - 1) / room);
+  std::vector<Piece> pieces(count);
+  std::vector<MPI_Request> requests(count, MPI_REQUEST_NULL);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t length = std::min(room, fragment.size() - i * room);
+    pieces[i].header = {fragment.size(), i * room, length};
+    std::memcpy(pieces[i].bytes, fragment.data() + i * room, length);
+    if (PMPI_Isend(&pieces[i], static_cast<int>(sizeof(Piece::Header) + length), MPI_BYTE, 0,
+                   kFragmentTag, comm, &requests[i]) != MPI_SUCCESS)
+      break;
+  }
+  const double deadline = seconds_now() + kSendSeconds;
+  for (;;) {
+    int done = 0;
+    const int code =
+        PMPI_Testall(static_cast<int>(count), requests.data(), &done, MPI_STATUSES_IGNORE);
+    if (code == MPI_SUCCESS && done != 0) return;
+    if (code != MPI_SUCCESS || seconds_now() > deadline) break;
+    ::usleep(200);
+  }
+  for (MPI_Request& request : requests)
+    if (request != MPI_REQUEST_NULL) PMPI_Request_free(&request);
+  // MPI may still read the pieces that it has not sent: they must outlive this call.
+  [[maybe_unused]] auto* kept = new std::vector<Piece>(std::move(pieces));
+}
+
+std::vector<std::optional<std::string>> receive_fragments(MPI_Comm comm,
+                                                          const std::vector<bool>& expected,
+                                                          double wait_seconds) {
+  std::vector<Assembly> assemblies(expected.size());
+  auto waiting = [&] {
+    for (std::size_t r = 0; r < expected.size(); ++r)
+      if (expected[r] && !assemblies[r].whole && !assemblies[r].broken) return true;
+    return false;
+  };
+  const double deadline = seconds_now() + wait_seconds;
+  while (waiting()) {
+    int arrived = 0;
+    MPI_Status status;
+    if (PMPI_Iprobe(MPI_ANY_SOURCE, kFragmentTag, comm, &arrived, &status) != MPI_SUCCESS)
+      break;
+    if (seconds_now() > deadline) break;
+    if (arrived == 0) {
+      ::usleep(200);
+      continue;
+    }
+    Piece piece;
+    int size = 0;
+    if (PMPI_Recv(&piece, sizeof piece, MPI_BYTE, status.MPI_SOURCE, kFragmentTag, comm,
+                  &status) != MPI_SUCCESS ||
+        PMPI_Get_count(&status, MPI_BYTE, &size) != MPI_SUCCESS)
+      break;
+    add_piece(piece, size, &assemblies[static_cast<std::size_t>(status.MPI_SOURCE)]);
+  }
+  std::vector<std::optional<std::string>> fragments(expected.size());
+  for (std::size_t r = 0; r < expected.size(); ++r)
+    if (assemblies[r].whole && !assemblies[r].broken)
+      fragments[r] = std::move(assemblies[r].bytes);
+  return fragments;
+}
+
+}  // namespace zazen

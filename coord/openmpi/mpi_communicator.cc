@@ -1,0 +1,165 @@
+// Errors are noted and the calls go on: a rank that stopped here would leave the others
+// waiting. The protocol asks failed() at each of its votes.
+#include "coord/openmpi/mpi_communicator.h"
+
+#include <algorithm>
+#include <new>
+
+#include "coord/bitmap.h"
+
+namespace zazen {
+namespace {
+
+constexpr std::size_t kPieceBytes = std::size_t{64} << 20;
+constexpr int kScatterTag = 1;
+
+void combine_in_reduction(void* in, void* inout, int* length, MPI_Datatype*) {
+  const auto words = static_cast<std::size_t>(*length);
+  combine_claims({static_cast<std::uint64_t*>(inout), words},
+                 {static_cast<const std::uint64_t*>(in), words});
+}
+
+template <class Piece>
+void in_pieces(std::size_t size, std::size_t limit, Piece&& piece) {
+  for (std::size_t at = 0; at < size; at += limit)
+    piece(at, static_cast<int>(std::min(limit, size - at)));
+}
+
+bool resized(std::string* bytes, std::uint64_t size) {
+  try {
+    bytes->resize(size);
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+MpiCommunicator::MpiCommunicator(MPI_Comm comm, bool owned)
+    : MpiCommunicator(comm, owned, std::make_shared<bool>(false)) {}
+
+MpiCommunicator::MpiCommunicator(MPI_Comm comm, bool owned, std::shared_ptr<bool> failed)
+    : comm_(comm), owned_(owned), failed_(std::move(failed)) {
+  check(PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
+  check(PMPI_Comm_rank(comm_, &rank_));
+  check(PMPI_Comm_size(comm_, &size_));
+}
+
+MpiCommunicator::~MpiCommunicator() {
+  if (owned_) PMPI_Comm_free(&comm_);
+}
+
+void MpiCommunicator::reduce(std::span<std::uint64_t> values, MPI_Op op) {
+  in_pieces(values.size(), kPieceBytes / sizeof(std::uint64_t), [&](std::size_t at, int n) {
+    check(PMPI_Allreduce(MPI_IN_PLACE, values.data() + at, n, MPI_UINT64_T, op, comm_));
+  });
+}
+
+void MpiCommunicator::all_or(std::span<std::uint64_t> words) {
+  reduce(words, MPI_BOR);
+}
+void MpiCommunicator::all_sum(std::span<std::uint64_t> values) {
+  reduce(values, MPI_SUM);
+}
+void MpiCommunicator::all_min(std::span<std::uint64_t> values) {
+  reduce(values, MPI_MIN);
+}
+
+void MpiCommunicator::all_combine_aliens(std::span<std::uint64_t> words) {
+  MPI_Op op = MPI_OP_NULL;
+  check(PMPI_Op_create(&combine_in_reduction, 1, &op));
+  reduce(words, op);
+  check(PMPI_Op_free(&op));
+}
+
+bool MpiCommunicator::all_have_memory(bool mine) {
+  std::uint64_t all[] = {mine ? 1U : 0U};
+  all_min(all);
+  if (all[0] == 0) *failed_ = true;
+  return all[0] != 0;
+}
+
+std::vector<std::string> MpiCommunicator::all_gather(const std::string& mine) {
+  // What is gathered is a short record of each rank: padded to the longest, one call.
+  std::uint64_t longest[] = {~static_cast<std::uint64_t>(mine.size())};
+  all_min(longest);
+  const std::size_t width = sizeof(std::uint64_t) + static_cast<std::size_t>(~longest[0]);
+  std::string record, table;
+  std::vector<std::string> all;
+  bool memory =
+      resized(&record, width) && resized(&table, width * static_cast<std::size_t>(size_));
+  try {
+    all.resize(static_cast<std::size_t>(size_));
+  } catch (const std::exception&) {
+    memory = false;
+  }
+  if (!all_have_memory(memory)) return {};
+
+  const std::uint64_t length = mine.size();
+  std::memcpy(record.data(), &length, sizeof length);
+  std::memcpy(record.data() + sizeof length, mine.data(), mine.size());
+  check(PMPI_Allgather(record.data(), static_cast<int>(width), MPI_BYTE, table.data(),
+                       static_cast<int>(width), MPI_BYTE, comm_));
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    std::uint64_t size = 0;
+    std::memcpy(&size, table.data() + r * width, sizeof size);
+    all[r].assign(table, r * width + sizeof size, std::min<std::size_t>(size, width - 8));
+  }
+  return all;
+}
+
+void MpiCommunicator::broadcast(std::string& bytes, int root) {
+  std::uint64_t size = bytes.size();
+  check(PMPI_Bcast(&size, 1, MPI_UINT64_T, root, comm_));
+  if (!all_have_memory(rank_ == root || resized(&bytes, size))) return;
+  in_pieces(bytes.size(), kPieceBytes, [&](std::size_t at, int n) {
+    check(PMPI_Bcast(bytes.data() + at, n, MPI_BYTE, root, comm_));
+  });
+}
+
+std::string MpiCommunicator::scatter(const std::vector<std::string>& parts, int root) {
+  const bool whole = parts.size() == static_cast<std::size_t>(size_);
+  std::uint64_t size = 0;
+  std::string mine;
+  std::vector<std::uint64_t> sizes;
+  bool memory = true;
+  if (rank_ == root) {
+    try {
+      sizes.resize(static_cast<std::size_t>(size_));
+      for (std::size_t r = 0; whole && r < parts.size(); ++r) sizes[r] = parts[r].size();
+    } catch (const std::exception&) {
+      memory = false;
+    }
+  }
+  if (!all_have_memory(memory)) return {};
+  check(PMPI_Scatter(sizes.data(), 1, MPI_UINT64_T, &size, 1, MPI_UINT64_T, root, comm_));
+  if (!all_have_memory(resized(&mine, size))) return {};
+
+  if (rank_ != root) {
+    in_pieces(mine.size(), kPieceBytes, [&](std::size_t at, int n) {
+      check(PMPI_Recv(mine.data() + at, n, MPI_BYTE, root, kScatterTag, comm_,
+                      MPI_STATUS_IGNORE));
+    });
+    return mine;
+  }
+  for (int r = 0; whole && r < size_; ++r) {
+    const std::string& part = parts[static_cast<std::size_t>(r)];
+    if (r == root)
+      std::ranges::copy(part, mine.begin());
+    else
+      in_pieces(part.size(), kPieceBytes, [&](std::size_t at, int n) {
+        check(PMPI_Send(part.data() + at, n, MPI_BYTE, r, kScatterTag, comm_));
+      });
+  }
+  return mine;
+}
+
+std::unique_ptr<Communicator> MpiCommunicator::split(int colour) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  check(PMPI_Comm_split(comm_, colour, rank_, &comm));
+  if (comm == MPI_COMM_NULL) return nullptr;
+  return std::unique_ptr<Communicator>(new MpiCommunicator(comm, true, failed_));
+}
+
+}  // namespace zazen

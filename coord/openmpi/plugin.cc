@@ -1,0 +1,230 @@
+// The Open MPI plug-in: what happens around the real MPI_Init and MPI_Finalize of a program.
+//
+// It is a guest there. It calls PMPI_ names only, communicates on a duplicate of
+// MPI_COMM_WORLD, lets no exception out, and leaves errno as it was. Whatever fails, the
+// program goes on unfiltered.
+#include "coord/plugin.h"
+
+#include <mpi.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "bodhi/report.h"
+#include "coord/audit.h"
+#include "coord/job.h"
+#include "coord/openmpi/audit_messages.h"
+#include "coord/openmpi/clock.h"
+#include "coord/openmpi/mpi_communicator.h"
+#include "coord/openmpi/presence.h"
+
+namespace zazen {
+namespace {
+
+constexpr double kMeetingSeconds = 10.0;
+constexpr double kLeastAuditSeconds = 10.0;
+
+struct Job {
+  Presence presence;
+  Settings settings;
+  MPI_Comm comm = MPI_COMM_NULL;  // ours; null if the ranks could not meet
+  Agreement agreement;
+  double started_at = 0;  // seconds_now() after MPI_Init
+  double protocol_seconds = 0;
+};
+
+// Never destroyed: MPI is gone when destructors run.
+Job* job = nullptr;
+
+template <class Body>
+void as_guest(Body&& body) noexcept {
+  const int saved = errno;
+  try {
+    body();
+  } catch (...) {  // NOLINT(bugprone-empty-catch): the program goes on without us
+  }
+  errno = saved;
+}
+
+// Waits for a collective that was begun, but not for ever: a rank that was vouched for in
+// vain (ZAZEN_FILTER=on) never comes.
+bool completes(MPI_Request* request) {
+  const double deadline = seconds_now() + kMeetingSeconds;
+  for (;;) {
+    int done = 0;
+    if (PMPI_Test(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+    if (done != 0) return true;
+    if (seconds_now() > deadline) return false;
+    ::usleep(50);
+  }
+}
+
+// A duplicate of MPI_COMM_WORLD on which all ranks have met, or null. The barrier after the
+// duplication is for a rank that came so late that the others had given up: it must not go
+// on alone into collectives that are not bounded. What is pending when a rank gives up is
+// written to later, if ever: hence not on the stack.
+MPI_Comm duplicate_world() {
+  static MPI_Comm comm = MPI_COMM_NULL;
+  static MPI_Request request = MPI_REQUEST_NULL;
+  if (PMPI_Comm_idup(MPI_COMM_WORLD, &comm, &request) != MPI_SUCCESS) return MPI_COMM_NULL;
+  if (!completes(&request)) return MPI_COMM_NULL;
+  if (PMPI_Ibarrier(comm, &request) != MPI_SUCCESS) return MPI_COMM_NULL;
+  return completes(&request) ? comm : MPI_COMM_NULL;
+}
+
+void agree(const PluginHost& host) {
+  Agreement& agreement = job->agreement;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &agreement.rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &agreement.ranks);
+  const bool present = job->presence.everybody_is_here(agreement.ranks);
+  if (!present && job->settings.filter != FilterWish::kOn) {
+    agreement.reason = "not every rank proved that it runs under zazen";
+    return;
+  }
+  job->comm = duplicate_world();
+  if (job->comm == MPI_COMM_NULL) {
+    agreement.reason = "the ranks did not meet within 10 s";
+    return;
+  }
+  MpiCommunicator world(job->comm, false);
+  agreement = agree_on_views(world, host, job->settings);
+}
+
+void before_init(const PluginHost*) {
+  as_guest([] {
+    if (job == nullptr) job = new Job;
+    job->presence.announce();
+  });
+}
+
+void after_init(const PluginHost* host) {
+  as_guest([&] {
+    if (job == nullptr) job = new Job;
+    job->started_at = seconds_now();
+    job->settings = settings_from_environment();
+    agree(*host);
+    job->protocol_seconds = seconds_now() - job->started_at;
+    if (job->agreement.rank == 0)
+      say_if_asked(job->settings, start_words(job->agreement, job->protocol_seconds));
+  });
+}
+
+std::optional<Fragment> own_fragment(const PluginHost& host) {
+  const Agreement& agreement = job->agreement;
+  if (agreement.filtered) return fragment_of_view(*agreement.view, agreement.tally);
+  if (host.ledger == nullptr) return std::nullopt;
+  return fragment_of_ledger(*host.ledger, host.table, agreement.rank);
+}
+
+// Frames that the origin has now and the agreed listings lack. One stat for each dataset;
+// a listing only where that shows a change.
+std::uint64_t frames_arrived_later(const Agreement& agreement) {
+  std::uint64_t arrived = 0;
+  for (std::size_t d = 0; d < agreement.datasets.size(); ++d) {
+    const AgreedDataset& dataset = agreement.datasets[d];
+    FrameName name;
+    const char* why = nullptr;
+    if (!FrameName::parse(dataset.frames.data(), dataset.frames.size(), &name, &why)) continue;
+    const std::string directory = frame_directory(dataset.path, name);
+    Result<DirectoryIdentity> now = stat_directory(directory);
+    if (!now || *now == dataset.directory) continue;
+    Result<Listing> listing = list_directory(directory, name);
+    if (!listing) continue;
+    for (FrameSeq seq : listing->frames)
+      if (domain_index(*agreement.view, agreement.view->datasets[d], seq) < 0) ++arrived;
+  }
+  return arrived;
+}
+
+void write_job_report(const Audit& audit) {
+  const Agreement& agreement = job->agreement;
+  std::vector<RankReport> ranks(audit.by_rank.size());
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    const RankAudit& from = audit.by_rank[r];
+    RankReport& to = ranks[r];
+    to = {};
+    to.rank = static_cast<std::int32_t>(r);
+    from.node.copy(to.node, sizeof to.node - 1);
+    to.assigned = from.assigned;
+    to.read = from.read;
+    to.hits = from.hits;
+    to.misses = from.misses;
+    to.reported = from.reported;
+  }
+  JobReport report{};
+  report.filtered = audit.filtered;
+  report.complete = audit.complete;
+  report.frames_listed = audit.sum(&DatasetAudit::listed);
+  report.frames_read = audit.sum(&DatasetAudit::read);
+  report.frames_read_twice = audit.sum(&DatasetAudit::read_twice);
+  report.frames_never_read = audit.sum(&DatasetAudit::never_read);
+  report.frames_arrived_later = agreement.filtered ? frames_arrived_later(agreement) : 0;
+  report.exactly_once = audit.exactly_once;
+  report.hits = audit.hits;
+  report.misses = audit.misses;
+  report.bytes_local = audit.bytes_local;
+  report.bytes_origin = audit.bytes_origin;
+  report.protocol_seconds = job->protocol_seconds;
+  report.nodes = agreement.nodes;
+  report.ranks = agreement.ranks;
+  report.rank_reports = ranks.data();
+  report.rank_count = ranks.size();
+  report.reason = agreement.filtered ? nullptr : agreement.reason.c_str();
+  if (int code = write_report(job->settings.report.c_str(), report))
+    say_if_asked(job->settings, {"zazen: " + Error{code, job->settings.report, {}}.message()});
+}
+
+void audit(const PluginHost& host) {
+  const Agreement& agreement = job->agreement;
+  // Unfiltered ranks report only if rank 0 writes a report, which all know from the start.
+  const bool met = job->comm != MPI_COMM_NULL && !agreement.places.empty();
+  const bool wanted = agreement.filtered || (met && agreement.places[0].has_ledger);
+  std::optional<Fragment> mine = own_fragment(host);
+
+  if (agreement.rank != 0) {
+    if (met && wanted && mine) send_fragment(job->comm, encode_fragment(*mine));
+    return;
+  }
+  if (!mine) return;
+  std::vector<std::optional<Fragment>> fragments(static_cast<std::size_t>(agreement.ranks));
+  if (met && wanted) {
+    std::vector<bool> expected(fragments.size());
+    for (std::size_t r = 1; r < expected.size(); ++r)
+      expected[r] = agreement.filtered || agreement.places[r].has_ledger;
+    // Ranks with more to do come later, and the real MPI_Finalize would wait for them all the
+    // same: so wait for as long as the job has run. It ends even if one never comes.
+    const double wait = std::max(kLeastAuditSeconds, seconds_now() - job->started_at);
+    std::vector<std::optional<std::string>> arrived =
+        receive_fragments(job->comm, expected, wait);
+    for (std::size_t r = 1; r < arrived.size(); ++r) {
+      if (!arrived[r]) continue;
+      Result<Fragment> fragment = decode_fragment(*arrived[r]);
+      if (fragment && fragment->rank == static_cast<int>(r))
+        fragments[r] = std::move(*fragment);
+    }
+  }
+  fragments[0] = std::move(mine);
+  const Audit merged = merge_fragments(agreement, fragments);
+  say(loss_words(merged));
+  say_if_asked(job->settings, closing_words(merged));
+  if (!job->settings.report.empty()) write_job_report(merged);
+}
+
+void before_finalize(const PluginHost* host) {
+  as_guest([&] {
+    int initialized = 0, finalized = 0;
+    PMPI_Initialized(&initialized);
+    PMPI_Finalized(&finalized);
+    if (job != nullptr && initialized != 0 && finalized == 0) audit(*host);
+  });
+}
+
+}  // namespace
+}  // namespace zazen
+
+extern "C" __attribute__((visibility("default"))) const zazen::Plugin* zazen_plugin() {
+  static constexpr zazen::Plugin plugin{zazen::kPluginVersion, zazen::before_init,
+                                        zazen::after_init, zazen::before_finalize};
+  return &plugin;
+}

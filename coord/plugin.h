@@ -1,0 +1,39 @@
+// The border between the shim and an MPI plug-in: one C structure each way, one version.
+//
+// The shim does not link libmpi (D12). When its MPI_Init hook sees which MPI the program
+// has, it loads libzazen-openmpi.so (or, later, libzazen-mpich.so), takes the structure that
+// zazen_plugin() returns, and calls it around the real MPI_Init and MPI_Finalize. While a
+// plug-in runs, the shim's own hooks pass everything through on that thread.
+#pragma once
+#include "bodhi/ledger.h"
+#include "bodhi/table.h"
+#include "bodhi/view.h"
+
+namespace zazen {
+
+inline constexpr std::uint32_t kPluginVersion = 1;
+
+struct PluginHost {  // what the shim offers; valid until the process ends
+  std::uint32_t version;
+  const Table* table;    // null: this rank has no live daemon
+  const char* runtime;   // its runtime directory, "" if none is configured
+  const Ledger* ledger;  // null unless ZAZEN_REPORT is set
+  // Maps and checks the view in this directory without acting on it. 0 or an errno.
+  int (*adopt_view)(const char* directory);
+  // From now on this process, and those that it starts, see the adopted view.
+  void (*activate_view)();
+  // Forgets the adopted view (the ranks did not agree).
+  void (*drop_view)();
+};
+
+struct Plugin {
+  std::uint32_t version;
+  void (*before_init)(const PluginHost* host);      // proves this rank's presence (D13)
+  void (*after_init)(const PluginHost* host);       // agrees on the views
+  void (*before_finalize)(const PluginHost* host);  // the audit and the report
+};
+
+inline constexpr char kPluginSymbol[] = "zazen_plugin";
+using PluginEntry = const Plugin* (*)();
+
+}  // namespace zazen

@@ -1,0 +1,71 @@
+// The environment belongs to the program: values that make no sense are ignored in silence.
+#include "coord/settings.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "bodhi/unique_fd.h"
+
+namespace zazen {
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = ::secure_getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+void write_lines(int fd, const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + '\n';
+  // One write, so that the lines of several programs do not mix. A short one is left short:
+  // there is nowhere to complain.
+  [[maybe_unused]] ssize_t written = ::write(fd, text.data(), text.size());
+}
+
+}  // namespace
+
+std::vector<std::string> split_paths(const std::string& text) {
+  std::vector<std::string> paths;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    std::size_t end = text.find(':', begin);
+    if (end == std::string::npos) end = text.size();
+    std::string path = text.substr(begin, end - begin);
+    while (path.size() > 1 && path.back() == '/') path.pop_back();
+    if (!path.empty()) paths.push_back(std::move(path));
+    begin = end + 1;
+  }
+  return paths;
+}
+
+Settings settings_from_environment() {
+  Settings settings;
+  const std::string filter = variable("ZAZEN_FILTER");
+  if (filter == "on") settings.filter = FilterWish::kOn;
+  if (filter == "off") settings.filter = FilterWish::kOff;
+  if (const std::string datasets = variable("ZAZEN_DATASETS"); !datasets.empty())
+    settings.datasets = split_paths(datasets);
+  settings.report = variable("ZAZEN_REPORT");
+  const std::string log = variable("ZAZEN_LOG");
+  settings.talkative = log == "info" || log == "debug";
+  settings.log_file = variable("ZAZEN_LOG_FILE");
+  if (std::string temporary = variable("TMPDIR"); temporary.starts_with('/'))
+    settings.temporary = temporary;
+  return settings;
+}
+
+void say(const std::vector<std::string>& lines) {
+  if (!lines.empty()) write_lines(STDERR_FILENO, lines);
+}
+
+void say_if_asked(const Settings& settings, const std::vector<std::string>& lines) {
+  if (!settings.talkative || lines.empty()) return;
+  if (settings.log_file.empty()) return say(lines);
+  UniqueFd file(
+      ::open(settings.log_file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666));
+  if (file.valid()) write_lines(file.get(), lines);
+}
+
+}  // namespace zazen

@@ -1,0 +1,30 @@
+// Settings: what the environment of a rank says, read once, with secure_getenv.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace zazen {
+
+enum class FilterWish { kAuto, kOn, kOff };  // ZAZEN_FILTER
+
+struct Settings {
+  FilterWish filter = FilterWish::kAuto;
+  std::optional<std::vector<std::string>> datasets;  // ZAZEN_DATASETS; nothing: all
+  std::string report;                                // ZAZEN_REPORT; "": none
+  bool talkative = false;                            // ZAZEN_LOG is info or debug
+  std::string log_file;                              // ZAZEN_LOG_FILE; "": stderr
+  std::string temporary = "/tmp";                    // TMPDIR
+};
+
+Settings settings_from_environment();
+
+// Paths separated by ':', without '/' at their ends; empty ones are left out.
+std::vector<std::string> split_paths(const std::string& text);
+
+// Each line with its newline, in one write. To stderr; failures are nobody's business.
+void say(const std::vector<std::string>& lines);
+// To the log, if the settings ask for it.
+void say_if_asked(const Settings& settings, const std::vector<std::string>& lines);
+
+}  // namespace zazen

@@ -1,0 +1,175 @@
+// From the mapped tally, or the ledger, to a fragment; and its bytes. Reading a ledger touches
+// all of its 64 MB, which only a job that was not filtered and wants a report pays for.
+#include "coord/tally_fragment.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "coord/byte_stream.h"
+
+namespace zazen {
+namespace {
+
+constexpr std::uint64_t kFragmentMagic = 0x31676172665a415aULL;
+// A hostile run could claim any number of frames in a few bytes.
+constexpr std::uint64_t kMaxFrames = std::uint64_t{1} << 28;
+constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
+
+// The opened frames of the domain, ascending.
+std::vector<FrameSeq> opened_frames(const View& view, Tally* tally,
+                                    const ViewDataset& dataset) {
+  std::vector<FrameSeq> opened;
+  const std::atomic<std::uint64_t>* words = opened_words(tally, dataset);
+  const auto* run = reinterpret_cast<const ViewRun*>(reinterpret_cast<const char*>(&view) +
+                                                     dataset.runs_offset);
+  for (std::uint64_t r = 0; r < dataset.runs_count; ++r, ++run)
+    for (std::uint64_t k = 0; k < run->count; ++k) {
+      const std::uint64_t index = run->index + k;
+      if (words[index / 64].load(std::memory_order_relaxed) >> (index % 64) & 1)
+        opened.push_back(run->first + k * run->stride);
+    }
+  return opened;
+}
+
+}  // namespace
+
+bool DatasetFragment::touched() const {
+  return listed || opened_outside != 0 || read() != 0;
+}
+
+std::uint64_t DatasetFragment::read() const {
+  return assigned - unread_own.size() + read_others.size() + opened_frames.size();
+}
+
+Fragment fragment_of_view(const View& view, Tally* tally) {
+  Fragment fragment;
+  fragment.rank = view.rank;
+  fragment.filtered = true;
+  fragment.hits = tally->hits;
+  fragment.misses = tally->misses;
+  fragment.bytes_local = tally->bytes_local;
+  fragment.bytes_origin = tally->bytes_origin;
+  for (std::uint32_t d = 0; d < view.dataset_count; ++d) {
+    const ViewDataset& dataset = view.datasets[d];
+    std::vector<FrameSeq> own(dataset.own_count);
+    for (std::uint64_t i = 0; i < dataset.own_count; ++i)
+      own[i] = own_frames(view, dataset)[i].seq;
+    const FrameSet own_set(std::move(own));
+    const FrameSet opened(zazen::opened_frames(view, tally, dataset));
+
+    DatasetFragment part;
+    part.path = dataset.path;
+    part.listed = tally->datasets[d].listed != 0;
+    part.assigned = dataset.own_count;
+    part.unread_own = set_difference(own_set, opened);
+    part.read_others = set_difference(opened, own_set);
+    part.opened_outside = tally->datasets[d].opened_outside;
+    fragment.datasets.push_back(std::move(part));
+  }
+  return fragment;
+}
+
+Fragment fragment_of_ledger(const Ledger& ledger, const Table* table, int rank) {
+  Fragment fragment;
+  fragment.rank = rank;
+  fragment.whole = ledger.overflowed == 0;
+  fragment.hits = ledger.hits;
+  fragment.misses = ledger.misses;
+  fragment.bytes_local = ledger.bytes_local;
+  fragment.bytes_origin = ledger.bytes_origin;
+  if (table == nullptr) {
+    if (fragment.hits + fragment.misses != 0) fragment.whole = false;
+    return fragment;
+  }
+
+  struct Notes {
+    std::vector<FrameSeq> listed, opened;
+  };
+  std::vector<Notes> notes(table->dataset_count);
+  for (const Ledger::Slot& slot : ledger.slots) {
+    const std::uint64_t key = slot.key.load(std::memory_order_relaxed);
+    const std::uint64_t dataset = (key >> 56) - 1;
+    if (key == 0 || dataset >= table->dataset_count) continue;
+    const FrameSeq seq = key & ((std::uint64_t{1} << 56) - 1);
+    const std::uint32_t flags = slot.flags.load(std::memory_order_relaxed);
+    if (flags & Ledger::kListed) notes[dataset].listed.push_back(seq);
+    if (flags & Ledger::kOpened) notes[dataset].opened.push_back(seq);
+  }
+  for (std::uint32_t d = 0; d < table->dataset_count; ++d) {
+    if (notes[d].listed.empty() && notes[d].opened.empty()) continue;
+    DatasetFragment part;
+    part.path = table->datasets[d].path;
+    part.listed = !notes[d].listed.empty();
+    part.listed_frames = FrameSet(std::move(notes[d].listed));
+    part.opened_frames = FrameSet(std::move(notes[d].opened));
+    fragment.datasets.push_back(std::move(part));
+  }
+  return fragment;
+}
+
+std::string encode_fragment(const Fragment& fragment) {
+  ByteWriter out;
+  out.number(kFragmentMagic);
+  out.number(static_cast<std::uint64_t>(fragment.rank));
+  out.number(fragment.filtered);
+  out.number(fragment.whole);
+  out.number(fragment.hits);
+  out.number(fragment.misses);
+  out.number(fragment.bytes_local);
+  out.number(fragment.bytes_origin);
+  out.number(fragment.datasets.size());
+  for (const DatasetFragment& dataset : fragment.datasets) {
+    out.text(dataset.path);
+    out.number(dataset.listed);
+    out.number(dataset.assigned);
+    out.number(dataset.opened_outside);
+    for (const FrameSet* set : {&dataset.unread_own, &dataset.read_others,
+                                &dataset.listed_frames, &dataset.opened_frames})
+      out.text(set->encode());
+  }
+  return out.take();
+}
+
+Result<Fragment> decode_fragment(std::string_view bytes) {
+  const Error malformed{EBADMSG, "fragment", {}};
+  ByteReader in(bytes);
+  Fragment fragment;
+  std::uint64_t magic = 0, rank = 0, filtered = 0, whole = 0, count = 0;
+  if (!in.number(&magic) || magic != kFragmentMagic || !in.number(&rank) ||
+      rank > static_cast<std::uint64_t>(std::numeric_limits<int>::max()) ||
+      !in.number(&filtered) || filtered > 1 || !in.number(&whole) || whole > 1 ||
+      !in.number(&fragment.hits) || !in.number(&fragment.misses) ||
+      !in.number(&fragment.bytes_local) || !in.number(&fragment.bytes_origin) ||
+      !in.number(&count) || count > kMaxDatasets)
+    return malformed;
+  fragment.rank = static_cast<int>(rank);
+  fragment.filtered = filtered == 1;
+  fragment.whole = whole == 1;
+
+  std::uint64_t frames_left = kMaxFrames;
+  for (std::uint64_t d = 0; d < count; ++d) {
+    DatasetFragment dataset;
+    std::string_view path;
+    std::uint64_t listed = 0;
+    if (!in.text(&path, kMaxPath - 1) || !in.number(&listed) || listed > 1 ||
+        !in.number(&dataset.assigned) || !in.number(&dataset.opened_outside))
+      return malformed;
+    dataset.path = path;
+    dataset.listed = listed == 1;
+    for (FrameSet* set : {&dataset.unread_own, &dataset.read_others, &dataset.listed_frames,
+                          &dataset.opened_frames}) {
+      std::string_view encoded;
+      if (!in.text(&encoded, kNoLimit)) return malformed;
+      Result<FrameSet> decoded = FrameSet::decode(encoded, frames_left);
+      if (!decoded) return malformed;
+      frames_left -= decoded->size();
+      *set = std::move(*decoded);
+    }
+    if (dataset.unread_own.size() > dataset.assigned) return malformed;
+    fragment.datasets.push_back(std::move(dataset));
+  }
+  if (!in.done()) return malformed;
+  return fragment;
+}
+
+}  // namespace zazen

@@ -1,0 +1,55 @@
+// Fragment: what one rank did, as it is sent to rank 0 at the end of the job.
+//
+// A filtered rank says what differs from the plan (frames of its own that it did not open,
+// frames of others that it did), which is nothing when all goes well; an unfiltered one says
+// what it listed and opened. Decoding is strict: the bytes come from another process.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bodhi/frame_set.h"
+#include "bodhi/ledger.h"
+#include "bodhi/table.h"
+#include "bodhi/view.h"
+
+namespace zazen {
+
+struct DatasetFragment {
+  std::string path;
+  bool listed = false;         // a listing of it was begun
+  std::uint64_t assigned = 0;  // filtered: frames of the rank's view
+  FrameSet unread_own;         // filtered: its own frames that it did not open
+  FrameSet read_others;        // filtered: other frames of the domain that it opened
+  std::uint64_t opened_outside = 0;
+  FrameSet listed_frames;  // unfiltered
+  FrameSet opened_frames;  // unfiltered
+
+  bool touched() const;
+  std::uint64_t read() const;  // frames that the rank opened
+  bool operator==(const DatasetFragment&) const = default;
+};
+
+struct Fragment {
+  int rank = 0;
+  bool filtered = false;
+  bool whole = true;  // false: not all could be noted, the counts are short
+  std::uint64_t hits = 0;
+  std::uint64_t misses = 0;
+  std::uint64_t bytes_local = 0;
+  std::uint64_t bytes_origin = 0;
+  std::vector<DatasetFragment> datasets;
+
+  bool operator==(const Fragment&) const = default;
+};
+
+Fragment fragment_of_view(const View& view, Tally* tally);
+// Datasets are named by the table that the shim looked them up in. Without one, frames that
+// were noted all the same (the daemon came later) cannot be named: the fragment is not whole.
+Fragment fragment_of_ledger(const Ledger& ledger, const Table* table, int rank);
+
+std::string encode_fragment(const Fragment& fragment);
+Result<Fragment> decode_fragment(std::string_view bytes);
+
+}  // namespace zazen

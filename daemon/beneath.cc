@@ -1,0 +1,33 @@
+#include "daemon/beneath.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+namespace zazen {
+
+UniqueFd open_beneath(int directory_fd, const char* path, int flags) {
+  struct open_how how = {};
+  how.flags = static_cast<unsigned>(flags | O_CLOEXEC);
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
+  return UniqueFd(
+      static_cast<int>(::syscall(SYS_openat2, directory_fd, path, &how, sizeof how)));
+}
+
+UniqueFd make_directory_beneath(int directory_fd, const std::string& path) {
+  UniqueFd current = open_beneath(directory_fd, ".", O_RDONLY | O_DIRECTORY);
+  std::size_t begin = 0;
+  while (current.valid() && begin < path.size()) {
+    std::size_t end = path.find('/', begin);
+    if (end == std::string::npos) end = path.size();
+    std::string component = path.substr(begin, end - begin);
+    begin = end + 1;
+    if (component.empty()) continue;
+    if (::mkdirat(current.get(), component.c_str(), 0700) != 0 && errno != EEXIST) return {};
+    current = open_beneath(current.get(), component.c_str(), O_RDONLY | O_DIRECTORY);
+  }
+  return current;
+}
+
+}  // namespace zazen

@@ -1,0 +1,131 @@
+#include "daemon/cache_disk.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <limits>
+
+#include "bodhi/identity.h"
+#include "daemon/beneath.h"
+#include "daemon/start_error.h"
+
+namespace zazen {
+namespace {
+
+constexpr char kTemporariesDirectory[] = "tmp";
+
+void remove_files(int directory_fd) {
+  DIR* directory =
+      ::fdopendir(open_beneath(directory_fd, ".", O_RDONLY | O_DIRECTORY).release());
+  if (directory == nullptr) return;
+  while (dirent* entry = ::readdir(directory)) {
+    if (entry->d_name[0] != '.') ::unlinkat(directory_fd, entry->d_name, 0);
+  }
+  ::closedir(directory);
+}
+
+}  // namespace
+
+Temporary::Temporary(Temporary&& other) noexcept
+    : fd_(std::move(other.fd_)),
+      named_in_fd_(std::exchange(other.named_in_fd_, -1)),
+      name_(std::move(other.name_)) {}
+
+Temporary& Temporary::operator=(Temporary&& other) noexcept {
+  if (this != &other) {
+    discard();
+    fd_ = std::move(other.fd_);
+    named_in_fd_ = std::exchange(other.named_in_fd_, -1);
+    name_ = std::move(other.name_);
+  }
+  return *this;
+}
+
+int Temporary::publish(int directory_fd, const char* leaf) {
+  if (named_in_fd_ >= 0) {
+    if (::renameat(named_in_fd_, name_.c_str(), directory_fd, leaf) != 0) return errno;
+    named_in_fd_ = -1;
+    return 0;
+  }
+  std::string self = fmt::format("/proc/self/fd/{}", fd_.get());
+  if (::linkat(AT_FDCWD, self.c_str(), directory_fd, leaf, AT_SYMLINK_FOLLOW) == 0) return 0;
+  if (errno != EEXIST) return errno;
+  if (::unlinkat(directory_fd, leaf, 0) != 0 && errno != ENOENT) return errno;
+  bool linked = ::linkat(AT_FDCWD, self.c_str(), directory_fd, leaf, AT_SYMLINK_FOLLOW) == 0;
+  return linked ? 0 : errno;
+}
+
+void Temporary::discard() {
+  fd_.reset();
+  if (named_in_fd_ >= 0) ::unlinkat(named_in_fd_, name_.c_str(), 0);
+  named_in_fd_ = -1;
+}
+
+Result<CacheDisk> CacheDisk::open(const std::string& cache, Temporaries temporaries) {
+  std::string subject = "cache directory " + cache;
+  CacheDisk disk;
+  disk.root_ = UniqueFd(::open(cache.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  struct stat st = {};
+  if (!disk.root_.valid() || ::fstat(disk.root_.get(), &st) != 0) return failed_call(subject);
+  disk.dev_ = st.st_dev;
+  disk.state_ = make_directory_beneath(disk.root_.get(), kCacheStateDirectory);
+  if (!disk.state_.valid()) {
+    return failed_call(subject + ": not writable", "the daemon's user must own the cache");
+  }
+  disk.temporaries_ = make_directory_beneath(disk.state_.get(), kTemporariesDirectory);
+  if (!disk.temporaries_.valid()) return failed_call(subject + ": not writable");
+
+  disk.named_ = temporaries == Temporaries::kNamed;
+  Temporary probe = disk.make_temporary(disk.state_.get());
+  if (probe.fd() < 0 && !disk.named_ &&
+      (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
+    disk.named_ = true;
+    probe = disk.make_temporary(disk.state_.get());
+  }
+  if (probe.fd() < 0) return failed_call(subject + ": cannot make a file in it");
+  OriginIdentity identity = {};
+  identity.version = kIdentityVersion;
+  if (int code = write_identity(probe.fd(), identity); code != 0) {
+    errno = code;
+    return failed_call(subject + ": its file system does not keep user extended attributes",
+                       "put the cache on a local ext4, xfs or btrfs file system");
+  }
+  return disk;
+}
+
+void CacheDisk::sweep() const {
+  remove_files(temporaries_.get());
+}
+
+Temporary CacheDisk::make_temporary(int directory_fd) const {
+  if (!named_) {
+    UniqueFd fd(::openat(directory_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+    return Temporary(std::move(fd), -1, {});
+  }
+  std::uint64_t number = 0;
+  if (::getrandom(&number, sizeof number, 0) != sizeof number) return {};
+  std::string name = fmt::format("{:016x}", number);
+  UniqueFd fd(::openat(temporaries_.get(), name.c_str(),
+                       O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!fd.valid()) return {};
+  return Temporary(std::move(fd), temporaries_.get(), std::move(name));
+}
+
+DiskRoom CacheDisk::room() const {
+  constexpr auto kUnknown = std::numeric_limits<std::uint64_t>::max();
+  struct statvfs fs = {};
+  if (::fstatvfs(root_.get(), &fs) != 0) return {kUnknown, kUnknown};
+  // Some file systems (btrfs) have no fixed number of files and say 0.
+  return {std::uint64_t{fs.f_bavail} * fs.f_frsize, fs.f_files == 0 ? kUnknown : fs.f_favail};
+}
+
+int CacheDisk::sync() const {
+  return ::syncfs(root_.get()) == 0 ? 0 : errno;
+}
+
+}  // namespace zazen

@@ -1,0 +1,75 @@
+// CacheDisk: the cache's directory on the local disk, and new files in it.
+//
+// A copy is written to a Temporary that no reader can see and gets its name only when it is
+// whole (D6): O_TMPFILE and linkat, or, where the file system lacks that, a name below
+// <cache>/.zazen/tmp and rename; that directory is swept at the start. Thread safe.
+#pragma once
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+#include "bodhi/result.h"
+#include "bodhi/unique_fd.h"
+
+namespace zazen {
+
+inline constexpr char kCacheStateDirectory[] = ".zazen";
+
+class Temporary {  // removed with its owner, unless published
+ public:
+  Temporary() = default;
+  Temporary(UniqueFd fd, int named_in_fd, std::string name)
+      : fd_(std::move(fd)), named_in_fd_(named_in_fd), name_(std::move(name)) {}
+  Temporary(Temporary&& other) noexcept;
+  Temporary& operator=(Temporary&& other) noexcept;
+  ~Temporary() { discard(); }
+
+  int fd() const { return fd_.get(); }
+  // Gives it a name, in place of a file that has it already. 0 or an errno.
+  int publish(int directory_fd, const char* leaf);
+  void discard();
+
+ private:
+  UniqueFd fd_;
+  int named_in_fd_ = -1;  // of .zazen/tmp, not owned; -1 if the file has no name
+  std::string name_;
+};
+
+struct DiskRoom {
+  std::uint64_t bytes;
+  std::uint64_t files;
+};
+
+class CacheDisk {
+ public:
+  enum class Temporaries { kUnnamedIfPossible, kNamed };
+
+  // Makes the state directory and proves that files can be made here and can carry the
+  // identity attribute. The errors are whole sentences.
+  static Result<CacheDisk> open(const std::string& cache,
+                                Temporaries temporaries = Temporaries::kUnnamedIfPossible);
+
+  int root_fd() const { return root_.get(); }
+  int state_fd() const { return state_.get(); }
+  dev_t dev() const { return dev_; }
+
+  // Removes what an earlier daemon left half written. Only for who holds the cache's lock.
+  void sweep() const;
+  // A new, empty, private file that can be published in any directory of the cache.
+  // Not valid, with errno, if it fails.
+  Temporary make_temporary(int directory_fd) const;
+  // What the file system has left for us.
+  DiskRoom room() const;
+  int sync() const;  // syncfs: 0 or an errno
+
+ private:
+  CacheDisk() = default;
+  UniqueFd root_;
+  UniqueFd state_;
+  UniqueFd temporaries_;
+  dev_t dev_ = 0;
+  bool named_ = false;
+};
+
+}  // namespace zazen

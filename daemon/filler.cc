@@ -1,0 +1,194 @@
+// A request is in exactly one place: in the queue or in a job's followers (both counted by
+// held_requests_), or answered. Answers are given without the lock, for they may lead back
+// here.
+#include "daemon/filler.h"
+
+#include "daemon/frame_copy.h"
+#include "daemon/log.h"
+#include "daemon/origin.h"
+
+namespace zazen {
+
+Filler::Filler(Store& store, std::size_t queue_limit, std::function<void()> on_room,
+               int threads)
+    : store_(store),
+      queue_limit_(queue_limit),
+      on_room_(std::move(on_room)),
+      committer_(store) {
+  for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
+}
+
+bool Filler::submit(FillRequest& request) {
+  std::unique_lock lock(mutex_);
+  return accept(request, true, lock);
+}
+
+bool Filler::accept(FillRequest& request, bool bounded, std::unique_lock<std::mutex>& lock) {
+  auto answer = [&](int status) {
+    std::function<void(int)> done = std::move(request.done);
+    request.origin.reset();
+    lock.unlock();
+    if (done) done(status);
+    lock.lock();
+    return true;
+  };
+  if (stopping_) return answer(ECANCELED);
+  auto under_way = in_flight_.find({request.dataset, request.seq});
+  bool push = request.kind == FrameKind::kNative;
+  if (under_way != in_flight_.end() && !push && !request.done) return answer(0);
+  if (bounded && held_requests_ >= queue_limit_) {
+    if (push) {
+      refused_ = true;
+      return false;
+    }
+    ++counts_.dropped;
+    return answer(EAGAIN);
+  }
+  ++held_requests_;
+  if (under_way != in_flight_.end()) {
+    under_way->second->followers.push_back(std::move(request));
+    return true;
+  }
+  auto job = std::make_shared<Job>();
+  job->request = std::move(request);
+  in_flight_[{job->request.dataset, job->request.seq}] = job;
+  queue_.push_back(std::move(job));
+  changed_.notify_one();
+  return true;
+}
+
+void Filler::cancel(std::uint32_t dataset, FrameSeq seq) {
+  std::lock_guard lock(mutex_);
+  auto it = in_flight_.find({dataset, seq});
+  if (it == in_flight_.end()) return;
+  it->second->cancelled->store(true);
+  in_flight_.erase(it);  // a later request starts anew
+}
+
+FillCounts Filler::counts() const {
+  std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+void Filler::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) {
+    if (thread.joinable()) thread.join();
+  }
+  committer_.stop();
+}
+
+void Filler::run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    if (queue_.empty()) return;
+    JobPointer job = std::move(queue_.front());
+    queue_.pop_front();
+    lock.unlock();
+    process(job);
+    lock.lock();
+  }
+}
+
+void Filler::process(const JobPointer& job) {
+  int status = stopping_ || job->cancelled->load() ? ECANCELED : copy(job);
+  if (status != kCommitting) finish(job, status, false);
+}
+
+int Filler::copy(const JobPointer& job) {
+  const FillRequest& request = job->request;
+  struct stat origin = {};
+  int code = verify_origin(store_.dataset(request.dataset),
+                           store_.name_of(request.dataset, request.seq), request.origin.get(),
+                           &origin);
+  if (code != 0) return code;
+
+  if (std::optional<HeldFrame> held = store_.find(request.dataset, request.seq)) {
+    OriginIdentity copy = {};
+    if (store_.read_copy_identity(request.dataset, request.seq, &copy) == 0 &&
+        same_file(copy, origin)) {
+      bool promote = request.kind == FrameKind::kNative && held->kind == FrameKind::kAlien;
+      return promote ? store_.promote(request.dataset, request.seq) : 0;
+    }
+    // Stale, or its file is gone.
+    store_.drop(request.dataset, std::span(&request.seq, 1));
+  }
+
+  auto size = static_cast<std::uint64_t>(origin.st_size);
+  Reservation room = store_.reserve(request.kind, size);
+  if (!room.valid()) return ENOSPC;
+  Temporary file = store_.make_temporary(request.dataset);
+  if (file.fd() < 0) return errno;
+  FrameCopy copy(request.origin.get(), origin, std::move(file));
+  do {
+    code = copy.allocate();
+  } while ((code == ENOSPC || code == EDQUOT) && request.kind == FrameKind::kNative &&
+           store_.evict_aliens(size));
+  if (code != 0) return code;
+  room.allocated();
+  code = copy.transfer([&] { return stopping_ || job->cancelled->load(); });
+  if (code == 0) code = copy.seal(request.kind);
+  if (code != 0) return code;
+
+  FinishedCopy finished;
+  finished.dataset = request.dataset;
+  finished.seq = request.seq;
+  finished.kind = request.kind;
+  finished.bytes = size;
+  finished.file = copy.take_file();
+  finished.reservation = std::move(room);
+  finished.cancelled = job->cancelled;
+  committer_.enqueue(std::move(finished),
+                     [this, job](int status) { finish(job, status, true); });
+  return kCommitting;
+}
+
+void Filler::finish(const JobPointer& job, int status, bool copied) {
+  FillRequest& request = job->request;
+  bool push = request.kind == FrameKind::kNative;
+  if (status != 0 && status != ECANCELED && status != ENOSPC) {
+    log_line(LogLevel::kWarn, push ? "push_failed" : "fill_failed",
+             {{"dataset", store_.dataset(request.dataset).path},
+              {"frame", store_.name_of(request.dataset, request.seq)},
+              {"error", std::strerror(status)}});
+  }
+  bool room = false;
+  std::vector<std::function<void(int)>> answers;
+  {
+    std::unique_lock lock(mutex_);
+    auto it = in_flight_.find({request.dataset, request.seq});
+    if (it != in_flight_.end() && it->second == job) in_flight_.erase(it);
+    if (status != 0) {
+      ++counts_.failed;
+    } else if (push) {
+      ++counts_.pushes;
+    } else if (copied) {
+      ++counts_.fills;
+    }
+    answers.push_back(std::move(request.done));
+    request.origin.reset();
+    held_requests_ -= 1 + job->followers.size();
+    std::vector<FillRequest> followers = std::move(job->followers);
+    for (FillRequest& follower : followers) {
+      // A push that came during a fill still has to make the copy a native.
+      if (follower.kind == FrameKind::kNative) {
+        accept(follower, false, lock);
+      } else {
+        answers.push_back(std::move(follower.done));
+      }
+    }
+    room = refused_ && held_requests_ < queue_limit_;
+    if (room) refused_ = false;
+  }
+  for (const std::function<void(int)>& done : answers) {
+    if (done) done(status);
+  }
+  if (room) on_room_();
+}
+
+}  // namespace zazen

@@ -1,0 +1,89 @@
+// Filler: brings frames into the store from descriptors that clients hand over, with a few
+// threads and a bounded queue. A frame is copied once, however many ask for it at the same
+// time (single flight): later requests follow the one that is under way.
+//
+// A fill is a favour: when the queue is full, it is dropped and counted. A push is a promise:
+// submit() says no, and the caller keeps it until there is room.
+//
+// Thread safe.
+#pragma once
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bodhi/unique_fd.h"
+#include "daemon/committer.h"
+#include "daemon/store.h"
+
+namespace zazen {
+
+struct FillRequest {
+  std::uint32_t dataset = 0;
+  FrameSeq seq = 0;
+  FrameKind kind = FrameKind::kAlien;  // kNative: a push
+  UniqueFd origin;
+  std::function<void(int status)> done;  // may be empty; called once, on any thread
+};
+
+struct FillCounts {
+  std::uint64_t fills = 0;   // aliens copied
+  std::uint64_t pushes = 0;  // pushes answered with 0
+  std::uint64_t dropped = 0;
+  std::uint64_t failed = 0;
+};
+
+class Filler {
+ public:
+  // `on_room` is called, on any thread, when a queue that was full has room again.
+  Filler(Store& store, std::size_t queue_limit, std::function<void()> on_room, int threads = 4);
+  ~Filler() { stop(); }
+
+  // False: full; the request is untouched. (Pushes only.)
+  bool submit(FillRequest& request);
+  // Whatever is under way for this frame will not be published.
+  void cancel(std::uint32_t dataset, FrameSeq seq);
+  FillCounts counts() const;
+  // Drops what is queued and what is half copied; commits what is complete.
+  void stop();
+
+ private:
+  struct Job {
+    FillRequest request;
+    std::shared_ptr<std::atomic<bool>> cancelled = std::make_shared<std::atomic<bool>>(false);
+    std::vector<FillRequest> followers;
+  };
+  using JobPointer = std::shared_ptr<Job>;
+  using Key = std::pair<std::uint32_t, FrameSeq>;
+
+  bool accept(FillRequest& request, bool bounded, std::unique_lock<std::mutex>& lock);
+  void run();
+  void process(const JobPointer& job);
+  // 0 or an errno if the job ends here, kCommitting if finish() will be called later.
+  int copy(const JobPointer& job);
+  void finish(const JobPointer& job, int status, bool copied);
+
+  static constexpr int kCommitting = -1;
+
+  Store& store_;
+  const std::size_t queue_limit_;
+  const std::function<void()> on_room_;
+  Committer committer_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<JobPointer> queue_;
+  std::map<Key, JobPointer> in_flight_;  // queued, being copied or being committed
+  std::size_t held_requests_ = 0;        // each has a descriptor open
+  bool refused_ = false;                 // somebody waits for room
+  std::atomic<bool> stopping_ = false;
+  FillCounts counts_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace zazen

@@ -1,0 +1,36 @@
+// FrameCopy: one frame on its way into a temporary file.
+//
+// The origin's descriptor belongs to a running program and shares its offset: it is read by
+// pread only. What was copied counts only if the origin's size, mtime and ctime are the same
+// before and after, and as many bytes came as it has.
+#pragma once
+#include <sys/stat.h>
+
+#include <functional>
+
+#include "bodhi/base_types.h"
+#include "daemon/cache_disk.h"
+
+namespace zazen {
+
+class FrameCopy {
+ public:
+  // `origin` and `before`, its stat, are those that verify_origin() accepted.
+  FrameCopy(int origin, const struct stat& before, Temporary target)
+      : origin_(origin), before_(before), target_(std::move(target)) {}
+
+  // Each returns 0 or an errno, and they are called in this order.
+  int allocate();  // ENOSPC and EDQUOT come here, before any byte is read
+  int transfer(const std::function<bool()>& give_up);
+  int seal(FrameKind kind);  // ESTALE if the origin has changed meanwhile
+
+  Temporary take_file() { return std::move(target_); }
+
+ private:
+  int origin_;
+  struct stat before_;
+  Temporary target_;
+  std::uint64_t checksum_ = 0;
+};
+
+}  // namespace zazen

@@ -1,0 +1,58 @@
+#include "daemon/job_sweep.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <ctime>
+
+#include "bodhi/unique_fd.h"
+#include "bodhi/view.h"
+
+namespace zazen {
+namespace {
+
+bool owner_is_dead(int job_fd, bool* has_view) {
+  View view = {};
+  UniqueFd file(::openat(job_fd, kViewFile, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  *has_view = file.valid() && ::pread(file.get(), &view, sizeof view, 0) == sizeof view &&
+              view.magic == kViewMagic && view.version == kViewVersion && view.owner_pid > 0;
+  return *has_view && ::kill(view.owner_pid, 0) != 0 && errno == ESRCH;
+}
+
+bool is_over(int job_fd) {
+  bool has_view = false;
+  if (owner_is_dead(job_fd, &has_view)) return true;
+  struct stat st = {};
+  if (has_view || ::fstat(job_fd, &st) != 0) return false;
+  return std::time(nullptr) - st.st_mtime > kOrphanAgeSeconds;
+}
+
+void remove_files(int job_fd) {
+  DIR* directory = ::fdopendir(::openat(job_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory == nullptr) return;
+  while (dirent* entry = ::readdir(directory)) ::unlinkat(job_fd, entry->d_name, 0);
+  ::closedir(directory);
+}
+
+}  // namespace
+
+int sweep_jobs(const std::string& jobs_directory) {
+  DIR* jobs = ::opendir(jobs_directory.c_str());
+  if (jobs == nullptr) return 0;
+  int removed = 0;
+  while (dirent* entry = ::readdir(jobs)) {
+    if (entry->d_name[0] == '.') continue;
+    UniqueFd job(::openat(::dirfd(jobs), entry->d_name,
+                          O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!job.valid() || !is_over(job.get())) continue;
+    remove_files(job.get());
+    if (::unlinkat(::dirfd(jobs), entry->d_name, AT_REMOVEDIR) == 0) ++removed;
+  }
+  ::closedir(jobs);
+  return removed;
+}
+
+}  // namespace zazen

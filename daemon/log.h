@@ -1,0 +1,26 @@
+// The daemon's log: one line for each event, key=value, on stderr, where journald or a file
+// takes it. Values with spaces, quotes or control characters are quoted and escaped, so a
+// path cannot forge a line. More than kLogLinesPerSecond lines in a second are counted, not
+// written. Thread safe.
+#pragma once
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+namespace zazen {
+
+inline constexpr int kLogLinesPerSecond = 50;
+
+enum class LogLevel { kInfo, kWarn, kError };
+
+struct LogField {
+  const char* key;
+  std::string value;
+};
+
+void log_line(LogLevel level, const char* event, std::initializer_list<LogField> fields = {});
+
+// The value as it appears in a line.
+std::string escape_log_value(std::string_view value);
+
+}  // namespace zazen

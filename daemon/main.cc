@@ -1,0 +1,184 @@
+// zazend: keeps copies of frames on this node's disk and serves the programs of the node.
+// main() is the table of contents; each step is a file of its own.
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+
+#include "bodhi/config.h"
+#include "daemon/daemonize.h"
+#include "daemon/instance_lock.h"
+#include "daemon/job_sweep.h"
+#include "daemon/log.h"
+#include "daemon/node_identity.h"
+#include "daemon/notify.h"
+#include "daemon/publisher.h"
+#include "daemon/secure_directory.h"
+#include "daemon/server.h"
+#include "daemon/start_error.h"
+#include "daemon/status.h"
+
+namespace zazen {
+namespace {
+
+constexpr int kStartFailed = 1, kBadConfiguration = 2;
+constexpr std::size_t kLargestQueue = 4096, kMostClients = 1024;
+
+[[noreturn]] void fail(const Error& error, int exit_status) {
+  fmt::print(stderr, "zazend: error: {}\n", error.context);
+  if (!error.hint.empty()) fmt::print(stderr, "hint: {}\n", error.hint);
+  std::exit(exit_status);
+}
+
+void require(const Status& status) {
+  if (!status.ok()) fail(status.error(), kStartFailed);
+}
+
+template <class T>
+T require(Result<T> result) {
+  if (!result.ok()) fail(result.error(), kStartFailed);
+  return std::move(*result);
+}
+
+Config load_config_or_exit(const std::optional<std::string>& file) {
+  Result<std::string> found = find_config(file);
+  if (!found.ok()) fail(found.error(), kBadConfiguration);
+  Result<Config> config = load_config(*found);
+  if (!config.ok()) fail(config.error(), kBadConfiguration);
+  return std::move(*config);
+}
+
+// SIGTERM and SIGINT are read from a descriptor; every thread inherits the mask.
+UniqueFd block_signals() {
+  sigset_t stop;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGTERM);
+  sigaddset(&stop, SIGINT);
+  ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGHUP, SIG_IGN);
+  ::pthread_sigmask(SIG_BLOCK, &stop, nullptr);
+  return UniqueFd(::signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+// Whoever is in a hurry signals twice: the second one ends the process where it stands.
+// (The first is taken out of the descriptor, or it would count as the second.)
+void unblock_signals(int signal_fd) {
+  signalfd_siginfo info;
+  while (::read(signal_fd, &info, sizeof info) > 0) {
+  }
+  sigset_t stop;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGTERM);
+  sigaddset(&stop, SIGINT);
+  ::pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
+}
+
+// As many descriptors as we may have: each client is one, each queued fill up to two.
+std::size_t raise_descriptor_limit() {
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1024;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  return static_cast<std::size_t>(std::min<rlim_t>(limit.rlim_max, 1 << 20));
+}
+
+int run(const std::optional<std::string>& file, bool in_background) {
+  Config config = load_config_or_exit(file);
+  ::umask(022);
+  std::optional<Background> background;
+  if (in_background) background = Background::enter();
+  if (::chdir("/") != 0) fail(failed_call("chdir /"), kStartFailed);
+  UniqueFd signals = block_signals();
+  std::size_t descriptors = raise_descriptor_limit();
+
+  // Refuse to run from a directory that another user could rearrange under us.
+  require(require_secure_directory(config.runtime, "runtime directory"));
+  require(require_secure_directory(config.cache, "cache directory"));
+
+  // Can the cache's disk carry copies at all?
+  CacheDisk disk = require(CacheDisk::open(config.cache));
+
+  // One daemon for each cache and each runtime directory.
+  InstanceLock cache_lock = require(
+      InstanceLock::take(config.cache + "/.zazen/lock", "cache directory " + config.cache));
+  InstanceLock runtime_lock = require(
+      InstanceLock::take(config.runtime + "/lock", "runtime directory " + config.runtime));
+
+  // What is on disk is the truth: replay the logs, drop what is incomplete.
+  NodeId node = require(load_or_make_node_id(disk.state_fd()));
+  dev_t cache_dev = disk.dev();
+  std::unique_ptr<Store> store = require(Store::open(config, std::move(disk)));
+  for (const std::string& problem : find_problems(config)) {
+    log_line(LogLevel::kWarn, "problem", {{"what", problem}});
+  }
+
+  // Where the ranks keep their views; what dead jobs left goes.
+  std::string jobs = config.runtime + "/" + kJobsDirectory;
+  require(require_secure_directory(jobs, "jobs directory"));
+  sweep_jobs(jobs);
+
+  // The socket first, then the table: who sees the table finds somebody at home.
+  std::unique_ptr<Publisher> publisher = require(Publisher::publish(config, node, cache_dev));
+  Service service(config, *store, *publisher, std::min(kLargestQueue, descriptors / 4));
+  std::unique_ptr<Server> server =
+      require(Server::listen(config.runtime, service, std::min(kMostClients, descriptors / 8)));
+  publisher->serve();
+
+  notify_service_manager("READY=1");
+  if (background) background->ready(config.runtime + "/log");
+  StoreUsage usage = store->usage();
+  log_line(LogLevel::kInfo, "serving",
+           {{"version", ZAZEN_VERSION},
+            {"node", config.node},
+            {"cache", config.cache},
+            {"runtime", config.runtime},
+            {"frames", std::to_string(usage.files)},
+            {"bytes", std::to_string(usage.bytes)}});
+
+  std::int64_t next_sweep_ms = monotonic_ms() + kJobSweepPeriodMs;
+  server->run(signals.get(), [&] {
+    if (monotonic_ms() < next_sweep_ms) return;
+    next_sweep_ms = monotonic_ms() + kJobSweepPeriodMs;
+    service.sweep_jobs_soon();
+  });
+
+  // The end: nobody new comes, what is complete is committed, what is promised is answered.
+  unblock_signals(signals.get());
+  notify_service_manager("STOPPING=1");
+  publisher->withdraw();
+  server->withdraw();
+  service.stop();
+  server->send_last_answers();
+  sweep_jobs(jobs);
+  ::rmdir(jobs.c_str());
+  log_line(LogLevel::kInfo, "stopped");
+  return 0;
+}
+
+}  // namespace
+}  // namespace zazen
+
+int main(int argc, char** argv) {
+  CLI::App app{"zazend keeps copies of trajectory frames on this node's disk."};
+  app.set_version_flag("--version", "zazend " ZAZEN_VERSION);
+  std::optional<std::string> config;
+  bool in_background = false;
+  app.add_option("--config", config,
+                 "configuration file (default: $ZAZEN_CONFIG, ~/.config/zazen/zazen.toml, "
+                 "/etc/zazen/zazen.toml)");
+  app.add_flag("--daemonize", in_background,
+               "go into the background; returns 0 when it serves. The log is RUNTIME/log");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : zazen::kBadConfiguration;
+  }
+  return zazen::run(config, in_background);
+}

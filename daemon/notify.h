@@ -1,0 +1,9 @@
+// Tells systemd (Type=notify) how the daemon is: one datagram to $NOTIFY_SOCKET. Without
+// that variable it does nothing.
+#pragma once
+
+namespace zazen {
+
+void notify_service_manager(const char* state);  // "READY=1", "STOPPING=1"
+
+}  // namespace zazen

@@ -1,0 +1,39 @@
+// One message of a local client as it comes from the socket, and one answer as it goes: each
+// a single non-blocking system call.
+#pragma once
+#include <cstring>
+#include <string>
+
+#include "bodhi/unique_fd.h"
+#include "bodhi/wire.h"
+
+namespace zazen {
+
+struct Packet {
+  std::string bytes;  // header and body; valid by message_is_valid()
+  UniqueFd passed;    // the descriptor that came with it, if any
+
+  MessageHeader header() const {
+    MessageHeader header;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    return header;
+  }
+};
+
+enum class Received { kPacket, kNothing, kClosed, kMalformed };
+Received receive_packet(int socket, Packet* out);
+
+struct Answer {
+  std::uint64_t client = 0;
+  std::uint64_t request = 0;
+  int status = 0;
+  std::string body;
+  UniqueFd passed;
+};
+// 0, EAGAIN if the client's buffer is full, or another errno if the client is gone.
+int send_answer(int socket, const Answer& answer);
+
+// A read-only descriptor with this content, for an answer that is too long for a packet.
+UniqueFd content_fd(const void* content, std::size_t size);
+
+}  // namespace zazen

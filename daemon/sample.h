@@ -1,0 +1,21 @@
+// The sample of D10: are the copies still those of the origin's files? The first, the last,
+// the newest and 64 at random are compared, in parallel, because an origin may be far away.
+#pragma once
+#include <vector>
+
+#include "daemon/store.h"
+
+namespace zazen {
+
+inline constexpr std::size_t kSampleAtRandom = 64;
+inline constexpr std::int64_t kSamplePeriodMs = 2'000;  // for each dataset
+
+struct SampleResult {
+  int status = 0;  // an errno if the origin's directory could not be opened; nothing is stale
+  std::size_t compared = 0;
+  std::vector<FrameSeq> stale;  // gone at the origin, or another file there
+};
+
+SampleResult compare_sample(const Store& store, std::uint32_t dataset);
+
+}  // namespace zazen

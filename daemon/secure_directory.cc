@@ -1,0 +1,57 @@
+#include "daemon/secure_directory.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bodhi/unique_fd.h"
+#include "daemon/start_error.h"
+
+namespace zazen {
+namespace {
+
+Status make_with_parents(const std::string& path, const std::string& subject) {
+  for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+    bool last = slash == std::string::npos;
+    std::string part = path.substr(0, slash);
+    if (::mkdir(part.c_str(), last ? 0700 : 0755) != 0 && errno != EEXIST) {
+      return failed_call(subject + ": cannot make " + part);
+    }
+    if (last) return Done{};
+  }
+}
+
+}  // namespace
+
+Status require_secure_directory(const std::string& path, const char* what) {
+  std::string subject = fmt::format("{} {}", what, path);
+  struct stat st = {};
+  if (::lstat(path.c_str(), &st) != 0) {
+    if (Status made = make_with_parents(path, subject); !made.ok()) return made;
+    if (::lstat(path.c_str(), &st) != 0) return failed_call(subject);
+  }
+  if (S_ISLNK(st.st_mode)) {
+    return Error{ELOOP, subject + ": is a symbolic link", "name the directory itself"};
+  }
+  if (!S_ISDIR(st.st_mode)) return Error{ENOTDIR, subject + ": is not a directory", {}};
+
+  // From here on by descriptor: what was looked at is what is judged.
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd.valid() || ::fstat(fd.get(), &st) != 0) return failed_call(subject);
+  if (st.st_uid != ::geteuid()) {
+    return Error{EPERM,
+                 fmt::format("{}: is owned by uid {}, and this daemon runs as uid {}", subject,
+                             st.st_uid, ::geteuid()),
+                 "name another directory, or run zazend as its owner"};
+  }
+  if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return Error{EPERM,
+                 fmt::format("{}: is writable by group or others (mode {:04o})", subject,
+                             st.st_mode & 07777),
+                 fmt::format("chmod go-w {}", path)};
+  }
+  return Done{};
+}
+
+}  // namespace zazen

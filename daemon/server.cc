@@ -1,0 +1,211 @@
+// One epoll, level triggered. A client is watched for input only while it may ask for more,
+// and for output only while answers wait.
+#include "daemon/server.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "bodhi/table.h"
+#include "daemon/peer_identity.h"
+#include "daemon/start_error.h"
+
+namespace zazen {
+namespace {
+
+constexpr std::uint64_t kListener = 1, kOutbox = 2, kStop = 3;
+constexpr int kTickMs = 1'000;
+constexpr int kPacketsInARow = 32;  // then it is another client's turn
+
+}  // namespace
+
+Result<std::unique_ptr<Server>> Server::listen(const std::string& runtime, Service& service,
+                                               std::size_t client_limit) {
+  std::unique_ptr<Server> server(new Server(runtime, service, client_limit));
+  std::string path = runtime + "/" + kSocketFile;
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) return failed_call("socket " + path);
+  server->listener_ =
+      UniqueFd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  // Through the directory's descriptor: a socket's address has room for 107 bytes only.
+  UniqueFd directory(::open(runtime.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  fmt::format_to_n(address.sun_path, sizeof address.sun_path - 1, "/proc/self/fd/{}/{}",
+                   directory.get(), kSocketFile);
+  if (!server->listener_.valid() || !directory.valid() ||
+      ::bind(server->listener_.get(), reinterpret_cast<const sockaddr*>(&address),
+             sizeof address) != 0 ||
+      ::chmod(path.c_str(), 0600) != 0 || ::listen(server->listener_.get(), kBacklog) != 0) {
+    return failed_call("socket " + path);
+  }
+  server->epoll_ = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
+  if (!server->epoll_.valid() || !server->watch(server->listener_.get(), kListener) ||
+      !server->watch(service.outbox().event_fd(), kOutbox)) {
+    return failed_call("epoll");
+  }
+  return server;
+}
+
+bool Server::watch(int fd, std::uint64_t id) {
+  epoll_event event = {.events = EPOLLIN, .data = {.u64 = id}};
+  return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+void Server::run(int stop_fd, const std::function<void()>& tick) {
+  watch(stop_fd, kStop);
+  std::int64_t next_tick_ms = monotonic_ms();
+  for (;;) {
+    epoll_event events[64];
+    int count = ::epoll_wait(epoll_.get(), events, std::size(events), kTickMs);
+    for (int i = 0; i < count; ++i) {
+      std::uint64_t id = events[i].data.u64;
+      if (id == kStop) return;
+      if (id == kListener) {
+        accept_clients();
+      } else if (id == kOutbox) {
+        deliver(service_.outbox().take());
+      } else {
+        serve(id, events[i].events);
+      }
+    }
+    if (std::int64_t now_ms = monotonic_ms(); now_ms >= next_tick_ms) {
+      next_tick_ms = now_ms + kTickMs;
+      pause_accepting(clients_.size() >= client_limit_);
+      tick();
+    }
+  }
+}
+
+void Server::withdraw() {
+  listener_.reset();
+  ::unlink((runtime_ + "/" + kSocketFile).c_str());
+}
+
+void Server::send_last_answers() {
+  deliver(service_.outbox().take());
+  clients_.clear();
+}
+
+void Server::accept_clients() {
+  while (clients_.size() < client_limit_) {
+    UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket.valid()) {
+      if (errno == EINTR || errno == ECONNABORTED) continue;
+      // Without descriptors or memory it is tried again at the next tick.
+      if (errno != EAGAIN) pause_accepting(true);
+      return;
+    }
+    if (!peer_is_own_user(socket.get())) continue;
+    std::uint64_t id = next_id_++;
+    Client& client = clients_[id];
+    client.socket = std::move(socket);
+    client.id = id;
+    update_watch(client);
+  }
+  pause_accepting(true);
+}
+
+void Server::pause_accepting(bool pause) {
+  if (accepting_ != pause) return;
+  accepting_ = !pause;
+  epoll_event event = {.events = pause ? 0U : EPOLLIN, .data = {.u64 = kListener}};
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, listener_.get(), &event);
+}
+
+void Server::serve(std::uint64_t id, std::uint32_t events) {
+  auto it = clients_.find(id);
+  if (it == clients_.end()) return;
+  Client& client = it->second;
+  bool keep = true;
+  if (!client.output.empty()) keep = write_answers(client);
+  // A peer that has closed may have left requests: they are read before the end is seen.
+  if (keep && (client.watched & EPOLLIN) != 0 && (events & (EPOLLIN | EPOLLHUP | EPOLLERR))) {
+    keep = read_requests(client);
+  }
+  if (!keep) return close(id);
+  update_watch(client);
+}
+
+bool Server::read_requests(Client& client) {
+  for (int i = 0; i < kPacketsInARow && client.open_requests < kOpenRequests; ++i) {
+    Packet packet;
+    switch (receive_packet(client.socket.get(), &packet)) {
+      case Received::kNothing:
+        return true;
+      case Received::kClosed:
+      case Received::kMalformed:
+        return false;
+      case Received::kPacket:
+        break;
+    }
+    if (Service::is_answered(packet.header())) ++client.open_requests;
+    switch (service_.take(client.id, packet)) {
+      case Service::Taken::kYes:
+        break;
+      case Service::Taken::kNonsense:
+        return false;
+      case Service::Taken::kLater:
+        client.stalled = std::move(packet);
+        return true;
+    }
+  }
+  return true;
+}
+
+bool Server::write_answers(Client& client) {
+  while (!client.output.empty()) {
+    int code = send_answer(client.socket.get(), client.output.front());
+    if (code == EAGAIN) return true;
+    if (code != 0) return false;
+    client.output.pop_front();
+    --client.open_requests;
+  }
+  return true;
+}
+
+void Server::deliver(std::vector<Answer> answers) {
+  std::vector<std::uint64_t> touched;
+  for (Answer& answer : answers) {
+    auto it = clients_.find(answer.client);
+    if (it == clients_.end()) continue;  // it did not wait
+    if (it->second.output.empty()) touched.push_back(answer.client);
+    it->second.output.push_back(std::move(answer));
+  }
+  for (std::uint64_t id : touched) {
+    Client& client = clients_.find(id)->second;
+    if (write_answers(client)) {
+      update_watch(client);
+    } else {
+      close(id);
+    }
+  }
+  for (auto& [id, client] : clients_) {
+    if (!client.stalled) continue;
+    if (service_.take(id, *client.stalled) != Service::Taken::kLater) client.stalled.reset();
+    update_watch(client);
+  }
+}
+
+void Server::update_watch(Client& client) {
+  std::uint32_t wanted = 0;
+  if (!client.stalled && client.open_requests < kOpenRequests) wanted |= EPOLLIN;
+  if (!client.output.empty()) wanted |= EPOLLOUT;
+  if (wanted == client.watched) return;
+  // Nothing wanted: taken out altogether, for a hang-up would be reported without end.
+  int operation = wanted == 0           ? EPOLL_CTL_DEL
+                  : client.watched == 0 ? EPOLL_CTL_ADD
+                                        : EPOLL_CTL_MOD;
+  epoll_event event = {.events = wanted, .data = {.u64 = client.id}};
+  ::epoll_ctl(epoll_.get(), operation, client.socket.get(), &event);
+  client.watched = wanted;
+}
+
+void Server::close(std::uint64_t id) {
+  clients_.erase(id);
+  if (clients_.size() < client_limit_) pause_accepting(false);
+}
+
+}  // namespace zazen

@@ -1,0 +1,221 @@
+// Names from outside count only if they are a configured dataset's path, letter by letter,
+// and a name of its template; so none can lead anywhere else.
+#include "daemon/service.h"
+
+#include <sys/stat.h>
+
+#include <limits>
+
+#include "bodhi/listing.h"
+#include "daemon/job_sweep.h"
+#include "daemon/log.h"
+#include "daemon/sample.h"
+#include "daemon/status.h"
+
+namespace zazen {
+namespace {
+
+constexpr off_t kLargestListing = off_t{1} << 30;
+
+template <class T>
+std::string as_bytes(const T& value) {
+  return std::string(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+}  // namespace
+
+Service::Service(const Config& config, Store& store, Publisher& publisher,
+                 std::size_t queue_limit)
+    : config_(config),
+      store_(store),
+      publisher_(publisher),
+      started_ms_(monotonic_ms()),
+      filler_(store, queue_limit, [this] { outbox_.wake(); }) {}
+
+bool Service::is_answered(const MessageHeader& header) {
+  return header.type != MessageType::kFill || (header.flags & kWaitForIt) != 0;
+}
+
+Service::Taken Service::take(std::uint64_t client, Packet& packet) {
+  MessageHeader header = packet.header();
+  Asked asked{client, header.request};
+  switch (header.type) {
+    case MessageType::kFill:
+    case MessageType::kPush:
+    case MessageType::kInvalidate:
+      return take_frame(asked, packet);
+    case MessageType::kSample:
+    case MessageType::kList:
+    case MessageType::kKeepListing:
+      take_dataset(asked, packet);
+      return Taken::kYes;
+    case MessageType::kEvict:
+      take_evict(asked, packet);
+      return Taken::kYes;
+    case MessageType::kStatus:
+      errands_.post([this, asked] { answer_status(asked); });
+      return Taken::kYes;
+    case MessageType::kReply:
+      break;
+  }
+  return Taken::kNonsense;
+}
+
+Service::Taken Service::take_frame(const Asked& asked, Packet& packet) {
+  MessageHeader header = packet.header();
+  FrameNames names = frame_names(packet.bytes.data());
+  std::optional<std::uint32_t> dataset = find_dataset(names.dataset, names.dataset_length);
+  FillRequest fill;
+  int refusal = 0;
+  if (!dataset) {
+    refusal = ENOENT;
+  } else if (!config_.datasets[*dataset].name.match(names.name, names.name_length, &fill.seq)) {
+    refusal = EINVAL;
+  } else if (header.type != MessageType::kInvalidate && !packet.passed.valid()) {
+    refusal = EBADF;
+  }
+  if (refusal != 0) {
+    if (is_answered(header)) answer(asked, refusal);
+    return Taken::kYes;
+  }
+  if (header.type == MessageType::kInvalidate) {
+    // What is under way sees the mark, what is published is removed: in this order nothing
+    // slips through.
+    errands_.post([this, asked, index = *dataset, seq = fill.seq] {
+      filler_.cancel(index, seq);
+      store_.drop(index, std::span(&seq, 1));
+      answer(asked, 0);
+    });
+    return Taken::kYes;
+  }
+  fill.dataset = *dataset;
+  fill.kind = header.type == MessageType::kPush ? FrameKind::kNative : FrameKind::kAlien;
+  fill.origin = std::move(packet.passed);
+  if (is_answered(header)) {
+    fill.done = [this, asked](int status) { answer(asked, status); };
+  }
+  if (filler_.submit(fill)) return Taken::kYes;
+  packet.passed = std::move(fill.origin);
+  return Taken::kLater;
+}
+
+void Service::take_dataset(const Asked& asked, Packet& packet) {
+  MessageType type = packet.header().type;
+  FrameNames names = frame_names(packet.bytes.data());
+  std::optional<std::uint32_t> dataset = find_dataset(names.dataset, names.dataset_length);
+  bool all = type == MessageType::kList && names.dataset_length == 0;
+  if (!dataset && !all) return answer(asked, ENOENT);
+  if (type == MessageType::kList) {
+    errands_.post([this, asked, dataset] { answer_list(asked, dataset); });
+  } else if (type == MessageType::kSample) {
+    samples_.post([this, asked, index = *dataset] {
+      sample(index);
+      answer(asked, 0);
+    });
+  } else if (!packet.passed.valid()) {
+    answer(asked, EBADF);
+  } else {
+    auto fd = std::make_shared<UniqueFd>(std::move(packet.passed));
+    errands_.post(
+        [this, asked, index = *dataset, fd] { answer(asked, keep_listing(index, fd->get())); });
+  }
+}
+
+void Service::take_evict(const Asked& asked, const Packet& packet) {
+  EvictBody body;
+  std::memcpy(&body, packet.bytes.data() + sizeof(MessageHeader), sizeof body);
+  const char* path = packet.bytes.data() + sizeof(MessageHeader) + sizeof body;
+  std::optional<std::uint32_t> dataset = find_dataset(path, body.dataset_length);
+  if (!dataset) return answer(asked, ENOENT);
+  Store::Selection selection{body.first, body.last, (body.what & kEvictNatives) != 0,
+                             (body.what & kEvictAliens) != 0, (body.what & kEvictDryRun) != 0};
+  errands_.post([this, asked, index = *dataset, selection] {
+    Amount amount = store_.evict(index, selection);
+    answer(asked, 0, as_bytes(EvictReply{amount.frames, amount.bytes}));
+  });
+}
+
+void Service::answer(const Asked& asked, int status, std::string body, UniqueFd passed) {
+  outbox_.post(Answer{asked.client, asked.request, status, std::move(body), std::move(passed)});
+}
+
+std::optional<std::uint32_t> Service::find_dataset(const char* path, std::size_t length) const {
+  std::string_view wanted(path, length);
+  for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
+    if (config_.datasets[i].path == wanted) return i;
+  }
+  return std::nullopt;
+}
+
+void Service::sample(std::uint32_t dataset) {
+  if (config_.datasets[dataset].validate == Validate::kNever) return;
+  std::int64_t before = publisher_.sampled_at_ms(dataset);
+  if (before != 0 && monotonic_ms() - before < kSamplePeriodMs) return;
+  SampleResult result = compare_sample(store_, dataset);
+  if (!result.stale.empty()) {
+    log_line(LogLevel::kWarn, "stale_copies",
+             {{"dataset", config_.datasets[dataset].path},
+              {"compared", std::to_string(result.compared)},
+              {"stale", std::to_string(result.stale.size())}});
+    for (FrameSeq seq : result.stale) filler_.cancel(dataset, seq);
+    store_.drop(dataset, result.stale);
+  }
+  if (result.status == 0) publisher_.note_sample(dataset, !result.stale.empty());
+}
+
+void Service::answer_list(const Asked& asked, std::optional<std::uint32_t> dataset) {
+  std::vector<ListRecord> records;
+  for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
+    if (dataset && *dataset != i) continue;
+    for (const StoredFrame& frame : store_.list(i)) {
+      records.push_back({frame.seq, frame.held.bytes, i, frame.held.kind, 0});
+    }
+  }
+  UniqueFd fd = content_fd(records.data(), records.size() * sizeof(ListRecord));
+  if (!fd.valid()) return answer(asked, errno);
+  answer(asked, 0, as_bytes(ListReply{records.size()}), std::move(fd));
+}
+
+void Service::answer_status(const Asked& asked) {
+  std::int64_t uptime_seconds = (monotonic_ms() - started_ms_) / 1000;
+  std::string text = status_json(config_, store_, publisher_, filler_.counts(), uptime_seconds);
+  UniqueFd fd = content_fd(text.data(), text.size());
+  if (!fd.valid()) return answer(asked, errno);
+  answer(asked, 0, {}, std::move(fd));
+}
+
+int Service::keep_listing(std::uint32_t dataset, int fd) {
+  struct stat st = {};
+  if (::fstat(fd, &st) != 0) return errno;
+  if (!S_ISREG(st.st_mode)) return EINVAL;
+  if (st.st_size > kLargestListing) return EFBIG;
+  std::string encoded(static_cast<std::size_t>(st.st_size), '\0');
+  for (std::size_t done = 0; done < encoded.size();) {
+    ssize_t size =
+        ::pread(fd, encoded.data() + done, encoded.size() - done, static_cast<off_t>(done));
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return errno;
+    if (size == 0) return EINVAL;
+    done += static_cast<std::size_t>(size);
+  }
+  Result<Listing> listing = decode_listing(encoded);
+  if (!listing.ok()) return EINVAL;
+  if (!listing->settled()) return EAGAIN;
+  const DatasetConfig& config = config_.datasets[dataset];
+  Result<DirectoryIdentity> now = stat_directory(frame_directory(config.path, config.name));
+  if (!now.ok()) return now.error().code;
+  if (*now != listing->directory) return ESTALE;
+  return store_.keep_listing(dataset, encoded);
+}
+
+void Service::sweep_jobs_soon() {
+  errands_.post([jobs = config_.runtime + "/" + kJobsDirectory] { sweep_jobs(jobs); });
+}
+
+void Service::stop() {
+  samples_.stop();
+  errands_.stop();
+  filler_.stop();
+}
+
+}  // namespace zazen

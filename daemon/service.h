@@ -1,0 +1,58 @@
+// Service: what each message of a client means. It blocks nowhere: what may take time is
+// handed to threads, and the answers come through the outbox.
+#pragma once
+#include <cstdint>
+
+#include "bodhi/config.h"
+#include "daemon/filler.h"
+#include "daemon/outbox.h"
+#include "daemon/packet.h"
+#include "daemon/publisher.h"
+#include "daemon/store.h"
+#include "daemon/work_queue.h"
+
+namespace zazen {
+
+class Service {
+ public:
+  Service(const Config& config, Store& store, Publisher& publisher, std::size_t queue_limit);
+
+  enum class Taken { kYes, kLater, kNonsense };
+  // kLater: a push while the queue is full; try the same packet again when the outbox wakes.
+  // kNonsense: no client of ours sends this; close the connection.
+  Taken take(std::uint64_t client, Packet& packet);
+  static bool is_answered(const MessageHeader& header);
+
+  Outbox& outbox() { return outbox_; }
+  void sweep_jobs_soon();
+  // Afterwards the outbox has the last answers.
+  void stop();
+
+ private:
+  struct Asked {  // who asked for what
+    std::uint64_t client;
+    std::uint64_t request;
+  };
+
+  Taken take_frame(const Asked& asked, Packet& packet);
+  void take_dataset(const Asked& asked, Packet& packet);
+  void take_evict(const Asked& asked, const Packet& packet);
+  void answer(const Asked& asked, int status, std::string body = {}, UniqueFd passed = {});
+  std::optional<std::uint32_t> find_dataset(const char* path, std::size_t length) const;
+
+  void sample(std::uint32_t dataset);
+  void answer_list(const Asked& asked, std::optional<std::uint32_t> dataset);
+  void answer_status(const Asked& asked);
+  int keep_listing(std::uint32_t dataset, int fd);
+
+  const Config& config_;
+  Store& store_;
+  Publisher& publisher_;
+  const std::int64_t started_ms_;
+  Outbox outbox_;
+  Filler filler_;
+  WorkQueue errands_{2};
+  WorkQueue samples_{1};  // apart: an origin that hangs must not hold up the errands
+};
+
+}  // namespace zazen

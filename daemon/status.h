@@ -1,0 +1,18 @@
+// The daemon's status as JSON text, for `zazenctl status`.
+#pragma once
+#include <string>
+
+#include "bodhi/config.h"
+#include "daemon/filler.h"
+#include "daemon/publisher.h"
+#include "daemon/store.h"
+
+namespace zazen {
+
+std::string status_json(const Config& config, const Store& store, const Publisher& publisher,
+                        const FillCounts& fills, std::int64_t uptime_seconds);
+
+// What a person should look at, one phrase each; empty if all is well.
+std::vector<std::string> find_problems(const Config& config);
+
+}  // namespace zazen

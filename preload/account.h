@@ -1,0 +1,24 @@
+// The account of what a process did with frames: in the daemon's counters, and in the
+// rank's tally (with a view) or in the ledger (without one, if a report is wanted). Plain
+// atomics in shared memory; forked children add to the same.
+#pragma once
+#include "preload/route.h"
+
+namespace zazen {
+
+enum class Source { kCache, kOrigin };
+
+// A frame was opened for reading.
+void count_opened(const Route& route, int fd, Source source);
+
+// A frame's name was shown in a listing that no view filters.
+void count_listed(std::uint32_t dataset, FrameSeq seq);
+bool anything_was_listed();
+
+struct OpenCounts {
+  std::uint64_t hits;
+  std::uint64_t misses;
+};
+OpenCounts opens_of_this_process();
+
+}  // namespace zazen

@@ -1,0 +1,36 @@
+// A frame's copy in the local cache: opening it, asking for its identity, trusting it.
+//
+// A copy that is there under its name is whole (D6). Whether it is still what the origin has
+// is D10's question: a sample when the process first uses the dataset, each time if the
+// dataset says so. Every function here keeps errno.
+#pragma once
+#include <sys/stat.h>
+
+#include "bodhi/identity.h"
+#include "preload/route.h"
+
+namespace zazen {
+
+struct CopyPath {
+  char text[2 * kMaxPath + kMaxTemplate + 32];
+  bool set(const Route& route);
+};
+
+// The program's flags allow a copy in place of the origin.
+bool only_reads(int flags);
+
+// An fd of the copy, or -1: read the origin. Counts the hit.
+int open_copy(const Route& route, int flags);
+
+// The copy's stat with the origin's identity over it. False: ask the origin.
+bool stat_copy(const Route& route, struct stat* st);
+
+// The same question without the answer: the frame is here and can be read.
+bool copy_is_readable(const Route& route, int access_flags);
+
+// After a plain fstat: if the file is a copy, whoever opened it, its origin's identity.
+// Needs no daemon. False: it is an ordinary file.
+bool identity_of_fd(int fd, const struct stat& local, OriginIdentity* identity,
+                    dev_t* origin_dev);
+
+}  // namespace zazen

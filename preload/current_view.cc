@@ -1,0 +1,132 @@
+#include "preload/current_view.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include <cstring>
+
+#include "preload/hook.h"
+#include "preload/log.h"
+#include "preload/raw.h"
+
+namespace zazen {
+namespace {
+
+constinit std::atomic<CurrentView*> active{nullptr};
+constinit CurrentView* adopted = nullptr;  // only the thread in MPI_Init touches it
+
+std::size_t size_of(const View& view) {
+  return sizeof(CurrentView) + view.dataset_count * sizeof(Place);
+}
+
+void discard(CurrentView* view) {
+  std::size_t size = size_of(*view->view);
+  unmap_view(view->view, view->tally);
+  ::munmap(view, size);
+}
+
+CurrentView* map_current(const char* directory) {
+  std::size_t length = std::strlen(directory);
+  if (length == 0 || length >= kMaxPath) return nullptr;
+  const View* view = nullptr;
+  Tally* tally = nullptr;
+  if (!map_view(directory, &view, &tally)) return nullptr;
+  void* memory = ::mmap(nullptr, size_of(*view), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {
+    unmap_view(view, tally);
+    return nullptr;
+  }
+  CurrentView* current = static_cast<CurrentView*>(memory);
+  current->view = view;
+  current->tally = tally;
+  std::memcpy(current->directory, directory, length);
+  char* out = current->variable;
+  std::memcpy(out, kViewVariable, sizeof kViewVariable - 1);
+  out[sizeof kViewVariable - 1] = '=';
+  std::memcpy(out + sizeof kViewVariable, directory, length);
+  for (std::uint32_t i = 0; i < view->dataset_count; ++i) {
+    if (!make_place(view->datasets[i].path, view->datasets[i].frames, &current->places[i])) {
+      discard(current);
+      return nullptr;
+    }
+  }
+  return current;
+}
+
+// Every frame directory is the one that was listed.
+bool directories_agree(const CurrentView& current) {
+  for (std::uint32_t i = 0; i < current.view->dataset_count; ++i) {
+    DirectoryKey key;
+    if (!frame_directory(current.places[i], &key)) return false;
+    if (key.ino != current.view->datasets[i].frame_directory_ino) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+const CurrentView* current_view() {
+  return active.load(std::memory_order_acquire);
+}
+
+int adopt_view(const char* directory) {
+  ErrnoKeeper keep;
+  drop_view();
+  CurrentView* current = map_current(directory);
+  if (current == nullptr) return EINVAL;
+  if (!directories_agree(*current)) {
+    discard(current);
+    return ESTALE;
+  }
+  adopted = current;
+  return 0;
+}
+
+void activate_view() {
+  if (adopted == nullptr || current_view() != nullptr) return;
+  ErrnoKeeper keep;
+  ::setenv(kViewVariable, adopted->directory, 1);
+  active.store(adopted, std::memory_order_release);
+  adopted = nullptr;
+}
+
+void drop_view() {
+  if (adopted == nullptr) return;
+  ErrnoKeeper keep;
+  discard(adopted);
+  adopted = nullptr;
+}
+
+void inherit_view(const char* directory) {
+  ErrnoKeeper keep;
+  CurrentView* current = map_current(directory);
+  if (current == nullptr) {
+    log_line(LogLevel::kWarn, "the view %s is gone or damaged; listings are not filtered",
+             directory);
+    return;
+  }
+  active.store(current, std::memory_order_release);
+}
+
+void remove_own_view() {
+  const CurrentView* current = current_view();
+  if (current == nullptr || current->view->owner_pid != ::getpid()) return;
+  ErrnoKeeper keep;
+  int fd = raw::openat(AT_FDCWD, current->directory,
+                       O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+  if (fd < 0) return;
+  raw::unlinkat(fd, kViewFile, 0);
+  raw::unlinkat(fd, kTallyFile, 0);
+  raw::close(fd);
+  raw::unlinkat(AT_FDCWD, current->directory, AT_REMOVEDIR);
+}
+
+int view_dataset(const CurrentView& current, const char* path) {
+  for (std::uint32_t i = 0; i < current.view->dataset_count; ++i) {
+    if (std::strcmp(current.view->datasets[i].path, path) == 0) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+}  // namespace zazen

@@ -1,0 +1,36 @@
+// CurrentView: the frames that this process may see in listings, as its rank agreed (D13).
+//
+// A view is adopted (mapped, checked, its directories looked up) before the ranks agree, and
+// acted on only after. Then it holds until the process ends, whatever happens to the daemon.
+// Fork inherits the mapping; exec hands the directory's name on in ZAZEN_VIEW.
+#pragma once
+#include "bodhi/view.h"
+#include "preload/place.h"
+
+namespace zazen {
+
+struct CurrentView {
+  const View* view;
+  Tally* tally;
+  char directory[kMaxPath];
+  char variable[kMaxPath + sizeof kViewVariable];  // "ZAZEN_VIEW=<directory>"
+  Place places[];  // as many, and in the order, of view->datasets
+};
+
+// Null if this process sees everything.
+const CurrentView* current_view();
+
+// PluginHost's three; see coord/plugin.h.
+int adopt_view(const char* directory);
+void activate_view();
+void drop_view();
+
+// At start, with ZAZEN_VIEW from the environment.
+void inherit_view(const char* directory);
+// At exit: the rank itself removes the directory of its view.
+void remove_own_view();
+
+// The view's dataset with this path, or -1.
+int view_dataset(const CurrentView& view, const char* path);
+
+}  // namespace zazen

@@ -1,0 +1,105 @@
+#include "preload/daemon_link.h"
+
+#include <pthread.h>
+
+#include <cstring>
+
+#include "bodhi/wire.h"
+#include "preload/cached_copy.h"
+#include "preload/hook.h"
+#include "preload/log.h"
+#include "preload/raw.h"
+#include "preload/settings.h"
+
+namespace zazen {
+namespace {
+
+constexpr std::int64_t kQuietMs = 1000;
+constexpr std::size_t kMaxRequest =
+    sizeof(MessageHeader) + sizeof(FrameBody) + kMaxPath + kMaxTemplate + 32;
+
+constinit std::atomic<std::int64_t> fills_quiet_until_ms{0};
+
+// The socket must not be leaked by a cancellation in poll or sendmsg.
+class CancellationOff {
+ public:
+  CancellationOff() { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old_); }
+  ~CancellationOff() { ::pthread_setcancelstate(old_, nullptr); }
+  CancellationOff(const CancellationOff&) = delete;
+  CancellationOff& operator=(const CancellationOff&) = delete;
+
+ private:
+  int old_ = PTHREAD_CANCEL_ENABLE;
+};
+
+// 0, the reply's errno, or a negative errno of the transport.
+int exchange(MessageType type, const Route& route, const char* name, int passed_fd,
+             int answer_ms) {
+  constexpr std::uint64_t kRequest = 1;
+  char packet[kMaxRequest];
+  std::size_t size =
+      encode_frame_message(type, kRequest, answer_ms > 0 ? std::uint32_t{kWaitForIt} : 0,
+                           route.published().path, name, packet, sizeof packet);
+  if (size == 0) return -EMSGSIZE;
+
+  CancellationOff no_cancellation;
+  int socket = connect_daemon(settings.runtime, answer_ms > 0 ? answer_ms : kSendMs);
+  if (socket < 0) return socket;
+  int result = send_message(socket, packet, size, passed_fd, kSendMs);
+  if (result == 0 && answer_ms > 0) {
+    alignas(MessageHeader) char reply[256];
+    int received_fd = -1;
+    int got = receive_message(socket, reply, sizeof reply, &received_fd, answer_ms);
+    if (received_fd >= 0) raw::close(received_fd);
+    MessageHeader header;
+    if (got < static_cast<int>(sizeof header)) {
+      result = got < 0 ? got : -EPROTO;
+    } else {
+      std::memcpy(&header, reply, sizeof header);
+      bool ours = header.magic == kWireMagic && header.type == MessageType::kReply &&
+                  header.request == kRequest;
+      result = ours ? header.status : -EPROTO;
+    }
+  }
+  raw::close(socket);
+  return result;
+}
+
+bool frame_name_of(const Route& route, char* out, std::size_t capacity) {
+  return route.place->name.format(route.seq, out, capacity) != 0;
+}
+
+}  // namespace
+
+bool send_fill(const Route& route, int origin_fd, bool wait) {
+  ErrnoKeeper keep;
+  std::int64_t now_ms = monotonic_ms();
+  if (now_ms < fills_quiet_until_ms.load(std::memory_order_relaxed)) return false;
+  char name[kMaxTemplate + 32];
+  if (!frame_name_of(route, name, sizeof name)) return false;
+  int result = exchange(MessageType::kFill, route, name, origin_fd, wait ? kAnswerMs : 0);
+  if (result < 0) {
+    fills_quiet_until_ms.store(now_ms + kQuietMs, std::memory_order_relaxed);
+    log_line(LogLevel::kWarn, "the daemon took no fill: errno %d", -result);
+  }
+  return result == 0;
+}
+
+void invalidate_copy(const Route& route) {
+  if (route.node == nullptr) return;
+  ErrnoKeeper keep;
+  char name[kMaxTemplate + 32];
+  if (!frame_name_of(route, name, sizeof name)) return;
+  if (route.alive && exchange(MessageType::kInvalidate, route, name, -1, kAnswerMs) >= 0) {
+    return;
+  }
+  CopyPath copy;
+  if (copy.set(route)) raw::unlinkat(AT_FDCWD, copy.text, 0);
+}
+
+bool request_sample(const Route& route) {
+  ErrnoKeeper keep;
+  return exchange(MessageType::kSample, route, "", -1, kAnswerMs) == 0;
+}
+
+}  // namespace zazen

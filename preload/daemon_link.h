@@ -1,0 +1,24 @@
+// What the shim says to its daemon: fill, invalidate, sample. Never on the way of a hit.
+//
+// Each call opens a socket, sends one message, and closes the socket before it returns: the
+// shim keeps no descriptor. Everything is bounded; a daemon that does not answer costs a
+// program at most kAnswerMs, and after a failed fill none is tried for a second.
+#pragma once
+#include "preload/route.h"
+
+namespace zazen {
+
+inline constexpr int kSendMs = 5;
+inline constexpr int kAnswerMs = 250;
+
+// Hands the origin's fd to the daemon. With `wait`, true says that the copy is there now.
+bool send_fill(const Route& route, int origin_fd, bool wait);
+
+// The frame changes, or its copy is stale. If the daemon does not answer, the copy's name is
+// removed here: the files are the truth, and the daemon's logs follow them (D4).
+void invalidate_copy(const Route& route);
+
+// Asks the daemon to compare a sample of the dataset's copies with the origin (D10).
+bool request_sample(const Route& route);
+
+}  // namespace zazen

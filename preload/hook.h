@@ -1,0 +1,32 @@
+// What every hook needs. All hooks have one shape: decide, forward, or answer and fall back.
+//
+// Code in this folder runs inside other people's programs. It may call libc, never libstdc++;
+// it never allocates, locks, prints unasked, exits, or keeps a file descriptor. Every hook
+// leaves errno as the plain call would have.
+#pragma once
+#include <cerrno>
+
+#define ZAZEN_HOOK extern "C" __attribute__((visibility("default")))
+
+namespace zazen {
+
+// libc's headers promise that certain arguments are not null, and the compiler drops our
+// checks of them. Programs pass null all the same and want the kernel's EFAULT.
+template <class T>
+T* unpromised(T* pointer) {
+  __asm__("" : "+r"(pointer));
+  return pointer;
+}
+
+class ErrnoKeeper {  // gives errno back as it was
+ public:
+  ErrnoKeeper() : saved_(errno) {}
+  ~ErrnoKeeper() { errno = saved_; }
+  ErrnoKeeper(const ErrnoKeeper&) = delete;
+  ErrnoKeeper& operator=(const ErrnoKeeper&) = delete;
+
+ private:
+  int saved_;
+};
+
+}  // namespace zazen

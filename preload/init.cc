@@ -1,0 +1,44 @@
+// The life of the shim in a process: set up before main, a few lines at exit. In between it
+// has no thread, no socket, no memory but its own pages.
+#include "preload/current_view.h"
+#include "preload/guard.h"
+#include "preload/hook.h"
+#include "preload/mpi_session.h"
+#include "preload/node.h"
+#include "preload/real.h"
+#include "preload/serial_report.h"
+#include "preload/settings.h"
+
+namespace zazen {
+
+constinit thread_local int guard_depth = 0;
+
+namespace {
+
+__attribute__((constructor)) void start() {
+  ErrnoKeeper keep;
+  real::resolve();
+  read_settings();
+  if (!settings.active) return;
+
+  // The table, so that the first open finds it mapped.
+  bool alive = false;
+  current_node(&alive);
+
+  // What the rank that started us may see.
+  if (settings.inherited_view[0] != '\0') inherit_view(settings.inherited_view);
+
+  // Where the plug-ins lie, should this become an MPI program.
+  find_own_directory();
+}
+
+__attribute__((destructor)) void end() {
+  if (!settings.active) return;
+  ErrnoKeeper keep;
+  write_serial_report();
+  log_closing_line();
+  remove_own_view();
+}
+
+}  // namespace
+}  // namespace zazen

@@ -1,0 +1,36 @@
+// The MPI side of a process: which plug-in serves it, and when it is called (D12, D13).
+//
+// The shim links no libmpi. When a hooked MPI_Init runs, the MPI library is in the process;
+// the plug-in for its ABI is loaded then, and called before and after the real MPI_Init and
+// before the real MPI_Finalize, with the hooks passing through on that thread. Calls may
+// nest (a Fortran binding or a profiler calls the C symbol): only the outermost counts.
+#pragma once
+
+namespace zazen {
+
+// Remembers where this library lies, while a relative path still means what it meant.
+void find_own_directory();
+
+// The real function of this name: the next one in the global scope, or, if its library was
+// loaded with RTLD_LOCAL as mpi4py does, that of the loaded library whose file name begins
+// with `library`. Null if there is none.
+void* find_mpi_function(const char* name, const char* library);
+
+bool mpi_was_initialised();
+
+class MpiCall {  // around one real MPI_Init or MPI_Finalize
+ public:
+  MpiCall();
+  ~MpiCall();
+  MpiCall(const MpiCall&) = delete;
+  MpiCall& operator=(const MpiCall&) = delete;
+
+  void before_init();
+  void after_init(int mpi_error);
+  void before_finalize();
+
+ private:
+  bool outermost_;
+};
+
+}  // namespace zazen

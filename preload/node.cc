@@ -1,0 +1,77 @@
+#include "preload/node.h"
+
+#include <sys/mman.h>
+
+#include "preload/hook.h"
+#include "preload/log.h"
+
+namespace zazen {
+namespace {
+
+constexpr std::int64_t kRetryMs = 1000;
+
+constinit std::atomic<Node*> current{nullptr};
+constinit std::atomic<std::int64_t> retry_at_ms{0};
+
+std::size_t node_size(const Table& table) {
+  return sizeof(Node) + table.dataset_count * sizeof(Place);
+}
+
+Node* compile(const Table* table) {
+  void* memory = ::mmap(nullptr, node_size(*table), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  Node* node = static_cast<Node*>(memory);
+  node->table = table;
+  node->counters = map_counters(settings.runtime);
+  for (std::uint32_t i = 0; i < table->dataset_count; ++i) {
+    const TableDataset& dataset = table->datasets[i];
+    if (!make_place(dataset.path, dataset.frames, &node->places[i])) {
+      node->places[i].path_length = 0;
+    }
+  }
+  return node;
+}
+
+void discard(Node* node) {
+  if (node->counters != nullptr) ::munmap(node->counters, sizeof(Counters));
+  ::munmap(node, node_size(*node->table));
+}
+
+// A daemon that hangs still holds its table; mapping it once more would bring nothing.
+Node* look_for_table(Node* old, std::int64_t now_ms) {
+  ErrnoKeeper keep;
+  const Table* table = map_table(settings.runtime);
+  if (table == nullptr) return old;
+  Node* fresh = daemon_is_alive(*table, now_ms) ? compile(table) : nullptr;
+  if (fresh == nullptr) {
+    unmap_table(table);
+    return old;
+  }
+  if (!current.compare_exchange_strong(old, fresh, std::memory_order_acq_rel)) {
+    discard(fresh);
+    unmap_table(table);
+    return old;
+  }
+  log_line(LogLevel::kDebug, "table of node %s mapped", table->node_name);
+  return fresh;
+}
+
+}  // namespace
+
+const Node* current_node(bool* alive) {
+  Node* node = current.load(std::memory_order_acquire);
+  std::int64_t now_ms = monotonic_ms();
+  *alive = node != nullptr && daemon_is_alive(*node->table, now_ms);
+  if (*alive || settings.runtime[0] == '\0') return node;
+
+  std::int64_t due_ms = retry_at_ms.load(std::memory_order_relaxed);
+  if (now_ms < due_ms || !retry_at_ms.compare_exchange_strong(due_ms, now_ms + kRetryMs)) {
+    return node;
+  }
+  node = look_for_table(node, now_ms);
+  *alive = node != nullptr && daemon_is_alive(*node->table, now_ms);
+  return node;
+}
+
+}  // namespace zazen

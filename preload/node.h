@@ -1,0 +1,23 @@
+// Node: the table that this node's daemon has published, mapped and compiled (D3).
+//
+// The shim knows the daemon by its table alone. A table is mapped at start; when the daemon
+// stops or its heartbeat ends, a new table is looked for at most once a second. A mapping is
+// never undone while another thread may use it, so a daemon's restart costs a process one
+// table, a few kilobytes.
+#pragma once
+#include "bodhi/table.h"
+#include "preload/place.h"
+
+namespace zazen {
+
+struct Node {
+  const Table* table;
+  Counters* counters;  // null if they could not be mapped
+  Place places[];      // as many, and in the order, of table->datasets
+};
+
+// The last table that was mapped, null if there never was one; *alive says whether its
+// daemon still serves.
+const Node* current_node(bool* alive);
+
+}  // namespace zazen

@@ -1,0 +1,27 @@
+// An open that goes to the origin: a miss, which the daemon is asked to fill, or a change,
+// which drops the copy.
+#pragma once
+#include "preload/route.h"
+
+namespace zazen {
+
+// Drops a frame's copy before a change and again after it, because a fill may have been
+// under way. Without a frame it does nothing.
+class Change {
+ public:
+  explicit Change(const Route& route);
+  // For an open: only if the flags say that it may write.
+  Change(const Route& route, int open_flags);
+  // Call after the real call; passes its result through.
+  int done(int result) const;
+
+ private:
+  const Route* route_;  // null: no change
+};
+
+// The origin's file was opened for the program (fd < 0: it was not). Counts it, and asks for
+// a fill where a copy can be made. Keeps errno; returns fd, whose file may by then be the
+// copy (fill = "wait").
+int origin_opened(const Route& route, int flags, int fd);
+
+}  // namespace zazen

@@ -1,0 +1,120 @@
+#include "preload/place.h"
+
+#include <cstring>
+
+#include "bodhi/table.h"
+#include "preload/raw.h"
+
+namespace zazen {
+namespace {
+
+constexpr std::int64_t kLookAgainMs = 30'000;
+constexpr std::size_t kMaxParent = 4096;
+constexpr std::size_t kMaxName = kMaxTemplate + 32;
+
+// Directory and tail of a path, cut so that the tail has `components` components. False if
+// the path is too short for that.
+bool split_tail(const char* path, std::size_t length, std::uint32_t components,
+                std::size_t* tail) {
+  std::size_t at = length;
+  while (at > 0) {
+    if (path[at - 1] == '/' && --components == 0) {
+      *tail = at;
+      return true;
+    }
+    --at;
+  }
+  *tail = 0;
+  return components == 1;
+}
+
+bool match_tail(const FrameName& name, const char* tail, std::size_t length, FrameSeq* seq) {
+  if (name.directory_length() == 0) return name.match(tail, length, seq);
+  char whole[kMaxName];
+  std::size_t prefix = name.directory_length();
+  if (prefix + 1 + length > sizeof whole) return false;
+  std::memcpy(whole, name.directory(), prefix);
+  whole[prefix] = '/';
+  std::memcpy(whole + prefix + 1, tail, length);
+  return name.match(whole, prefix + 1 + length, seq);
+}
+
+// The directory that a path's first `length` bytes name.
+bool parent_key(int dirfd, const char* path, std::size_t length, DirectoryKey* key) {
+  char parent[kMaxParent];
+  if (length >= sizeof parent) return false;
+  std::memcpy(parent, path, length);
+  parent[length] = '\0';
+  struct stat st;
+  if (raw::fstatat(dirfd, length == 0 ? "." : parent, &st, 0) != 0) return false;
+  *key = {st.st_dev, st.st_ino};
+  return true;
+}
+
+}  // namespace
+
+bool DirectoryWatch::look(const Place& place, DirectoryKey* key) {
+  std::int64_t now_ms = monotonic_ms();
+  std::int64_t looked_at_ms = looked_at_ms_.load(std::memory_order_acquire);
+  if (looked_at_ms == 0 || now_ms - looked_at_ms > kLookAgainMs) {
+    char path[kMaxPath + kMaxTemplate];
+    std::size_t length = place.path_length;
+    std::memcpy(path, place.path, length);
+    path[length++] = '/';
+    std::memcpy(path + length, place.name.directory(), place.name.directory_length());
+    path[length + place.name.directory_length()] = '\0';
+    struct stat st;
+    bool found = raw::fstatat(AT_FDCWD, path, &st, 0) == 0 && S_ISDIR(st.st_mode);
+    dev_.store(found ? st.st_dev : 0, std::memory_order_relaxed);
+    ino_.store(found ? st.st_ino : 0, std::memory_order_relaxed);
+    // What could not be reached is looked for again after a second, not after thirty.
+    looked_at_ms_.store(found ? now_ms : now_ms - kLookAgainMs + 1000,
+                        std::memory_order_release);
+  }
+  *key = {dev_.load(std::memory_order_relaxed), ino_.load(std::memory_order_relaxed)};
+  return key->ino != 0;
+}
+
+bool make_place(const char* path, const char* frames, Place* place) {
+  const char* why = nullptr;
+  std::size_t length = std::strlen(frames);
+  if (!FrameName::parse(frames, length, &place->name, &why)) return false;
+  const char* entry = frames + place->name.directory_length();
+  if (*entry == '/') ++entry;
+  place->tail_components = 1;
+  for (; *entry != '\0'; ++entry) place->tail_components += *entry == '/';
+  place->path = path;
+  place->path_length = static_cast<std::uint32_t>(std::strlen(path));
+  return place->path_length != 0;
+}
+
+bool match_path(const Place& place, int dirfd, const char* path, std::size_t length,
+                FrameSeq* seq) {
+  if (place.path_length == 0) return false;
+  std::size_t last = length;
+  while (last > 0 && path[last - 1] != '/') --last;
+  if (!place.name.match_last_component(path + last, length - last)) return false;
+
+  std::size_t below = place.path_length + 1;
+  if (length > below && path[below - 1] == '/' &&
+      std::memcmp(path, place.path, place.path_length) == 0 &&
+      place.name.match(path + below, length - below, seq)) {
+    return true;
+  }
+  std::size_t tail = 0;
+  if (!split_tail(path, length, place.tail_components, &tail)) return false;
+  if (!match_tail(place.name, path + tail, length - tail, seq)) return false;
+  DirectoryKey parent, own;
+  return parent_key(dirfd, path, tail, &parent) && frame_directory(place, &own) &&
+         parent == own;
+}
+
+bool origin_path(const Place& place, FrameSeq seq, char* out, std::size_t capacity) {
+  if (place.path_length + 2 > capacity) return false;
+  std::memcpy(out, place.path, place.path_length);
+  out[place.path_length] = '/';
+  std::size_t used = place.path_length + 1;
+  return place.name.format(seq, out + used, capacity - used) != 0;
+}
+
+}  // namespace zazen

@@ -1,0 +1,62 @@
+// Place: where the frames of one dataset lie, in the form in which routing asks (D21).
+//
+// "Could this be a frame?" is first asked of the last component alone. Only if it could, and
+// the path is not plainly the dataset's, one stat of the parent directory is compared with
+// the dataset's frame directory, which is looked up at first use and again every 30 s: so a
+// directory that was replaced, or that this process may no longer reach, counts (D15).
+//
+// Lives in zeroed memory of its own; never moves; only the atomics change.
+#pragma once
+#include <sys/types.h>
+
+#include <atomic>
+
+#include "bodhi/frame_name.h"
+
+namespace zazen {
+
+struct DirectoryKey {
+  dev_t dev;
+  ino_t ino;
+  bool operator==(const DirectoryKey&) const = default;
+};
+
+// Device and inode of a directory that may change, readable without a lock.
+class DirectoryWatch {
+ public:
+  // False if the directory cannot be reached. `path` is used only when it is time to look.
+  bool look(const struct Place& place, DirectoryKey* key);
+
+ private:
+  std::atomic<std::uint64_t> dev_;
+  std::atomic<std::uint64_t> ino_;          // 0: not reachable
+  std::atomic<std::int64_t> looked_at_ms_;  // 0: never
+};
+
+struct Place {
+  const char* path;               // of the dataset, in memory that outlives the place
+  std::uint32_t path_length;      // 0: not usable, nothing matches
+  std::uint32_t tail_components;  // of a name below the frame directory: 1 for "f{seq}"
+  FrameName name;
+  mutable DirectoryWatch directory;
+  // D10: whether this process asked for a sample, and whether it must check every open
+  // because the answer did not come.
+  mutable std::atomic<bool> sample_asked;
+  mutable std::atomic<bool> sample_failed;
+};
+
+// False if the template does not parse; then the place matches nothing.
+bool make_place(const char* path, const char* frames, Place* place);
+
+// Does (dirfd, path) name a frame of this dataset?
+bool match_path(const Place& place, int dirfd, const char* path, std::size_t length,
+                FrameSeq* seq);
+
+inline bool frame_directory(const Place& place, DirectoryKey* key) {
+  return place.directory.look(place, key);
+}
+
+// Writes <dataset path>/<name of the frame>; false if it does not fit.
+bool origin_path(const Place& place, FrameSeq seq, char* out, std::size_t capacity);
+
+}  // namespace zazen

@@ -1,0 +1,57 @@
+// The system calls that the shim makes for itself, below every hook: its own and those of
+// other preloaded libraries. Results and errno are libc's.
+#pragma once
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstddef>
+
+namespace zazen::raw {
+
+inline int openat(int directory, const char* path, int flags, mode_t mode) {
+  return static_cast<int>(::syscall(SYS_openat, directory, path, flags, mode));
+}
+inline int close(int fd) {
+  return static_cast<int>(::syscall(SYS_close, fd));
+}
+inline int dup3(int from, int to, int flags) {
+  return static_cast<int>(::syscall(SYS_dup3, from, to, flags));
+}
+inline int fstat(int fd, struct ::stat* st) {
+  return static_cast<int>(::syscall(SYS_fstat, fd, st));
+}
+inline int fstatat(int directory, const char* path, struct ::stat* st, int flags) {
+  return static_cast<int>(::syscall(SYS_newfstatat, directory, path, st, flags));
+}
+inline int statx(int directory, const char* path, int flags, unsigned mask,
+                 struct ::statx* out) {
+  return static_cast<int>(::syscall(SYS_statx, directory, path, flags, mask, out));
+}
+inline int faccessat(int directory, const char* path, int mode, int flags) {
+  return flags == 0 ? static_cast<int>(::syscall(SYS_faccessat, directory, path, mode))
+                    : static_cast<int>(::syscall(SYS_faccessat2, directory, path, mode, flags));
+}
+inline int unlinkat(int directory, const char* path, int flags) {
+  return static_cast<int>(::syscall(SYS_unlinkat, directory, path, flags));
+}
+inline int renameat2(int from, const char* old_path, int to, const char* new_path,
+                     unsigned flags) {
+  return static_cast<int>(::syscall(SYS_renameat2, from, old_path, to, new_path, flags));
+}
+inline int truncate(const char* path, off_t length) {
+  return static_cast<int>(::syscall(SYS_truncate, path, length));
+}
+inline int execveat(int directory, const char* path, char* const argv[], char* const envp[],
+                    int flags) {
+  return static_cast<int>(::syscall(SYS_execveat, directory, path, argv, envp, flags));
+}
+inline ssize_t readlinkat(int directory, const char* path, char* out, std::size_t capacity) {
+  return ::syscall(SYS_readlinkat, directory, path, out, capacity);
+}
+inline ssize_t write(int fd, const void* bytes, std::size_t size) {
+  return ::syscall(SYS_write, fd, bytes, size);
+}
+
+}  // namespace zazen::raw

@@ -1,0 +1,105 @@
+// The functions that the hooks forward to: the next definition of the same name, which is
+// libc's or that of a library preloaded behind us. All are looked up in the constructor, so
+// that no hook ever calls dlsym while an allocator holds its lock.
+//
+// A hook may run before the constructor (from another library's), and a name may be missing.
+// Then a raw system call stands in. The functions that have none (streams, directories,
+// spawning) allocate anyway, so for them a late look-up is safe.
+#pragma once
+#include <dirent.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "preload/raw.h"
+
+#define ZAZEN_REAL_FUNCTIONS(X)                                                          \
+  X(open, int(const char*, int, ...))                                                    \
+  X(open64, int(const char*, int, ...))                                                  \
+  X(openat, int(int, const char*, int, ...))                                             \
+  X(openat64, int(int, const char*, int, ...))                                           \
+  X(creat, int(const char*, mode_t))                                                     \
+  X(creat64, int(const char*, mode_t))                                                   \
+  X(__open_2, int(const char*, int))                                                     \
+  X(__open64_2, int(const char*, int))                                                   \
+  X(__openat_2, int(int, const char*, int))                                              \
+  X(__openat64_2, int(int, const char*, int))                                            \
+  X(fopen, FILE*(const char*, const char*))                                              \
+  X(fopen64, FILE*(const char*, const char*))                                            \
+  X(freopen, FILE*(const char*, const char*, FILE*))                                     \
+  X(freopen64, FILE*(const char*, const char*, FILE*))                                   \
+  X(stat, int(const char*, struct ::stat*))                                              \
+  X(stat64, int(const char*, struct ::stat64*))                                          \
+  X(lstat, int(const char*, struct ::stat*))                                             \
+  X(lstat64, int(const char*, struct ::stat64*))                                         \
+  X(fstat, int(int, struct ::stat*))                                                     \
+  X(fstat64, int(int, struct ::stat64*))                                                 \
+  X(fstatat, int(int, const char*, struct ::stat*, int))                                 \
+  X(fstatat64, int(int, const char*, struct ::stat64*, int))                             \
+  X(statx, int(int, const char*, int, unsigned, struct ::statx*))                        \
+  X(access, int(const char*, int))                                                       \
+  X(faccessat, int(int, const char*, int, int))                                          \
+  X(eaccess, int(const char*, int))                                                      \
+  X(euidaccess, int(const char*, int))                                                   \
+  X(opendir, DIR*(const char*))                                                          \
+  X(fdopendir, DIR*(int))                                                                \
+  X(readdir, struct ::dirent*(DIR*))                                                     \
+  X(readdir64, struct ::dirent64*(DIR*))                                                 \
+  X(readdir_r, int(DIR*, struct ::dirent*, struct ::dirent**))                           \
+  X(readdir64_r, int(DIR*, struct ::dirent64*, struct ::dirent64**))                     \
+  X(closedir, int(DIR*))                                                                 \
+  X(rewinddir, void(DIR*))                                                               \
+  X(seekdir, void(DIR*, long))                                                           \
+  X(telldir, long(DIR*))                                                                 \
+  X(scandir, int(const char*, struct ::dirent***, int (*)(const struct ::dirent*),       \
+                 int (*)(const struct ::dirent**, const struct ::dirent**)))             \
+  X(scandir64, int(const char*, struct ::dirent64***, int (*)(const struct ::dirent64*), \
+                   int (*)(const struct ::dirent64**, const struct ::dirent64**)))       \
+  X(unlink, int(const char*))                                                            \
+  X(unlinkat, int(int, const char*, int))                                                \
+  X(remove, int(const char*))                                                            \
+  X(rename, int(const char*, const char*))                                               \
+  X(renameat, int(int, const char*, int, const char*))                                   \
+  X(renameat2, int(int, const char*, int, const char*, unsigned))                        \
+  X(truncate, int(const char*, off_t))                                                   \
+  X(truncate64, int(const char*, off_t))                                                 \
+  X(execve, int(const char*, char* const*, char* const*))                                \
+  X(execvpe, int(const char*, char* const*, char* const*))                               \
+  X(fexecve, int(int, char* const*, char* const*))                                       \
+  X(execveat, int(int, const char*, char* const*, char* const*, int))                    \
+  X(posix_spawn, int(pid_t*, const char*, const posix_spawn_file_actions_t*,             \
+                     const posix_spawnattr_t*, char* const*, char* const*))              \
+  X(posix_spawnp, int(pid_t*, const char*, const posix_spawn_file_actions_t*,            \
+                      const posix_spawnattr_t*, char* const*, char* const*))
+
+namespace zazen::real {
+
+template <class Type>
+struct Pointer {
+  Type* call = nullptr;
+};
+
+struct Functions {
+#define X(name, ...) Pointer<__VA_ARGS__> name;
+  ZAZEN_REAL_FUNCTIONS(X)
+#undef X
+};
+extern Functions next;
+
+void resolve();
+
+// For the functions without a system call of their own. Null only if libc lacks the name.
+template <class Type>
+Type* late(Pointer<Type>& pointer) {
+  if (pointer.call == nullptr) [[unlikely]]
+    resolve();
+  return pointer.call;
+}
+
+}  // namespace zazen::real
+
+// The real function, or the system call that stands in for it:
+// ZAZEN_FORWARD(creat, (path, mode), raw::openat(...)).
+#define ZAZEN_FORWARD(name, arguments, instead)                                       \
+  (::zazen::real::next.name.call != nullptr ? ::zazen::real::next.name.call arguments \
+                                            : (instead))

@@ -1,0 +1,27 @@
+// Route: which frame a path means, if it means one.
+//
+// The datasets are those of the daemon's table and, since a view outlives the daemon, those
+// of the view. Costs a few comparisons for an unrelated path, no system call (D21).
+#pragma once
+#include "preload/current_view.h"
+#include "preload/node.h"
+
+namespace zazen {
+
+struct Route {
+  const Place* place = nullptr;  // null: not a frame
+  FrameSeq seq = 0;
+  const Node* node = nullptr;         // null: only the view knows the dataset
+  std::uint32_t dataset = 0;          // in the node's table
+  bool alive = false;                 // the node's daemon serves
+  const CurrentView* view = nullptr;  // null: the view does not cover the dataset
+  std::uint32_t view_dataset = 0;
+
+  explicit operator bool() const { return place != nullptr; }
+  const TableDataset& published() const { return node->table->datasets[dataset]; }
+};
+
+// errno is kept. A null or empty path is no frame.
+Route route_for(int dirfd, const char* path);
+
+}  // namespace zazen

@@ -1,0 +1,94 @@
+#include "preload/serial_report.h"
+
+#include <cstring>
+
+#include "bodhi/report.h"
+#include "preload/account.h"
+#include "preload/guard.h"
+#include "preload/hook.h"
+#include "preload/log.h"
+#include "preload/mpi_session.h"
+#include "preload/raw.h"
+#include "preload/settings.h"
+
+namespace zazen {
+namespace {
+
+bool is_serial() {
+  return settings.active && settings.pid == ::getpid() && !mpi_was_initialised() &&
+         settings.inherited_view[0] == '\0';
+}
+
+struct LedgerSums {
+  std::uint64_t listed = 0, read = 0, never_read = 0;
+};
+
+LedgerSums sum(const Ledger& ledger) {
+  LedgerSums sums;
+  for (const Ledger::Slot& slot : ledger.slots) {
+    if (slot.key.load(std::memory_order_relaxed) == 0) continue;
+    std::uint32_t flags = slot.flags.load(std::memory_order_relaxed);
+    sums.listed += (flags & Ledger::kListed) != 0;
+    sums.read += (flags & Ledger::kOpened) != 0;
+    sums.never_read += flags == Ledger::kListed;
+  }
+  return sums;
+}
+
+}  // namespace
+
+void write_serial_report() {
+  if (!is_serial() || settings.ledger == nullptr) return;
+  ErrnoKeeper keep;
+  Guard guard;
+  const Ledger& ledger = *settings.ledger;
+  std::uint64_t hits = ledger.hits.load(), misses = ledger.misses.load();
+  // The slots are read only if there is something in them: reading makes their pages real.
+  bool touched = hits + misses != 0 || anything_was_listed();
+  if (!touched && raw::faccessat(AT_FDCWD, settings.report, F_OK, 0) == 0) return;
+
+  LedgerSums sums;
+  if (touched) sums = sum(ledger);
+  bool alive = false;
+  const Node* node = current_node(&alive);
+
+  RankReport rank = {};
+  if (node != nullptr) std::memcpy(rank.node, node->table->node_name, sizeof rank.node);
+  rank.assigned = sums.listed;
+  rank.read = sums.read;
+  rank.hits = hits;
+  rank.misses = misses;
+  rank.reported = true;
+
+  JobReport report = {};
+  report.complete = ledger.overflowed.load() == 0;
+  report.frames_listed = sums.listed;
+  report.frames_read = sums.read;
+  report.frames_never_read = sums.never_read;
+  report.exactly_once = report.complete && sums.never_read == 0;
+  report.hits = hits;
+  report.misses = misses;
+  report.bytes_local = ledger.bytes_local.load();
+  report.bytes_origin = ledger.bytes_origin.load();
+  report.nodes = node != nullptr ? 1 : 0;
+  report.ranks = 1;
+  report.rank_reports = &rank;
+  report.rank_count = 1;
+  report.reason = "not an MPI program";
+  if (int error = write_report(settings.report, report); error != 0) {
+    log_line(LogLevel::kWarn, "%s: the report was not written: errno %d", settings.report,
+             error);
+  }
+}
+
+void log_closing_line() {
+  if (settings.log_level < LogLevel::kInfo || !is_serial()) return;
+  OpenCounts counts = opens_of_this_process();
+  if (counts.hits + counts.misses == 0) return;
+  log_line(LogLevel::kInfo, "read %llu frames: %llu from the cache, %llu from the origin",
+           static_cast<unsigned long long>(counts.hits + counts.misses),
+           static_cast<unsigned long long>(counts.hits),
+           static_cast<unsigned long long>(counts.misses));
+}
+
+}  // namespace zazen

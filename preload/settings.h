@@ -1,0 +1,26 @@
+// Settings: what the environment asks of the shim, read once, in the constructor.
+#pragma once
+#include "bodhi/base_types.h"
+#include "bodhi/ledger.h"
+
+namespace zazen {
+
+enum class LogLevel { kOff, kWarn, kInfo, kDebug };
+
+struct Settings {
+  bool active = false;      // false: every hook forwards and does nothing else
+  bool configured = false;  // ZAZEN_RUNTIME or ZAZEN_CONFIG is set, be its content good or bad
+  LogLevel log_level = LogLevel::kOff;
+  int pid = 0;                         // of the process that read them
+  char runtime[kMaxPath] = {};         // "" if there is none
+  char log_file[kMaxPath] = {};        // "": standard error
+  char report[kMaxPath] = {};          // "": none wanted
+  char inherited_view[kMaxPath] = {};  // the directory in ZAZEN_VIEW, "" if there is none
+  Ledger* ledger = nullptr;            // null unless a report is wanted
+};
+extern Settings settings;
+
+// With AT_SECURE or ZAZEN_DISABLE nothing is read and `active` stays false.
+void read_settings();
+
+}  // namespace zazen

@@ -1,0 +1,155 @@
+// The stat family: a copy shows its origin's identity (D9). By path the answer comes from the
+// copy, if there is one; by descriptor the file itself tells that it is a copy, so it does
+// not matter who opened it, in which process, or whether the daemon still lives.
+//
+// struct stat64 is struct stat on this machine. The __xstat forms are what programs linked
+// before glibc 2.33 call.
+#include "preload/cached_copy.h"
+#include "preload/guard.h"
+#include "preload/hook.h"
+#include "preload/raw.h"
+#include "preload/real.h"
+#include "preload/settings.h"
+
+static_assert(sizeof(struct stat) == sizeof(struct stat64));
+
+namespace raw = zazen::raw;
+
+namespace {
+
+constexpr int kKnownFlags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH;
+
+bool is_watching() {
+  return zazen::settings.active && !zazen::guard_is_raised();
+}
+
+template <class Stat, class Forward>
+int stat_path(int dirfd, const char* path, Stat* st, Forward forward) {
+  zazen::Route route = zazen::route_for(dirfd, path);
+  if (!route) [[likely]]
+    return forward();
+  if (zazen::stat_copy(route, reinterpret_cast<struct stat*>(st))) return 0;
+  return forward();
+}
+
+template <class Stat, class Forward>
+int stat_fd(int fd, Stat* result, Forward forward) {
+  int status = forward();
+  if (status != 0 || !is_watching()) return status;
+  struct stat* st = reinterpret_cast<struct stat*>(result);
+  zazen::OriginIdentity identity;
+  dev_t dev;
+  if (zazen::identity_of_fd(fd, *st, &identity, &dev)) {
+    zazen::show_identity(identity, dev, st);
+  }
+  return status;
+}
+
+template <class Stat, class Forward>
+int stat_either(int dirfd, const char* path, Stat* st, int flags, Forward forward) {
+  path = zazen::unpromised(path);
+  if ((flags & ~kKnownFlags) != 0 || path == nullptr) return forward();
+  if (*path == '\0' && (flags & AT_EMPTY_PATH) != 0) return stat_fd(dirfd, st, forward);
+  return stat_path(dirfd, path, st, forward);
+}
+
+// __xstat's versions: 0 and 1 are the same structure here, all else is an error.
+int old_stat(int version, int dirfd, const char* path, struct stat* st, int flags) {
+  if (version == 0 || version == 1) return raw::fstatat(dirfd, path, st, flags);
+  errno = EINVAL;
+  return -1;
+}
+
+struct stat* plain(struct stat64* st) {
+  return reinterpret_cast<struct stat*>(st);
+}
+
+}  // namespace
+
+ZAZEN_HOOK int stat(const char* path, struct stat* st) {
+  return stat_path(AT_FDCWD, path, st, [&] {
+    return ZAZEN_FORWARD(stat, (path, st), raw::fstatat(AT_FDCWD, path, st, 0));
+  });
+}
+
+ZAZEN_HOOK int stat64(const char* path, struct stat64* st) {
+  return stat_path(AT_FDCWD, path, st, [&] {
+    return ZAZEN_FORWARD(stat64, (path, st), raw::fstatat(AT_FDCWD, path, plain(st), 0));
+  });
+}
+
+ZAZEN_HOOK int lstat(const char* path, struct stat* st) {
+  return stat_path(AT_FDCWD, path, st, [&] {
+    return ZAZEN_FORWARD(lstat, (path, st),
+                         raw::fstatat(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW));
+  });
+}
+
+ZAZEN_HOOK int lstat64(const char* path, struct stat64* st) {
+  return stat_path(AT_FDCWD, path, st, [&] {
+    return ZAZEN_FORWARD(lstat64, (path, st),
+                         raw::fstatat(AT_FDCWD, path, plain(st), AT_SYMLINK_NOFOLLOW));
+  });
+}
+
+ZAZEN_HOOK int fstat(int fd, struct stat* st) {
+  return stat_fd(fd, st, [&] { return ZAZEN_FORWARD(fstat, (fd, st), raw::fstat(fd, st)); });
+}
+
+ZAZEN_HOOK int fstat64(int fd, struct stat64* st) {
+  return stat_fd(fd, st,
+                 [&] { return ZAZEN_FORWARD(fstat64, (fd, st), raw::fstat(fd, plain(st))); });
+}
+
+ZAZEN_HOOK int fstatat(int dirfd, const char* path, struct stat* st, int flags) {
+  return stat_either(dirfd, path, st, flags, [&] {
+    return ZAZEN_FORWARD(fstatat, (dirfd, path, st, flags),
+                         raw::fstatat(dirfd, path, st, flags));
+  });
+}
+
+ZAZEN_HOOK int fstatat64(int dirfd, const char* path, struct stat64* st, int flags) {
+  return stat_either(dirfd, path, st, flags, [&] {
+    return ZAZEN_FORWARD(fstatat64, (dirfd, path, st, flags),
+                         raw::fstatat(dirfd, path, plain(st), flags));
+  });
+}
+
+// libc exports the old names for old programs only, dlsym does not find them: the system
+// call is all that they ever were.
+ZAZEN_HOOK int __xstat(int version, const char* path, struct stat* st) {
+  return stat_path(AT_FDCWD, path, st,
+                   [&] { return old_stat(version, AT_FDCWD, path, st, 0); });
+}
+
+ZAZEN_HOOK int __xstat64(int version, const char* path, struct stat64* st) {
+  return __xstat(version, path, plain(st));
+}
+
+ZAZEN_HOOK int __lxstat(int version, const char* path, struct stat* st) {
+  return stat_path(AT_FDCWD, path, st,
+                   [&] { return old_stat(version, AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW); });
+}
+
+ZAZEN_HOOK int __lxstat64(int version, const char* path, struct stat64* st) {
+  return __lxstat(version, path, plain(st));
+}
+
+ZAZEN_HOOK int __fxstat(int version, int fd, struct stat* st) {
+  return stat_fd(fd, st, [&] { return old_stat(version, fd, "", st, AT_EMPTY_PATH); });
+}
+
+ZAZEN_HOOK int __fxstat64(int version, int fd, struct stat64* st) {
+  return __fxstat(version, fd, plain(st));
+}
+
+ZAZEN_HOOK int __fxstatat(int version, int dirfd, const char* path, struct stat* st,
+                          int flags) {
+  return stat_either(dirfd, path, st, flags,
+                     [&] { return old_stat(version, dirfd, path, st, flags); });
+}
+
+ZAZEN_HOOK int __fxstatat64(int version, int dirfd, const char* path, struct stat64* st,
+                            int flags) {
+  return __fxstatat(version, dirfd, path, plain(st), flags);
+}

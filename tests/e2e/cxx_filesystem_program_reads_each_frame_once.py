@@ -1,0 +1,4 @@
+"""A C++ program (std::filesystem, ifstream) reads each frame once, all from its own node."""
+from all_native import check_all_native
+
+check_all_native("list_and_read_cxx")

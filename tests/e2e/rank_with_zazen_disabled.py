@@ -1,0 +1,16 @@
+"""One rank with ZAZEN_DISABLE=1, and then all: the job ends, every rank sees and reads all."""
+from nodes import Nodes
+from processes import expect
+
+with Nodes(3) as nodes:
+    data = nodes.dataset(frames=24)
+    nodes.start()
+    nodes.push(data)
+    off = {"ZAZEN_DISABLE": "1"}
+    job = nodes.mpirun("list_and_read_c", data, shims=[True, off, True], seconds=30)
+    job.check_unfiltered()
+    job.check_report(filtered=False)
+    nodes.mpirun("list_and_read_c", data, shims=[off, True, True], seconds=30).check_unfiltered()
+    job = nodes.mpirun("list_and_read_c", data, shims=[off, off, off], seconds=30)
+    job.check_unfiltered()
+    expect(job.report is None, "a disabled job writes no report")

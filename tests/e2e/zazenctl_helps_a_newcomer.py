@@ -1,0 +1,27 @@
+"""Every command has a help with an example; what is misspelt gets the likely spelling."""
+from nodes import ZAZENCTL, Nodes
+from processes import expect, run
+
+COMMANDS = ("status", "ls", "evict", "push", "run")
+
+with Nodes(1) as nodes:
+    def zazenctl(*words):
+        return run([ZAZENCTL, *words], dict(nodes.env, HOME=nodes.path("home")))
+
+    whole = zazenctl("--help").succeeded()
+    for command in COMMANDS:
+        expect(f"\n  {command} " in whole.stdout, f"{command} in {whole}")
+        done = zazenctl(command, "--help").succeeded()
+        expect("Example:\n  " in done.stdout and "--json" in done.stdout, f"{done}")
+    for later in ("warm", "doctor", "explain"):
+        expect(f"\n  {later} " not in whole.stdout, f"{later} does not exist yet")
+    expect(zazenctl("--version").succeeded().stdout.startswith("zazenctl "), "version")
+
+    for words, hint in ((("stats",), "did you mean status?"),
+                        (("status", "--jsn"), "did you mean --json?"),
+                        (("--cnfig", "x", "status"), "did you mean --config?"),
+                        (("status", "extra"), "--help"), ((), "--help"), (("push",), "--help"),
+                        (("--config", "/nowhere", "status"), ""), (("status",), "--config")):
+        done = zazenctl(*words)
+        expect(done.status == 2 and done.stdout == "", f"wrong usage: {done}")
+        expect(done.stderr.startswith("zazenctl: error: ") and hint in done.stderr, f"{done}")

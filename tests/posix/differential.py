@@ -1,0 +1,92 @@
+"""A program gives the same output and status with and without the shim, whatever the cache holds.
+
+Runs tests/posix/PROGRAM without the shim, then with it: no daemon, nothing cached, everything
+cached, the daemon killed, the daemon stopped, the shim disabled. What is compared is standard
+output, standard error and the exit status.
+"""
+import os
+import shutil
+import signal
+import sys
+
+from node import PROGRAMS, Node, expect
+
+
+def no_daemon(node):
+    pass
+
+
+def uncached(node):
+    node.start_daemon()
+
+
+def cached(node):
+    node.start_daemon()
+    node.warm()
+
+
+def killed(node):
+    cached(node)
+    node.end_daemon(signal.SIGKILL)
+
+
+def stopped(node):
+    cached(node)
+    node.end_daemon(signal.SIGTERM)
+
+
+STATES = [no_daemon, uncached, cached, killed, stopped]
+OPENS_FRAMES = {"opens", "streams", "stats", "descriptors", "threads"}
+
+
+def difference(a, b):
+    for left, right in zip(a.splitlines(), b.splitlines()):
+        if left != right:
+            return f"\n  without: {left}\n  with:    {right}"
+    return f"\n  lengths {len(a)} and {len(b)}"
+
+
+def compare(node, program, state, plain, environment):
+    with_shim = node.run([PROGRAMS / program, node.dataset], environment)
+    for what in ("stdout", "stderr"):
+        a = getattr(plain, what).decode(errors="replace")
+        b = getattr(with_shim, what).decode(errors="replace")
+        expect(a == b, f"{program}, {state}: {what} differs{difference(a, b)}")
+    expect(plain.returncode == with_shim.returncode,
+           f"{program}, {state}: status {plain.returncode} and {with_shim.returncode}")
+
+
+def main(program):
+    # What a change through the shim does must not be hidden by what a check would find.
+    options = 'validate = "never"\n' if program == "changes" else ""
+    with Node(options=options) as node:
+        plain = node.run([PROGRAMS / program, node.dataset])
+        expect(plain.returncode == 0, f"{program} itself fails: {plain}")
+        compare(node, program, "disabled", plain if program != "changes" else fresh(node, program),
+                node.shim(ZAZEN_DISABLE="1"))
+        for state in STATES:
+            if program == "changes":
+                node.make_dataset()
+            shutil.rmtree(node.cache, ignore_errors=True)
+            node.report.unlink(missing_ok=True)
+            state(node)
+            compare(node, program, state.__name__, plain,
+                    node.shim(ZAZEN_REPORT=str(node.report)))
+            if program in OPENS_FRAMES and state in (uncached, cached):
+                hits, misses = (node.read_report()[key] for key in ("hits", "misses"))
+                expect((hits if state is cached else misses) > 0,
+                       f"{program}, {state.__name__}: {hits} hits, {misses} misses")
+            node.end_daemon()
+
+
+def fresh(node, program):
+    """For a program that changes its dataset: run it again on a new one."""
+    node.make_dataset()
+    plain = node.run([PROGRAMS / program, node.dataset])
+    node.make_dataset()
+    return plain
+
+
+if __name__ == "__main__":
+    os.umask(0o022)
+    main(sys.argv[1])

@@ -1,0 +1,119 @@
+"""One dataset, one daemon, and programs that run with and without the shim."""
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+BUILD = pathlib.Path(os.environ["ZAZEN_BUILD"])
+SHIM = BUILD / "preload" / "libzazen.so"
+ZAZEND = BUILD / "daemon" / "zazend"
+PROGRAMS = BUILD / "tests" / "posix"
+FRAMES = 22
+LIMIT_SECONDS = 30
+
+
+def expect(condition, message):
+    if not condition:
+        sys.exit(f"FAILED: {message}")
+
+
+class Node:
+    """A directory with a dataset (sim1, f{seq}), a cache, a runtime directory, a daemon."""
+
+    def __init__(self, template="f{seq}", options=""):
+        self.root = pathlib.Path(tempfile.mkdtemp(prefix="zazen posix "))
+        self.dataset = self.root / "sim1"
+        self.cache = self.root / "cache"
+        self.report = self.root / "report.json"
+        self.config = self.root / "zazen.toml"
+        self.config.write_text(
+            f'node = "n0"\ncache = "{self.cache}"\nruntime = "{self.root}/run"\n'
+            f'[[dataset]]\npath = "{self.dataset}"\nframes = "{template}"\n{options}'
+        )
+        self.template = template
+        self.daemon = None
+        self.make_dataset()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self.end_daemon(signal.SIGKILL)
+        shutil.rmtree(self.root)
+
+    def frame(self, seq):
+        return self.dataset / self.template.replace("{seq}", str(seq))
+
+    def make_dataset(self):
+        """The same names and bytes each time, and what merely looks like a frame."""
+        shutil.rmtree(self.dataset, ignore_errors=True)
+        self.dataset.mkdir()
+        content = random.Random(7)
+        for seq in range(FRAMES):
+            self.frame(seq).parent.mkdir(parents=True, exist_ok=True)
+            self.frame(seq).write_bytes(content.randbytes(seq * 1000))
+        (self.dataset / "notes.txt").write_text("a note\n")
+        (self.dataset / "f03").write_text("not canonical\n")
+        (self.dataset / "f77").symlink_to("f7")
+        (self.dataset / "f55").mkdir()
+        (self.root / "other").mkdir(exist_ok=True)
+        (self.root / "other" / "f3").write_text("elsewhere\n")
+        (self.root / "other" / "notes.txt").write_text("elsewhere\n")
+        (self.root / "f3").write_text("above\n")
+        if not (self.root / "link").is_symlink():
+            (self.root / "link").symlink_to("sim1")
+
+    def start_daemon(self):
+        log = self.root / "zazend.log"
+        with open(log, "wb") as file:
+            self.daemon = subprocess.Popen(
+                [ZAZEND, "--config", self.config], stdin=subprocess.DEVNULL, stdout=file,
+                stderr=file)
+        self.wait_until(lambda: "event=serving" in log.read_text(), "the daemon serves")
+
+    def end_daemon(self, how=signal.SIGTERM):
+        if self.daemon is None:
+            return
+        self.daemon.send_signal(how)
+        self.daemon.wait(timeout=LIMIT_SECONDS)
+        self.daemon = None
+
+    def wait_until(self, condition, what):
+        give_up = time.monotonic() + LIMIT_SECONDS
+        while not condition():
+            if self.daemon is not None and self.daemon.poll() is not None:
+                expect(False, f"the daemon ended: {(self.root / 'zazend.log').read_text()}")
+            expect(time.monotonic() < give_up, f"waited in vain: {what}")
+            time.sleep(0.01)
+
+    def copy_of(self, path):
+        return pathlib.Path(f"{self.cache}{path}")
+
+    def warm(self):
+        """Reads every frame once through the shim and waits for the copies."""
+        frames = [self.frame(seq) for seq in range(FRAMES)]
+        self.run(["cat", *frames], self.shim())
+        self.wait_until(lambda: all(self.copy_of(f).exists() for f in frames), "all is cached")
+
+    def shim(self, **more):
+        return {"LD_PRELOAD": str(SHIM), "ZAZEN_CONFIG": str(self.config), **more}
+
+    def run(self, argv, extra_environment=None):
+        environment = {"PATH": os.environ["PATH"], "LC_ALL": "C"}
+        environment.update(extra_environment or {})
+        return subprocess.run(
+            [str(word) for word in argv],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=LIMIT_SECONDS,
+        )
+
+    def read_report(self):
+        return json.loads(self.report.read_text())

@@ -1,0 +1,245 @@
+#include "bodhi/config.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "tests/unit/bodhi/scratch.h"
+
+namespace zazen {
+namespace {
+
+const std::string kTop = "cache = \"/scratch/zazen\"\nruntime = \"/run/zazen\"\n";  // 2 lines
+const std::string kDataset = "[[dataset]]\npath = \"/sim1\"\nframes = \"f{seq}\"\n";
+
+Config parsed(const std::string& text) {
+  auto config = parse_config(text, "z.toml");
+  EXPECT_TRUE(config.ok()) << (config.ok() ? "" : config.error().context);
+  return config.ok() ? *config : Config();
+}
+
+// The whole complaint, "FILE:LINE: text | hint".
+std::string complaint(const std::string& text) {
+  auto config = parse_config(text, "z.toml");
+  if (config.ok()) return "no complaint";
+  EXPECT_EQ(config.error().code, EINVAL);
+  return config.error().context + " | " + config.error().hint;
+}
+
+// Both phrases are in the complaint about this text.
+void expect_complaint(const std::string& text, const std::string& start,
+                      const std::string& phrase = "") {
+  std::string found = complaint(text);
+  EXPECT_EQ(found.substr(0, start.size()), start) << text;
+  EXPECT_NE(found.find(phrase), std::string::npos) << found;
+}
+
+TEST(Config, ReadsEverything) {
+  Config config = parsed(
+      "# comment\n"
+      "node = \"n0\"\n"
+      "cache = \"/scratch//zaz\xc3\xa9n/./x/\"\n"
+      "runtime = \"/run/my zazen/\"\n"
+      "capacity = \"1.8TB\"\n"
+      "max_files = 1000\n"
+      "keep_free = 4096\n"
+      "peers = [\"unix:/run/a\", \"unix:/run//b/\"]\n"
+      "[[dataset]]\n"
+      "path = \"/sim 1/\"\n"
+      "frames = \"frame-{seq:06}.xtc\"\n"
+      "filter = false\n"
+      "validate = \"always\"\n"
+      "fill = \"wait\"\n" +
+      kDataset);
+  EXPECT_EQ(config.file, "z.toml");
+  EXPECT_EQ(config.node, "n0");
+  EXPECT_EQ(config.cache, "/scratch/zaz\xc3\xa9n/x");
+  EXPECT_EQ(config.runtime, "/run/my zazen");
+  EXPECT_EQ(config.capacity_bytes, 1'800'000'000'000u);
+  EXPECT_EQ(config.max_files, 1000u);
+  EXPECT_EQ(config.keep_free_bytes, 4096u);
+  EXPECT_EQ(config.peers, (std::vector<std::string>{"unix:/run/a", "unix:/run/b"}));
+  ASSERT_EQ(config.datasets.size(), 2u);
+  const DatasetConfig& first = config.datasets[0];
+  EXPECT_EQ(first.path, "/sim 1");
+  EXPECT_EQ(first.frames, "frame-{seq:06}.xtc");
+  FrameSeq seq;
+  EXPECT_TRUE(first.name.match("frame-000007.xtc", 16, &seq));
+  EXPECT_FALSE(first.filter);
+  EXPECT_EQ(first.validate, Validate::kAlways);
+  EXPECT_EQ(first.fill, Fill::kWait);
+  EXPECT_EQ(config.dataset_at("/sim1"), &config.datasets[1]);
+  EXPECT_EQ(config.dataset_at("/sim"), nullptr);
+}
+
+TEST(Config, Defaults) {
+  Config config = parsed(kTop + kDataset);
+  char host[256] = {};
+  ::gethostname(host, sizeof host - 1);
+  EXPECT_EQ(config.node, host);
+  EXPECT_EQ(config.capacity_bytes, 0u);
+  EXPECT_EQ(config.max_files, 0u);
+  EXPECT_EQ(config.keep_free_bytes, 0u);
+  EXPECT_TRUE(config.peers.empty());
+  EXPECT_TRUE(config.datasets[0].filter);
+  EXPECT_EQ(config.datasets[0].validate, Validate::kSample);
+  EXPECT_EQ(config.datasets[0].fill, Fill::kBackground);
+  EXPECT_EQ(parsed(kTop + kDataset + "validate = \"never\"\nfill = \"background\"\n")
+                .datasets[0]
+                .validate,
+            Validate::kNever);
+}
+
+TEST(Config, UnknownKeysNameTheLikelySpelling) {
+  expect_complaint("chace = \"/c\"\n" + kTop + kDataset, "z.toml:1: unknown key 'chace'",
+                   "did you mean 'cache'?");
+  expect_complaint(kTop + kDataset + "\nframe = \"x\"\n", "z.toml:7: unknown key 'frame'",
+                   "did you mean 'frames'?");
+  expect_complaint(kTop + "zzzzzz = 1\n" + kDataset, "z.toml:3: unknown key 'zzzzzz'",
+                   "known are: node, cache");
+  expect_complaint(kTop + "zb = 1\nza = 2\n" + kDataset, "z.toml:3: unknown key 'zb'");
+  expect_complaint(kTop + "[datasets]\npath = \"/s\"\n", "z.toml:3: unknown key 'datasets'",
+                   "did you mean 'dataset'?");
+}
+
+TEST(Config, MissingKeys) {
+  expect_complaint("", "z.toml: missing key 'cache'", "cache = \"");
+  expect_complaint("cache = \"/c\"\n" + kDataset, "z.toml: missing key 'runtime'");
+  expect_complaint(kTop, "z.toml: there is no [[dataset]]");
+  expect_complaint(kTop + "\n[[dataset]]\nframes = \"f{seq}\"\n",
+                   "z.toml:4: missing key 'path'");
+  expect_complaint(kTop + "[[dataset]]\npath = \"/s\"\n", "z.toml:3: missing key 'frames'");
+}
+
+TEST(Config, WrongTypes) {
+  expect_complaint("cache = 5\nruntime = \"/r\"\n" + kDataset,
+                   "z.toml:1: 'cache' must be a string");
+  expect_complaint("cache = \"/c\"\nruntime = 5\n" + kDataset,
+                   "z.toml:2: 'runtime' must be a string");
+  expect_complaint(kTop + "node = true\n" + kDataset, "z.toml:3: 'node' must be a string");
+  expect_complaint(kTop + "max_files = \"5\"\n" + kDataset, "z.toml:3: 'max_files' must be");
+  expect_complaint(kTop + "max_files = -5\n" + kDataset, "z.toml:3: 'max_files' must be");
+  expect_complaint(kTop + "max_files = 1.5\n" + kDataset, "z.toml:3: 'max_files' must be");
+  expect_complaint(kTop + "capacity = 1.5\n" + kDataset, "z.toml:3: 'capacity' must be a size");
+  expect_complaint(kTop + "capacity = -1\n" + kDataset, "z.toml:3: 'capacity' must be a size");
+  expect_complaint(kTop + "capacity = \"1.8XB\"\n" + kDataset, "z.toml:3: 'capacity': '1.8XB'",
+                   "1.8TB");
+  expect_complaint(kTop + "keep_free = \"a lot\"\n" + kDataset, "z.toml:3: 'keep_free':");
+  expect_complaint(kTop + "peers = \"unix:/a\"\n" + kDataset,
+                   "z.toml:3: 'peers' must be an array");
+  expect_complaint(kTop + "peers = [5]\n" + kDataset, "z.toml:3: 'peers' must be a string");
+  expect_complaint(kTop + kDataset + "filter = 1\n",
+                   "z.toml:6: 'filter' must be true or false");
+  expect_complaint(kTop + "[dataset]\npath = \"/s\"\n",
+                   "z.toml:3: a dataset is written [[dataset]]");
+  expect_complaint(kTop + "dataset = [1]\n", "z.toml:3: a dataset is written [[dataset]]");
+}
+
+TEST(Config, Choices) {
+  expect_complaint(kTop + kDataset + "validate = \"allways\"\n",
+                   "z.toml:6: 'validate' cannot be 'allways'", "did you mean 'always'?");
+  expect_complaint(kTop + kDataset + "fill = \"quickly\"\n",
+                   "z.toml:6: 'fill' cannot be 'quickly'", "known are: background, wait");
+  expect_complaint(kTop + kDataset + "fill = true\n", "z.toml:6: 'fill' must be a string");
+}
+
+TEST(Config, TemplatesAreChecked) {
+  std::string start = kTop + "[[dataset]]\npath = \"/s\"\n";
+  expect_complaint(start + "frames = \"f\"\n",
+                   "z.toml:5: 'f' is not a frame name: it has no {seq}", "f{seq}");
+  expect_complaint(start + "frames = \"{seq}{seq}\"\n", "z.toml:5:", "more than one {seq}");
+  expect_complaint(start + "frames = \"../f{seq}\"\n", "z.toml:5:", "'..'");
+  expect_complaint(start + "frames = 5\n", "z.toml:5: 'frames' must be a string");
+}
+
+TEST(Config, NodeNames) {
+  EXPECT_EQ(parsed("node = \"" + std::string(63, 'n') + "\"\n" + kTop + kDataset).node.size(),
+            63u);
+  expect_complaint("node = \"" + std::string(64, 'n') + "\"\n" + kTop + kDataset,
+                   "z.toml:1: 'node' is longer than 63");
+  expect_complaint("node = \"a\\tb\"\n" + kTop + kDataset, "z.toml:1: 'node' has a control");
+  expect_complaint("node = \"\"\n" + kTop + kDataset, "z.toml:1: 'node' is empty");
+}
+
+TEST(Config, WhatIsNotInThisVersion) {
+  expect_complaint(kTop + "listen = \"0.0.0.0:7117\"\n" + kDataset, "z.toml:3: 'listen'",
+                   "not in this version");
+  expect_complaint(kTop + "peers = [\n \"unix:/a\",\n \"n0:7117\"]\n" + kDataset,
+                   "z.toml:5:", "not in this version");
+  expect_complaint(kTop + "peers = [\"unix:a\"]\n" + kDataset,
+                   "z.toml:3: 'peers' must be an abs");
+}
+
+TEST(Config, TheShimMustFindTheRuntimeLine) {
+  expect_complaint("cache = \"/c\"\nruntime = '/r'\n" + kDataset,
+                   "z.toml:2: 'runtime' must be the plain");
+  expect_complaint("cache = \"/c\"\nruntime = \"/r\\u0041\"\n" + kDataset,
+                   "z.toml:2: 'runtime' must be");
+  expect_complaint("cache = \"/c\"\n\"runtime\" = \"/r\"\n" + kDataset,
+                   "z.toml:2: 'runtime' must be");
+  // A line in a multi-line string that the scan would take for it.
+  expect_complaint(
+      "cache = \"\"\"/c\\\nruntime = \"/x\"\n\"\"\"\nruntime = \"/r\"\n" + kDataset, "z.toml:");
+  std::string far = "#" + std::string(70'000, '-') + "\n";
+  expect_complaint("cache = \"/c\"\n" + far + "runtime = \"/r\"\n" + kDataset,
+                   "z.toml:3: 'runtime' must be");
+}
+
+TEST(Config, SyntaxErrorsNameTheLine) {
+  expect_complaint(kTop + "node = \n" + kDataset, "z.toml:3:");
+  expect_complaint(kTop + "cache = \"/twice\"\n" + kDataset, "z.toml:3:");
+  expect_complaint(kTop + "node = \"\xff\"\n" + kDataset, "z.toml:");
+}
+
+TEST(Config, Files) {
+  Scratch scratch;
+  auto missing = load_config(scratch / "none.toml");
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().code, ENOENT);
+  EXPECT_NE(missing.error().context.find("none.toml: cannot be read: No such file"),
+            std::string::npos);
+  EXPECT_EQ(load_config(scratch.path()).error().code, EISDIR);
+  write_file(scratch / "z.toml", kTop + kDataset);
+  auto config = load_config(scratch / "z.toml");
+  ASSERT_TRUE(config.ok());
+  EXPECT_EQ(config->file, scratch / "z.toml");
+  write_file(scratch / "empty.toml", "");
+  EXPECT_NE(load_config(scratch / "empty.toml").error().context.find("missing key 'cache'"),
+            std::string::npos);
+}
+
+TEST(Config, WhereItIsLookedFor) {
+  Scratch scratch;
+  ::unsetenv("ZAZEN_CONFIG");
+  ::setenv("HOME", scratch.path().c_str(), 1);
+  EXPECT_EQ(find_config("/given").value(), "/given");
+  if (::access("/etc/zazen/zazen.toml", F_OK) != 0) {
+    auto nothing = find_config(std::nullopt);
+    ASSERT_FALSE(nothing.ok());
+    EXPECT_EQ(nothing.error().code, ENOENT);
+    EXPECT_NE(nothing.error().hint.find("--config"), std::string::npos);
+  }
+  std::filesystem::create_directories(scratch / ".config/zazen");
+  std::string own = scratch / ".config/zazen/zazen.toml";
+  write_file(own, "");
+  EXPECT_EQ(find_config(std::nullopt).value(), own);
+  ::setenv("ZAZEN_CONFIG", "", 1);
+  EXPECT_EQ(find_config(std::nullopt).value(), own);
+  ::setenv("ZAZEN_CONFIG", "/from/environment", 1);
+  EXPECT_EQ(find_config(std::nullopt).value(), "/from/environment");
+  EXPECT_EQ(find_config("/given").value(), "/given");
+  ::unsetenv("ZAZEN_CONFIG");
+}
+
+TEST(Config, ClosestSpelling) {
+  std::vector<std::string> known = {"cache", "capacity", "node", "peers"};
+  EXPECT_EQ(closest_spelling("chace", known), "cache");
+  EXPECT_EQ(closest_spelling("capcity", known), "capacity");
+  EXPECT_EQ(closest_spelling("nodes", known), "node");
+  EXPECT_EQ(closest_spelling("Node", known), "node");
+  EXPECT_EQ(closest_spelling("elephant", known), "");
+  EXPECT_EQ(closest_spelling("", known), "");
+  EXPECT_EQ(closest_spelling(std::string(10'000, 'x'), known), "");
+}
+
+}  // namespace
+}  // namespace zazen

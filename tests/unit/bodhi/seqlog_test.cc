@@ -1,0 +1,231 @@
+#include "bodhi/seqlog.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <random>
+#include <set>
+
+#include "tests/unit/bodhi/scratch.h"
+
+namespace zazen {
+namespace {
+
+using Frames = std::vector<FrameSeq>;
+constexpr std::size_t kHeaderSize = 16;
+constexpr std::size_t kRecordSize = 16;
+
+class SequenceLogTest : public testing::Test {
+ protected:
+  SequenceLogTest()
+      : directory_(::open(scratch_.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
+
+  SequenceLog open() {
+    auto log = SequenceLog::open(directory_.get(), "log");
+    EXPECT_TRUE(log.ok()) << (log.ok() ? "" : log.error().message());
+    return std::move(log.value());
+  }
+  Frames read() {
+    auto frames = read_sequence_log(file());
+    EXPECT_TRUE(frames.ok());
+    return frames->frames();
+  }
+  std::string file() const { return scratch_ / "log"; }
+  std::size_t file_size() const { return std::filesystem::file_size(file()); }
+
+  Scratch scratch_;
+  UniqueFd directory_;
+};
+
+TEST_F(SequenceLogTest, MissingLogIsEmpty) {
+  EXPECT_EQ(read(), Frames{});
+  EXPECT_TRUE(open().loaded().empty());
+  EXPECT_EQ(file_size(), kHeaderSize);
+  EXPECT_EQ(read(), Frames{});
+}
+
+TEST_F(SequenceLogTest, AppendForgetReplay) {
+  {
+    SequenceLog log = open();
+    ASSERT_TRUE(log.append(Frames{7, 1, UINT64_MAX, 3}, {}).ok());
+    ASSERT_TRUE(log.append({}, Frames{1}).ok());
+    ASSERT_TRUE(log.append(Frames{9}, Frames{9, 3}).ok());
+    ASSERT_TRUE(log.append(Frames{3}, {}).ok());
+    ASSERT_TRUE(log.append({}, {}).ok());
+    ASSERT_TRUE(log.flush().ok());
+    EXPECT_TRUE(log.loaded().empty());
+  }
+  EXPECT_EQ(read(), (Frames{3, 7, UINT64_MAX}));
+  EXPECT_EQ(open().loaded().frames(), (Frames{3, 7, UINT64_MAX}));
+}
+
+TEST_F(SequenceLogTest, AppendContinuesWhereTheLogEnded) {
+  ASSERT_TRUE(open().append(Frames{1, 2}, {}).ok());
+  ASSERT_TRUE(open().append(Frames{3}, {}).ok());
+  EXPECT_EQ(read(), (Frames{1, 2, 3}));
+}
+
+TEST_F(SequenceLogTest, RandomHistoryAgreesWithASet) {
+  std::mt19937_64 random(5);
+  std::set<FrameSeq> expected;
+  for (int session = 0; session < 30; ++session) {
+    SequenceLog log = open();
+    EXPECT_EQ(log.loaded().frames(), Frames(expected.begin(), expected.end()));
+    for (int i = 0; i < 20; ++i) {
+      Frames added, forgotten;
+      for (int n = static_cast<int>(random() % 5); n > 0; --n) added.push_back(random() % 100);
+      for (int n = static_cast<int>(random() % 4); n > 0; --n) {
+        forgotten.push_back(random() % 100);
+      }
+      ASSERT_TRUE(log.append(added, forgotten).ok());
+      expected.insert(added.begin(), added.end());
+      for (FrameSeq seq : forgotten) expected.erase(seq);
+      ASSERT_EQ(read(), Frames(expected.begin(), expected.end()));
+    }
+  }
+}
+
+TEST_F(SequenceLogTest, TornTailAtEveryLengthIsDropped) {
+  ASSERT_TRUE(open().append(Frames{10, 20, 30, 40}, {}).ok());
+  const std::string whole = read_file(file());
+  ASSERT_EQ(whole.size(), kHeaderSize + 4 * kRecordSize);
+  for (std::size_t length = 0; length <= whole.size(); ++length) {
+    write_file(file(), whole.substr(0, length));
+    std::size_t records = length < kHeaderSize ? 0 : (length - kHeaderSize) / kRecordSize;
+    Frames expected;
+    for (std::size_t i = 0; i < records; ++i) expected.push_back(10 * (i + 1));
+    ASSERT_EQ(read(), expected) << length;
+    {
+      SequenceLog log = open();
+      ASSERT_EQ(log.loaded().frames(), expected) << length;
+      ASSERT_EQ(file_size(), kHeaderSize + records * kRecordSize) << length;
+      ASSERT_TRUE(log.append(Frames{99}, {}).ok());
+    }
+    expected.push_back(99);
+    ASSERT_EQ(read(), expected) << length;
+  }
+}
+
+TEST_F(SequenceLogTest, FlippedBitEndsTheLogThere) {
+  ASSERT_TRUE(open().append(Frames{10, 20, 30}, {}).ok());
+  const std::string whole = read_file(file());
+  for (std::size_t bit = 0; bit < whole.size() * 8; ++bit) {
+    std::string damaged = whole;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
+    write_file(file(), damaged);
+    Frames expected;
+    std::size_t good = bit / 8 < kHeaderSize ? 0 : (bit / 8 - kHeaderSize) / kRecordSize;
+    for (std::size_t i = 0; i < good; ++i) expected.push_back(10 * (i + 1));
+    ASSERT_EQ(read(), expected) << "bit " << bit;
+    ASSERT_EQ(open().loaded().frames(), expected) << "bit " << bit;
+    ASSERT_EQ(read_file(file()), whole.substr(0, kHeaderSize + good * kRecordSize));
+  }
+}
+
+TEST_F(SequenceLogTest, ZeroesAreNotRecords) {
+  ASSERT_TRUE(open().append(Frames{10}, {}).ok());
+  write_file(file(), read_file(file()) + std::string(kRecordSize, '\0'));
+  EXPECT_EQ(read(), Frames{10});
+}
+
+TEST_F(SequenceLogTest, WrittenAnewIfMoreThanHalfIsSuperseded) {
+  {
+    SequenceLog log = open();
+    ASSERT_TRUE(log.append(Frames{1, 2, 3, 4}, Frames{1, 2}).ok());
+  }
+  // Six records, two live: four superseded.
+  {
+    SequenceLog log = open();
+    EXPECT_EQ(log.loaded().frames(), (Frames{3, 4}));
+    EXPECT_EQ(file_size(), kHeaderSize + 2 * kRecordSize);
+    ASSERT_TRUE(log.append(Frames{5}, {}).ok());
+  }
+  EXPECT_EQ(read(), (Frames{3, 4, 5}));
+  EXPECT_EQ(entries_in(scratch_.path()), 1u);
+}
+
+TEST_F(SequenceLogTest, NotWrittenAnewIfHalfIsSuperseded) {
+  ASSERT_TRUE(open().append(Frames{1, 2, 3}, Frames{1}).ok());
+  open();
+  EXPECT_EQ(file_size(), kHeaderSize + 4 * kRecordSize);
+}
+
+TEST_F(SequenceLogTest, EverythingForgottenLeavesAHeader) {
+  ASSERT_TRUE(open().append(Frames{1, 2, 3}, Frames{1, 2, 3}).ok());
+  open();
+  EXPECT_EQ(file_size(), kHeaderSize);
+}
+
+TEST_F(SequenceLogTest, LogStaysAsItWasIfItCannotBeWrittenAnew) {
+  ASSERT_TRUE(open().append(Frames{1, 2, 3}, Frames{1, 2}).ok());
+  std::filesystem::create_directory(scratch_ / "log.new");
+  EXPECT_EQ(open().loaded().frames(), Frames{3});
+  EXPECT_EQ(file_size(), kHeaderSize + 5 * kRecordSize);
+}
+
+// A limit of the file size cuts a write in the middle, as a full disk does.
+class SizeLimit {
+ public:
+  explicit SizeLimit(rlim_t bytes) : old_handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &old_limit_);
+    struct rlimit limit = {bytes, old_limit_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  }
+  ~SizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &old_limit_);
+    std::signal(SIGXFSZ, old_handler_);
+  }
+
+ private:
+  struct rlimit old_limit_;
+  sighandler_t old_handler_;
+};
+
+TEST_F(SequenceLogTest, AppendThatDoesNotFitLeavesNothing) {
+  SequenceLog log = open();
+  ASSERT_TRUE(log.append(Frames{1, 2}, {}).ok());
+  {
+    SizeLimit limit(kHeaderSize + 3 * kRecordSize + 5);
+    auto refused = log.append(Frames{3, 4, 5}, {});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, EFBIG);
+  }
+  EXPECT_EQ(file_size(), kHeaderSize + 2 * kRecordSize);
+  EXPECT_EQ(read(), (Frames{1, 2}));
+  ASSERT_TRUE(log.append(Frames{6}, {}).ok());
+  EXPECT_EQ(read(), (Frames{1, 2, 6}));
+}
+
+TEST_F(SequenceLogTest, NoRoomToWriteItAnew) {
+  ASSERT_TRUE(open().append(Frames{1, 2, 3}, Frames{1, 2}).ok());
+  {
+    SizeLimit limit(kHeaderSize + 4);
+    EXPECT_EQ(open().loaded().frames(), Frames{3});
+  }
+  EXPECT_EQ(file_size(), kHeaderSize + 5 * kRecordSize);
+  EXPECT_EQ(entries_in(scratch_.path()), 1u);
+}
+
+TEST_F(SequenceLogTest, ErrorsAreValues) {
+  std::filesystem::create_directory(scratch_ / "log");
+  auto log = SequenceLog::open(directory_.get(), "log");
+  ASSERT_FALSE(log.ok());
+  EXPECT_EQ(log.error().code, EISDIR);
+  auto frames = read_sequence_log(file());
+  ASSERT_FALSE(frames.ok());
+  EXPECT_EQ(frames.error().code, EISDIR);
+}
+
+TEST_F(SequenceLogTest, ManyRecordsSpanSeveralChunks) {
+  Frames frames;
+  for (FrameSeq seq = 0; seq < 200'000; ++seq) frames.push_back(seq * 3);
+  ASSERT_TRUE(open().append(frames, Frames{0}).ok());
+  frames.erase(frames.begin());
+  EXPECT_EQ(read(), frames);
+  EXPECT_EQ(open().loaded().frames(), frames);
+}
+
+}  // namespace
+}  // namespace zazen

@@ -1,0 +1,337 @@
+// The start of a job on threads, with real directories for the origin, the caches and the
+// views. The shim's part of the plug-in border is played by thread-local state.
+#include "coord/job.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+
+#include "bodhi/view.h"
+#include "cluster_on_disk.h"
+#include "thread_communicator.h"
+
+namespace zazen {
+namespace {
+
+struct Shim {
+  int adopt_code = 0;
+  bool adopted = false, active = false, dropped = false;
+};
+thread_local Shim shim;
+
+int adopt(const char* directory) {
+  const View* view = nullptr;
+  Tally* tally = nullptr;
+  if (shim.adopt_code != 0) return shim.adopt_code;
+  if (!map_view(directory, &view, &tally)) return EINVAL;
+  unmap_view(view, tally);
+  shim.adopted = true;
+  return 0;
+}
+
+constexpr std::size_t kNoNode = static_cast<std::size_t>(-1);
+
+struct RankResult {
+  Agreement agreement;
+  Shim shim;
+  std::map<std::string, std::vector<FrameSeq>> own;  // by dataset path
+  std::map<std::string, std::vector<std::string>> others;
+};
+
+class JobTest : public ::testing::Test {
+ protected:
+  // Runs a job whose rank r is on node places[r].
+  std::vector<RankResult> run(const std::vector<std::size_t>& places) {
+    for (std::size_t node : places)
+      if (node != kNoNode) cluster_.table(node);
+    std::vector<RankResult> results(places.size());
+    board_ = run_ranks(static_cast<int>(places.size()), [&](Communicator& world) {
+      const auto me = static_cast<std::size_t>(world.rank());
+      shim = Shim{};
+      if (fail_to_adopt_ == world.rank()) shim.adopt_code = ENOSPC;
+      const bool daemon = places[me] != kNoNode;
+      const std::string runtime = daemon ? cluster_.runtime(places[me]) : "";
+      PluginHost host{kPluginVersion,
+                      daemon ? cluster_.table(places[me]) : nullptr,
+                      runtime.c_str(),
+                      nullptr,
+                      adopt,
+                      [] { shim.active = true; },
+                      [] { shim.dropped = true; }};
+      Settings settings;
+      settings.temporary = cluster_.temporary();
+      if (off_ == world.rank()) settings.filter = FilterWish::kOff;
+      if (!only_.empty()) settings.datasets = only_;
+      RankResult& result = results[me];
+      result.agreement = agree_on_views(world, host, settings);
+      result.shim = shim;
+      if (result.agreement.filtered) read_view(&result);
+    });
+    return results;
+  }
+
+  static void read_view(RankResult* result) {
+    const View& view = *result->agreement.view;
+    for (std::uint32_t d = 0; d < view.dataset_count; ++d) {
+      const ViewDataset& dataset = view.datasets[d];
+      auto& own = result->own[dataset.path];
+      for (std::uint64_t i = 0; i < dataset.own_count; ++i)
+        own.push_back(own_frames(view, dataset)[i].seq);
+      for (std::uint64_t i = 0; i < dataset.names_count; ++i)
+        result->others[dataset.path].push_back(reinterpret_cast<const char*>(&view) +
+                                               other_names(view, dataset)[i].name_offset);
+    }
+    unmap_view(result->agreement.view, result->agreement.tally);
+  }
+
+  static std::vector<std::string> frame_files(std::size_t count) {
+    std::vector<std::string> files;
+    for (std::size_t i = 0; i < count; ++i) files.push_back("f" + std::to_string(i));
+    return files;
+  }
+
+  static void expect_nobody_filtered(const std::vector<RankResult>& results) {
+    for (const RankResult& result : results) {
+      EXPECT_FALSE(result.agreement.filtered);
+      EXPECT_FALSE(result.shim.active);
+      EXPECT_EQ(result.agreement.reason, results[0].agreement.reason);
+    }
+  }
+
+  ClusterOnDisk cluster_;
+  std::shared_ptr<ThreadCommunicator::Board> board_;
+  int fail_to_adopt_ = -1;
+  int off_ = -1;
+  std::vector<std::string> only_;
+};
+
+TEST_F(JobTest, EachRankSeesItsNodesNativesAndAllSeeTheOrdinaryFiles) {
+  std::vector<std::string> files = frame_files(4);
+  files.push_back("topology.pdb");
+  const auto& sim = cluster_.add_dataset("sim1", "f{seq}", files);
+  cluster_.add_node();
+  cluster_.add_node();
+  cluster_.hold(0, sim, {0, 2}, {});
+  cluster_.hold(1, sim, {1, 3}, {});
+  std::vector<RankResult> results = run({0, 1});
+  for (const RankResult& result : results) {
+    ASSERT_TRUE(result.agreement.filtered) << result.agreement.reason;
+    EXPECT_TRUE(result.shim.active);
+    std::vector<std::string> others = result.others.at(sim.path);
+    std::ranges::sort(others);
+    EXPECT_EQ(others, (std::vector<std::string>{".", "..", "topology.pdb"}));
+  }
+  EXPECT_EQ(results[0].own.at(sim.path), (std::vector<FrameSeq>{0, 2}));
+  EXPECT_EQ(results[1].own.at(sim.path), (std::vector<FrameSeq>{1, 3}));
+  EXPECT_EQ(results[0].agreement.nodes, 2);
+  EXPECT_EQ(results[0].agreement.places[1].node, "n1");
+  EXPECT_EQ(results[0].agreement.datasets[0].adopted, 0U);
+}
+
+TEST_F(JobTest, RanksOfANodeShareItsFramesInEvenBlocks) {
+  const auto& sim = cluster_.add_dataset("sim1", "f{seq}", frame_files(7));
+  cluster_.add_node();
+  cluster_.hold(0, sim, {0, 1, 2, 3, 4, 5, 6}, {});
+  std::vector<RankResult> results = run({0, 0, 0});
+  EXPECT_EQ(results[0].own.at(sim.path), (std::vector<FrameSeq>{0, 1, 2}));
+  EXPECT_EQ(results[1].own.at(sim.path), (std::vector<FrameSeq>{3, 4}));
+  EXPECT_EQ(results[2].own.at(sim.path), (std::vector<FrameSeq>{5, 6}));
+}
+
+TEST_F(JobTest, ARankWithoutADaemonAdoptsResiduesOnly) {
+  const auto& sim = cluster_.add_dataset("sim1", "f{seq}", frame_files(6));
+  cluster_.add_node();
+  cluster_.hold(0, sim, {0, 1}, {});
+  std::vector<RankResult> results = run({kNoNode, 0, kNoNode, 0});
+  EXPECT_EQ(results[0].own.at(sim.path), (std::vector<FrameSeq>{2}));
+  EXPECT_EQ(results[1].own.at(sim.path), (std::vector<FrameSeq>{0, 3}));
+  EXPECT_EQ(results[2].own.at(sim.path), (std::vector<FrameSeq>{4}));
+  EXPECT_EQ(results[3].own.at(sim.path), (std::vector<FrameSeq>{1, 5}));
+  EXPECT_TRUE(results[0].agreement.view_directory.starts_with(cluster_.temporary()));
+  EXPECT_TRUE(results[1].agreement.view_directory.starts_with(cluster_.runtime(0) + "/jobs/"));
+  EXPECT_EQ(results[0].agreement.datasets[0].adopted, 4U);
+  EXPECT_EQ(results[0].agreement.nodes, 1);
+}
+
+TEST_F(JobTest, ADeadDaemonsFramesAreDealtOut) {
+  const auto& sim = cluster_.add_dataset("sim1", "f{seq}", frame_files(4));
+  cluster_.add_node();
+  cluster_.add_node();
+  cluster_.hold(0, sim, {0, 1}, {});
+  cluster_.hold(1, sim, {2, 3}, {});
+  cluster_.mutable_table(1)->state = DaemonState::kStopped;
+  std::vector<RankResult> results = run({0, 1});
+  EXPECT_EQ(results[0].own.at(sim.path), (std::vector<FrameSeq>{0, 1, 2}));
+  EXPECT_EQ(results[1].own.at(sim.path), (std::vector<FrameSeq>{3}));
+}
+
+TEST_F(JobTest, NobodyWithADaemonMeansNobodyIsFiltered) {
+  cluster_.add_dataset("sim1", "f{seq}", frame_files(4));
+  std::vector<RankResult> results = run({kNoNode, kNoNode});
+  expect_nobody_filtered(results);
+  EXPECT_EQ(results[0].agreement.reason, "no rank reaches a daemon");
+}
+
+TEST_F(JobTest, OneRankWithTheFilterOffMeansNobodyIsFiltered) {
+  cluster_.add_dataset("sim1", "f{seq}", frame_files(4));
+  cluster_.add_node();
+  off_ = 2;
+  std::vector<RankResult> results = run({0, 0, 0});
+  expect_nobody_filtered(results);
+  EXPECT_EQ(results[0].agreement.reason, "ZAZEN_FILTER=off");
+  EXPECT_TRUE(cluster_.view_directories().empty());
+}
+
+TEST_F(JobTest, OneRankThatCannotAdoptItsViewMeansNobodyIsFilteredAndNothingIsLeft) {
+  cluster_.add_dataset("sim1", "f{seq}", frame_files(4));
+  cluster_.add_node();
+  fail_to_adopt_ = 1;
+  std::vector<RankResult> results = run({0, 0, kNoNode});
+  expect_nobody_filtered(results);
+  EXPECT_TRUE(results[0].agreement.reason.starts_with("rank 1: "));
+  EXPECT_TRUE(results[0].shim.dropped);
+  EXPECT_FALSE(results[1].shim.dropped);
+  EXPECT_TRUE(results[2].shim.dropped);
+  EXPECT_TRUE(cluster_.view_directories().empty());
+}
+
+TEST_F(JobTest, AViewThatCannotBeWrittenMeansNobodyIsFiltered) {
+  cluster_.add_dataset("sim1", "f{seq}", frame_files(4));
+  cluster_.add_node();
+  std::filesystem::remove(cluster_.temporary());
+  std::vector<RankResult> results = run({0, kNoNode});
+  expect_nobody_filtered(results);
+  EXPECT_TRUE(results[0].agreement.reason.starts_with("rank 1: "));
+  std::filesystem::create_directory(cluster_.temporary());
+  EXPECT_TRUE(cluster_.view_directories().empty());
+}
+
+TEST_F(JobTest, AMissingDirectoryIsLeftOutAndTheOthersGoOn) {
+  const auto& gone = cluster_.add_dataset("gone", "f{seq}", {});
+  const auto& sim = cluster_.add_dataset("sim1", "f{seq}", frame_files(2));
+  std::filesystem::remove(gone.path);
+  cluster_.add_node();
+  std::vector<RankResult> results = run({0, 0});
+  ASSERT_TRUE(results[0].agreement.filtered);
+  EXPECT_EQ(results[0].own.size(), 1U);
+  EXPECT_EQ(results[1].own.at(sim.path), std::vector<FrameSeq>{1});
+  ASSERT_EQ(results[0].agreement.notes.size(), 1U);
+  EXPECT_EQ(results[0].agreement.notes[0], gone.path + ": No such file or directory");
+}
+
+TEST_F(JobTest, OnlyMissingDirectoriesMeanNobodyIsFiltered) {
+  const auto& gone = cluster_.add_dataset("gone", "f{seq}", {});
+  std::filesystem::remove(gone.path);
+  cluster_.add_node();
+  std::vector<RankResult> results = run({0, 0});
+  expect_nobody_filtered(results);
+  EXPECT_EQ(results[0].agreement.reason, gone.path + ": No such file or directory");
+}
+
+TEST_F(JobTest, AnEmptyDirectoryGivesEmptyViews) {
+  const auto& sim = cluster_.add_dataset("sim1", "f{seq}", {});
+  cluster_.add_node();
+  std::vector<RankResult> results = run({0, kNoNode});
+  ASSERT_TRUE(results[0].agreement.filtered);
+  EXPECT_TRUE(results[0].own.at(sim.path).empty());
+  EXPECT_TRUE(results[1].own.at(sim.path).empty());
+}
+
+TEST_F(JobTest, DatasetsAreRestrictedByTheEnvironmentAndTheTable) {
+  const auto& a = cluster_.add_dataset("a", "f{seq}", frame_files(2));
+  const auto& b = cluster_.add_dataset("b", "f{seq}", frame_files(2));
+  cluster_.add_dataset("c", "f{seq}", frame_files(2));
+  cluster_.add_node();
+  cluster_.mutable_table(0)->datasets[0].filter = 0;
+  only_ = {a.path, b.path};
+  std::vector<RankResult> results = run({0, 0});
+  ASSERT_TRUE(results[0].agreement.filtered);
+  ASSERT_EQ(results[0].own.size(), 1U);
+  EXPECT_EQ(results[0].own.begin()->first, b.path);
+  only_ = {"/elsewhere"};
+  expect_nobody_filtered(run({0, 0}));
+}
+
+TEST_F(JobTest, FramesInASubdirectoryAndAsDirectories) {
+  const auto& sub = cluster_.add_dataset("sub", "run 1/frame-{seq:06}.xtc", {});
+  const auto& dirs = cluster_.add_dataset("dirs", "{seq}/traj.dcd", {});
+  std::filesystem::create_directories(sub.path + "/run 1");
+  for (const char* name : {"/run 1/frame-000007.xtc", "/run 1/frame-4294967301.xtc"})
+    std::fclose(std::fopen((sub.path + name).c_str(), "w"));
+  for (const char* name : {"/3", "/12"}) std::filesystem::create_directories(dirs.path + name);
+  cluster_.add_node();
+  std::vector<RankResult> results = run({0, 0});
+  ASSERT_TRUE(results[0].agreement.filtered) << results[0].agreement.reason;
+  EXPECT_EQ(results[0].own.at(sub.path), std::vector<FrameSeq>{7});
+  EXPECT_EQ(results[1].own.at(sub.path), std::vector<FrameSeq>{4294967301});
+  EXPECT_EQ(results[0].own.at(dirs.path), std::vector<FrameSeq>{3});
+  EXPECT_EQ(results[1].own.at(dirs.path), std::vector<FrameSeq>{12});
+}
+
+// The kept listing differs from the directory, which shows which of them was believed.
+TEST_F(JobTest, AListingThatSomeNodeKeepsIsUsedInsteadOfTheOrigin) {
+  const auto& sim = cluster_.add_dataset("sim1", "f{seq}", frame_files(2));
+  cluster_.add_node();
+  cluster_.add_node();
+  FrameName name;
+  const char* why = nullptr;
+  ASSERT_TRUE(FrameName::parse("f{seq}", 6, &name, &why));
+  Result<Listing> listing = list_directory(sim.path, name);
+  ASSERT_TRUE(listing.ok());
+  listing->frames.push_back(77);
+  listing->inodes.push_back(7700);
+  listing->taken_at_ns =
+      std::max(listing->directory.mtime_ns, listing->directory.ctime_ns) + 3'000'000'000;
+  cluster_.keep_listing(1, sim, *listing);
+  std::vector<RankResult> results = run({0, 1, kNoNode});
+  EXPECT_EQ(results[2].own.at(sim.path), std::vector<FrameSeq>{77});
+
+  // A change of the directory makes the kept listing worthless.
+  std::fclose(std::fopen((sim.path + "/f5").c_str(), "w"));
+  results = run({0, 1, kNoNode});
+  EXPECT_EQ(results[2].own.at(sim.path), std::vector<FrameSeq>{5});
+}
+
+TEST_F(JobTest, ALogThatIsDamagedCountsAsEmpty) {
+  const auto& sim = cluster_.add_dataset("sim1", "f{seq}", frame_files(4));
+  cluster_.add_node();
+  cluster_.hold(0, sim, {0, 1, 2, 3}, {});
+  std::filesystem::resize_file(cluster_.cache(0) + sim.path + '/' + kNativeLog, 7);
+  std::vector<RankResult> results = run({0, kNoNode});
+  EXPECT_EQ(results[0].own.at(sim.path), (std::vector<FrameSeq>{0, 1}));
+  EXPECT_EQ(results[1].own.at(sim.path), (std::vector<FrameSeq>{2, 3}));
+}
+
+TEST_F(JobTest, RandomCachesAndGroupsGiveEveryFrameToExactlyOneRank) {
+  constexpr std::size_t kFrames = 37, kNodes = 3;
+  const auto& sim = cluster_.add_dataset("sim1", "f{seq}", frame_files(kFrames));
+  for (std::size_t n = 0; n < kNodes; ++n) cluster_.add_node();
+  std::mt19937 random(11);
+  for (int round = 0; round < 60; ++round) {
+    const unsigned native_rate = random() % 6, alien_rate = random() % 6;
+    for (std::size_t n = 0; n < kNodes; ++n) {
+      std::vector<FrameSeq> natives, aliens;
+      for (FrameSeq f = 0; f < kFrames + 5; ++f) {
+        if (random() % 10 < native_rate) natives.push_back(f);
+        if (random() % 10 < alien_rate) aliens.push_back(f);
+      }
+      std::filesystem::remove_all(cluster_.cache(n) + sim.path);
+      cluster_.hold(n, sim, natives, aliens);
+    }
+    std::vector<std::size_t> places(1 + random() % 7, 0);
+    for (std::size_t& place : places)
+      place = random() % (kNodes + 1) == 0 ? kNoNode : random() % kNodes;
+    places[random() % places.size()] = random() % kNodes;
+    std::vector<int> readers(kFrames);
+    for (const RankResult& result : run(places)) {
+      ASSERT_TRUE(result.agreement.filtered) << result.agreement.reason;
+      for (FrameSeq f : result.own.at(sim.path)) ++readers[f];
+    }
+    ASSERT_EQ(readers, std::vector<int>(kFrames, 1)) << "round " << round;
+  }
+}
+
+}  // namespace
+}  // namespace zazen

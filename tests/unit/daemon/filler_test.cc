@@ -1,0 +1,233 @@
+// The filler on a real store: single flight, bounded queue, pushes, cancellation.
+#include "daemon/filler.h"
+
+#include <future>
+
+#include "tests/unit/daemon/scratch.h"
+
+namespace zazen {
+namespace {
+
+class FillerTest : public Scratch {
+ protected:
+  void SetUp() override { start(64); }
+  void TearDown() override { release_worker(); }
+
+  // One worker, so that the tests can hold it up.
+  void start(std::size_t queue_limit) {
+    filler_.reset();
+    store_.reset();
+    Result<CacheDisk> disk = CacheDisk::open(cache());
+    ASSERT_TRUE(disk.ok());
+    Result<std::unique_ptr<Store>> store = Store::open(config_, std::move(*disk));
+    ASSERT_TRUE(store.ok());
+    store_ = std::move(*store);
+    filler_ = std::make_unique<Filler>(
+        *store_, queue_limit, [this] { ++rooms_; }, 1);
+  }
+
+  FillRequest request(FrameSeq seq, FrameKind kind) {
+    FillRequest request;
+    request.seq = seq;
+    request.kind = kind;
+    request.origin = open_origin("f" + std::to_string(seq));
+    return request;
+  }
+  std::future<int> submit(FillRequest request) {
+    auto answer = std::make_shared<std::promise<int>>();
+    request.done = [answer](int status) { answer->set_value(status); };
+    EXPECT_TRUE(filler_->submit(request));
+    return answer->get_future();
+  }
+  int fill(FrameSeq seq, FrameKind kind = FrameKind::kAlien) {
+    return submit(request(seq, kind)).get();
+  }
+
+  // The worker is inside a request's answer until release_worker().
+  void occupy_worker() {
+    write_file(origin("f999"), "");
+    write_file(directory() + "/poison", "");
+    FillRequest request;
+    request.seq = 999;
+    request.origin = UniqueFd(::open((directory() + "/poison").c_str(), O_RDONLY | O_CLOEXEC));
+    auto entered = std::make_shared<std::promise<void>>();
+    request.done = [entered, gate = gate_.get_future().share()](int) {
+      entered->set_value();
+      gate.wait();
+    };
+    occupied_ = true;
+    ASSERT_TRUE(filler_->submit(request));
+    entered->get_future().wait();
+  }
+  void release_worker() {
+    if (std::exchange(occupied_, false)) gate_.set_value();
+  }
+
+  std::promise<void> gate_;
+  bool occupied_ = false;
+  std::atomic<int> rooms_ = 0;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Filler> filler_;
+};
+
+TEST_F(FillerTest, FillMakesAnAlienAndPushANative) {
+  write_file(origin("f1"), "one");
+  write_file(origin("f2"), "two");
+  EXPECT_EQ(fill(1), 0);
+  EXPECT_EQ(fill(2, FrameKind::kNative), 0);
+  EXPECT_EQ(read_file(copy("f1")), "one");
+  EXPECT_EQ(alien_log(), Frames{1});
+  EXPECT_EQ(native_log(), Frames{2});
+}
+
+TEST_F(FillerTest, PushOfAnAlienMakesItANativeWithoutCopying) {
+  write_file(origin("f1"), "one");
+  ASSERT_EQ(fill(1), 0);
+  std::filesystem::path before = copy("f1");
+  struct stat first = {}, second = {};
+  ASSERT_EQ(::stat(before.c_str(), &first), 0);
+  EXPECT_EQ(fill(1, FrameKind::kNative), 0);
+  ASSERT_EQ(::stat(before.c_str(), &second), 0);
+  EXPECT_EQ(first.st_ino, second.st_ino);
+  EXPECT_EQ(native_log(), Frames{1});
+  EXPECT_EQ(alien_log(), Frames{});
+}
+
+TEST_F(FillerTest, FillOfANativeLeavesItANative) {
+  write_file(origin("f1"), "one");
+  ASSERT_EQ(fill(1, FrameKind::kNative), 0);
+  EXPECT_EQ(fill(1), 0);
+  EXPECT_EQ(native_log(), Frames{1});
+  EXPECT_EQ(filler_->counts().fills, 0u);
+}
+
+TEST_F(FillerTest, PushOfARewrittenFrameReplacesTheCopy) {
+  write_file(origin("f1"), "old");
+  ASSERT_EQ(fill(1, FrameKind::kNative), 0);
+  write_file(origin("f1"), "newer");
+  EXPECT_EQ(fill(1, FrameKind::kNative), 0);
+  EXPECT_EQ(read_file(copy("f1")), "newer");
+  EXPECT_EQ(store_->usage().bytes, 5u);
+}
+
+TEST_F(FillerTest, CopyThatVanishedIsMadeAgain) {
+  write_file(origin("f1"), "one");
+  ASSERT_EQ(fill(1), 0);
+  std::filesystem::remove(copy("f1"));
+  EXPECT_EQ(fill(1), 0);
+  EXPECT_EQ(read_file(copy("f1")), "one");
+}
+
+TEST_F(FillerTest, PoisonedDescriptorIsNotCached) {
+  write_file(origin("f1"), "one");
+  write_file(origin("f2"), "two");
+  FillRequest poisoned = request(1, FrameKind::kNative);
+  poisoned.origin = open_origin("f2");
+  EXPECT_EQ(submit(std::move(poisoned)).get(), EPERM);
+  EXPECT_FALSE(exists(copy("f1")));
+}
+
+TEST_F(FillerTest, FrameIsCopiedOnceHoweverManyAsk) {
+  write_file(origin("f1"), "one");
+  occupy_worker();
+  std::vector<std::future<int>> answers;
+  for (int i = 0; i < 10; ++i) answers.push_back(submit(request(1, FrameKind::kAlien)));
+  release_worker();
+  for (std::future<int>& answer : answers) EXPECT_EQ(answer.get(), 0);
+  EXPECT_EQ(filler_->counts().fills, 1u);
+}
+
+TEST_F(FillerTest, PushDuringAFillStillMakesANative) {
+  write_file(origin("f1"), "one");
+  occupy_worker();
+  std::future<int> filled = submit(request(1, FrameKind::kAlien));
+  std::future<int> pushed = submit(request(1, FrameKind::kNative));
+  release_worker();
+  EXPECT_EQ(filled.get(), 0);
+  EXPECT_EQ(pushed.get(), 0);
+  EXPECT_EQ(native_log(), Frames{1});
+  EXPECT_EQ(alien_log(), Frames{});
+}
+
+TEST_F(FillerTest, CancelledFillIsNotPublishedAndALaterOneIs) {
+  write_file(origin("f1"), "one");
+  occupy_worker();
+  std::future<int> cancelled = submit(request(1, FrameKind::kAlien));
+  filler_->cancel(0, 1);
+  std::future<int> later = submit(request(1, FrameKind::kNative));
+  release_worker();
+  EXPECT_EQ(cancelled.get(), ECANCELED);
+  EXPECT_EQ(later.get(), 0);
+  EXPECT_EQ(native_log(), Frames{1});
+  EXPECT_EQ(alien_log(), Frames{});
+}
+
+TEST_F(FillerTest, FullQueueDropsFillsAndKeepsPushesWaiting) {
+  start(2);
+  for (FrameSeq seq = 1; seq <= 4; ++seq) write_file(origin("f" + std::to_string(seq)), "x");
+  occupy_worker();
+  std::future<int> first = submit(request(1, FrameKind::kAlien));
+  std::future<int> second = submit(request(2, FrameKind::kAlien));
+  EXPECT_EQ(submit(request(3, FrameKind::kAlien)).get(), EAGAIN);
+  FillRequest push = request(4, FrameKind::kNative);
+  EXPECT_FALSE(filler_->submit(push));
+  EXPECT_TRUE(push.origin.valid());
+  EXPECT_EQ(rooms_, 0);
+  release_worker();
+  EXPECT_EQ(first.get(), 0);
+  EXPECT_EQ(second.get(), 0);
+  EXPECT_EQ(submit(std::move(push)).get(), 0);
+  EXPECT_EQ(filler_->counts().dropped, 1u);
+  filler_->stop();
+  EXPECT_GE(rooms_, 1);
+}
+
+TEST_F(FillerTest, AlienWithoutRoomIsNotCachedAndNativeEvicts) {
+  config_.capacity_bytes = 4;
+  start(64);
+  for (FrameSeq seq = 1; seq <= 3; ++seq) write_file(origin("f" + std::to_string(seq)), "xyz");
+  EXPECT_EQ(fill(1), 0);
+  EXPECT_EQ(fill(2), ENOSPC);
+  EXPECT_TRUE(exists(copy("f1")));
+  EXPECT_EQ(fill(2, FrameKind::kNative), 0);
+  EXPECT_FALSE(exists(copy("f1")));
+  EXPECT_EQ(fill(3, FrameKind::kNative), ENOSPC);
+  EXPECT_EQ(store_->usage().evictions, 1u);
+}
+
+TEST_F(FillerTest, StopAnswersWhatIsQueued) {
+  write_file(origin("f1"), "one");
+  occupy_worker();
+  std::future<int> queued = submit(request(1, FrameKind::kNative));
+  std::thread stopping([this] { filler_->stop(); });
+  // stop() has set its mark once new requests are refused.
+  while (submit(request(1, FrameKind::kNative)).wait_for(std::chrono::milliseconds(1)) !=
+         std::future_status::ready) {
+  }
+  release_worker();
+  stopping.join();
+  EXPECT_EQ(queued.get(), ECANCELED);
+  EXPECT_FALSE(exists(copy("f1")));
+}
+
+TEST_F(FillerTest, ManyFramesByManyThreads) {
+  filler_.reset();
+  filler_ = std::make_unique<Filler>(
+      *store_, 4096, [] {}, 4);
+  constexpr FrameSeq kFrames = 300;
+  for (FrameSeq seq = 0; seq < kFrames; ++seq) {
+    write_file(origin("f" + std::to_string(seq)), "frame " + std::to_string(seq));
+  }
+  std::vector<std::future<int>> answers;
+  for (FrameSeq seq = 0; seq < kFrames; ++seq) {
+    answers.push_back(submit(request(seq, FrameKind::kNative)));
+  }
+  for (std::future<int>& answer : answers) EXPECT_EQ(answer.get(), 0);
+  EXPECT_EQ(native_log().size(), kFrames);
+  for (FrameSeq seq = 0; seq < kFrames; ++seq) {
+    ASSERT_EQ(read_file(copy("f" + std::to_string(seq))), "frame " + std::to_string(seq));
+  }
+}
+
+}  // namespace
+}  // namespace zazen

@@ -1,0 +1,54 @@
+// The directories of dead jobs go, those of living ones stay.
+#include "daemon/job_sweep.h"
+
+#include <sys/wait.h>
+
+#include "bodhi/view.h"
+#include "tests/unit/daemon/scratch.h"
+
+namespace zazen {
+namespace {
+
+class JobSweepTest : public Scratch {
+ protected:
+  std::string make_job(const std::string& name, pid_t owner) {
+    View view = {};
+    view.magic = kViewMagic;
+    view.version = kViewVersion;
+    view.owner_pid = owner;
+    std::string job = runtime() + "/" + name;
+    write_file(job + "/view", std::string(reinterpret_cast<const char*>(&view), sizeof view));
+    write_file(job + "/tally", "");
+    return job;
+  }
+};
+
+TEST_F(JobSweepTest, DeadOwnersDirectoryGoes) {
+  pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ::waitpid(child, nullptr, 0);
+  std::string dead = make_job("dead", child);
+  std::string alive = make_job("alive", ::getpid());
+  EXPECT_EQ(sweep_jobs(runtime()), 1);
+  EXPECT_FALSE(exists(dead));
+  EXPECT_TRUE(exists(alive + "/view"));
+}
+
+TEST_F(JobSweepTest, DirectoryWithoutAViewGoesWhenItIsOld) {
+  std::string young = runtime() + "/young";
+  std::string old = runtime() + "/old";
+  write_file(young + "/tally", "");
+  write_file(old + "/view", "no view");
+  const timespec times[2] = {{1, 0}, {1, 0}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, old.c_str(), times, 0), 0);
+  EXPECT_EQ(sweep_jobs(runtime()), 1);
+  EXPECT_TRUE(exists(young));
+  EXPECT_FALSE(exists(old));
+}
+
+TEST_F(JobSweepTest, MissingDirectoryIsNoError) {
+  EXPECT_EQ(sweep_jobs(runtime() + "/none"), 0);
+}
+
+}  // namespace
+}  // namespace zazen

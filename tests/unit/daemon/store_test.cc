@@ -1,0 +1,356 @@
+// The store on a real directory: what is published is whole and logged, and whatever a crash
+// left behind, files and logs agree after the next start.
+#include "daemon/store.h"
+
+#include "tests/unit/daemon/scratch.h"
+
+namespace zazen {
+namespace {
+
+class StoreTest : public Scratch {
+ protected:
+  void open_store(
+      CacheDisk::Temporaries temporaries = CacheDisk::Temporaries::kUnnamedIfPossible) {
+    store_.reset();
+    Result<CacheDisk> disk = CacheDisk::open(cache(), temporaries);
+    ASSERT_TRUE(disk.ok()) << disk.error().context;
+    Result<std::unique_ptr<Store>> store = Store::open(config_, std::move(*disk));
+    ASSERT_TRUE(store.ok()) << store.error().context;
+    store_ = std::move(*store);
+  }
+
+  FinishedCopy finished(FrameSeq seq, const std::string& content,
+                        FrameKind kind = FrameKind::kAlien) {
+    FinishedCopy copy;
+    copy.seq = seq;
+    copy.kind = kind;
+    copy.bytes = content.size();
+    copy.reservation = store_->reserve(kind, content.size());
+    copy.file = store_->make_temporary(0);
+    EXPECT_EQ(::pwrite(copy.file.fd(), content.data(), content.size(), 0),
+              static_cast<ssize_t>(content.size()));
+    OriginIdentity identity = {};
+    identity.version = kIdentityVersion;
+    identity.kind = kind;
+    identity.size = content.size();
+    EXPECT_EQ(write_identity(copy.file.fd(), identity), 0);
+    EXPECT_EQ(::fchmod(copy.file.fd(), kCopyMode), 0);
+    return copy;
+  }
+  int publish(FrameSeq seq, const std::string& content, FrameKind kind = FrameKind::kAlien) {
+    FinishedCopy copy = finished(seq, content, kind);
+    store_->publish(std::span(&copy, 1));
+    return copy.status;
+  }
+  std::uint64_t files() const { return store_->usage().files; }
+
+  std::unique_ptr<Store> store_;
+};
+
+TEST_F(StoreTest, PublishedCopyIsNamedLoggedAndFound) {
+  open_store();
+  ASSERT_EQ(publish(7, "hello", FrameKind::kNative), 0);
+  EXPECT_EQ(read_file(copy("f7")), "hello");
+  struct stat st = {};
+  ASSERT_EQ(::stat(copy("f7").c_str(), &st), 0);
+  EXPECT_EQ(st.st_mode & 07777, kCopyMode);
+  EXPECT_EQ(native_log(), Frames{7});
+  EXPECT_EQ(alien_log(), Frames{});
+  ASSERT_TRUE(store_->find(0, 7));
+  EXPECT_EQ(store_->find(0, 7)->bytes, 5u);
+}
+
+TEST_F(StoreTest, LargeBatchIsPublishedWhole) {
+  open_store();
+  std::vector<FinishedCopy> batch;
+  for (FrameSeq seq = 0; seq < 3 * Store::kSmallBatch; ++seq) {
+    batch.push_back(finished(seq, std::to_string(seq)));
+  }
+  store_->publish(batch);
+  for (const FinishedCopy& one : batch) {
+    EXPECT_EQ(one.status, 0);
+    EXPECT_EQ(read_file(copy("f" + std::to_string(one.seq))), std::to_string(one.seq));
+  }
+  EXPECT_EQ(alien_log().size(), batch.size());
+}
+
+TEST_F(StoreTest, UnpublishedCopyLeavesNothing) {
+  for (auto temporaries :
+       {CacheDisk::Temporaries::kUnnamedIfPossible, CacheDisk::Temporaries::kNamed}) {
+    open_store(temporaries);
+    { FinishedCopy dropped = finished(1, "x"); }
+    EXPECT_FALSE(exists(copy("f1")));
+    EXPECT_TRUE(std::filesystem::is_empty(cache() + "/.zazen/tmp"));
+  }
+}
+
+TEST_F(StoreTest, CancelledCopyIsNotPublished) {
+  open_store();
+  FinishedCopy copy_of_1 = finished(1, "x");
+  copy_of_1.cancelled = std::make_shared<std::atomic<bool>>(true);
+  store_->publish(std::span(&copy_of_1, 1));
+  EXPECT_EQ(copy_of_1.status, ECANCELED);
+  EXPECT_FALSE(exists(copy("f1")));
+  EXPECT_EQ(alien_log(), Frames{});
+}
+
+TEST_F(StoreTest, NamedTemporariesServeWhereUnnamedOnesAreMissing) {
+  open_store(CacheDisk::Temporaries::kNamed);
+  ASSERT_EQ(publish(1, "one"), 0);
+  ASSERT_EQ(publish(1, "one again"), 0);
+  EXPECT_EQ(read_file(copy("f1")), "one again");
+  EXPECT_TRUE(std::filesystem::is_empty(cache() + "/.zazen/tmp"));
+  write_file(cache() + "/.zazen/tmp/left-by-a-crash", "half");
+  open_store(CacheDisk::Temporaries::kNamed);
+  EXPECT_TRUE(std::filesystem::is_empty(cache() + "/.zazen/tmp"));
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(StoreTest, ReopenedStoreHoldsTheSame) {
+  open_store();
+  ASSERT_EQ(publish(1, "a", FrameKind::kNative), 0);
+  ASSERT_EQ(publish(2, "bb"), 0);
+  open_store();
+  EXPECT_EQ(store_->usage().bytes, 3u);
+  EXPECT_EQ(store_->find(0, 1)->kind, FrameKind::kNative);
+  EXPECT_EQ(store_->find(0, 2)->kind, FrameKind::kAlien);
+}
+
+TEST_F(StoreTest, LogEntryWithoutFileIsForgotten) {
+  open_store();
+  ASSERT_EQ(publish(1, "a", FrameKind::kNative), 0);
+  ASSERT_EQ(publish(2, "b"), 0);
+  std::filesystem::remove(copy("f1"));
+  std::filesystem::remove(copy("f2"));
+  open_store();
+  EXPECT_EQ(files(), 0u);
+  EXPECT_EQ(native_log(), Frames{});
+  EXPECT_EQ(alien_log(), Frames{});
+}
+
+TEST_F(StoreTest, WholeFileWithoutLogEntryIsAdoptedByItsAttribute) {
+  open_store();
+  ASSERT_EQ(publish(1, "a", FrameKind::kNative), 0);
+  ASSERT_EQ(publish(2, "b"), 0);
+  store_.reset();
+  std::filesystem::remove(copy(kNativeLog));
+  std::filesystem::remove(copy(kAlienLog));
+  open_store();
+  EXPECT_EQ(native_log(), Frames{1});
+  EXPECT_EQ(alien_log(), Frames{2});
+}
+
+TEST_F(StoreTest, FileThatIsNoWholeCopyIsRemovedAndOthersAreLeftAlone) {
+  open_store();
+  ASSERT_EQ(publish(1, "abc"), 0);
+  store_.reset();
+  std::filesystem::remove(copy(kAlienLog));
+  ASSERT_EQ(::chmod(copy("f1").c_str(), 0600), 0);  // a lost write looks like this
+  ASSERT_EQ(::truncate(copy("f1").c_str(), 2), 0);
+  ASSERT_EQ(::chmod(copy("f1").c_str(), kCopyMode), 0);
+  write_file(copy("f2"), "planted");
+  write_file(copy("notes.txt"), "mine");
+  std::filesystem::create_directory(copy("f3"));
+  open_store();
+  EXPECT_EQ(files(), 0u);
+  EXPECT_FALSE(exists(copy("f1")));
+  EXPECT_FALSE(exists(copy("f2")));
+  EXPECT_TRUE(exists(copy("notes.txt")));
+  EXPECT_TRUE(exists(copy("f3")));
+}
+
+TEST_F(StoreTest, LoggedNameOfAPlantedFileIsNotBelieved) {
+  open_store();
+  ASSERT_EQ(publish(1, "abc"), 0);
+  std::filesystem::remove(copy("f1"));
+  write_file(copy("f1"), "planted");
+  open_store();
+  EXPECT_FALSE(exists(copy("f1")));
+  EXPECT_EQ(alien_log(), Frames{});
+}
+
+TEST_F(StoreTest, FrameInBothLogsIsANative) {
+  open_store();
+  ASSERT_EQ(publish(1, "a", FrameKind::kNative), 0);
+  store_.reset();
+  UniqueFd directory(::open(copy().c_str(), O_RDONLY | O_DIRECTORY));
+  Result<SequenceLog> log = SequenceLog::open(directory.get(), kAlienLog);
+  const FrameSeq one[] = {1};
+  ASSERT_TRUE(log.ok() && log->append(one, {}).ok());
+  open_store();
+  EXPECT_EQ(store_->find(0, 1)->kind, FrameKind::kNative);
+  EXPECT_EQ(native_log(), Frames{1});
+  EXPECT_EQ(alien_log(), Frames{});
+}
+
+TEST_F(StoreTest, PromotedAlienIsANativeInLogAttributeAndMemory) {
+  open_store();
+  ASSERT_EQ(publish(1, "a"), 0);
+  ASSERT_EQ(store_->promote(0, 1), 0);
+  EXPECT_EQ(native_log(), Frames{1});
+  EXPECT_EQ(alien_log(), Frames{});
+  EXPECT_EQ(store_->find(0, 1)->kind, FrameKind::kNative);
+  OriginIdentity identity = {};
+  ASSERT_EQ(store_->read_copy_identity(0, 1, &identity), 0);
+  EXPECT_EQ(identity.kind, FrameKind::kNative);
+  struct stat st = {};
+  ASSERT_EQ(::stat(copy("f1").c_str(), &st), 0);
+  EXPECT_EQ(st.st_mode & 07777, kCopyMode);
+}
+
+TEST_F(StoreTest, NativePublishedOverAnAlienReplacesIt) {
+  open_store();
+  ASSERT_EQ(publish(1, "old"), 0);
+  ASSERT_EQ(publish(1, "newer", FrameKind::kNative), 0);
+  EXPECT_EQ(read_file(copy("f1")), "newer");
+  EXPECT_EQ(alien_log(), Frames{});
+  EXPECT_EQ(native_log(), Frames{1});
+  EXPECT_EQ(store_->usage().bytes, 5u);
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(StoreTest, DroppedCopyIsGoneFromDiskLogAndMemory) {
+  open_store();
+  ASSERT_EQ(publish(1, "a", FrameKind::kNative), 0);
+  const FrameSeq frames[] = {1, 2};
+  Amount gone = store_->drop(0, frames);
+  EXPECT_EQ(gone.frames, 1u);
+  EXPECT_FALSE(exists(copy("f1")));
+  EXPECT_EQ(native_log(), Frames{});
+  EXPECT_EQ(files(), 0u);
+}
+
+TEST_F(StoreTest, EvictTakesARangeOfTheKindsAskedFor) {
+  open_store();
+  for (FrameSeq seq = 0; seq < 10; ++seq) {
+    FrameKind kind = seq % 2 == 0 ? FrameKind::kNative : FrameKind::kAlien;
+    ASSERT_EQ(publish(seq, "xy", kind), 0);
+  }
+  Amount planned = store_->evict(0, {2, 7, true, true, true});
+  EXPECT_EQ(planned.frames, 6u);
+  EXPECT_EQ(planned.bytes, 12u);
+  EXPECT_EQ(files(), 10u);
+  Amount gone = store_->evict(0, {2, 7, false, true, false});
+  EXPECT_EQ(gone.frames, 3u);
+  EXPECT_EQ(alien_log(), (Frames{1, 9}));
+  EXPECT_EQ(native_log().size(), 5u);
+  EXPECT_EQ(store_->usage().evictions, 3u);
+  EXPECT_FALSE(exists(copy("f3")));
+  EXPECT_TRUE(exists(copy("f2")));
+}
+
+TEST_F(StoreTest, FramesInDirectoriesAndTheirEmptyDirectoriesGoTogether) {
+  use_template("run1/{seq:03}/traj.dcd");
+  open_store();
+  ASSERT_EQ(publish(1, "a"), 0);
+  ASSERT_EQ(publish(2, "b"), 0);
+  EXPECT_EQ(read_file(copy("run1/001/traj.dcd")), "a");
+  open_store();
+  EXPECT_EQ(files(), 2u);
+  const FrameSeq one[] = {1};
+  store_->drop(0, one);
+  EXPECT_FALSE(exists(copy("run1/001")));
+  EXPECT_TRUE(exists(copy("run1/002/traj.dcd")));
+  const FrameSeq two[] = {2};
+  store_->drop(0, two);
+  EXPECT_FALSE(exists(copy("run1")));
+}
+
+TEST_F(StoreTest, SymbolicLinkInTheCacheLeadsNowhere) {
+  use_template("run1/{seq}");
+  open_store();
+  std::filesystem::create_directory(directory() + "/elsewhere");
+  std::filesystem::create_symlink(directory() + "/elsewhere", copy("run1"));
+  EXPECT_NE(publish(1, "a"), 0);
+  write_file(directory() + "/elsewhere/2", "not ours");
+  const FrameSeq two[] = {2};
+  store_->drop(0, two);
+  EXPECT_TRUE(exists(directory() + "/elsewhere/2"));
+  EXPECT_FALSE(exists(directory() + "/elsewhere/1"));
+}
+
+TEST_F(StoreTest, AlienThatDoesNotFitIsRefusedAndEvictsNothing) {
+  config_.capacity_bytes = 10;
+  open_store();
+  ASSERT_EQ(publish(1, "12345678"), 0);
+  EXPECT_FALSE(store_->reserve(FrameKind::kAlien, 3).valid());
+  EXPECT_TRUE(store_->reserve(FrameKind::kAlien, 2).valid());
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(StoreTest, ReservedRoomIsTakenUntilItIsReleased) {
+  config_.capacity_bytes = 10;
+  open_store();
+  {
+    Reservation first = store_->reserve(FrameKind::kAlien, 6);
+    ASSERT_TRUE(first.valid());
+    EXPECT_FALSE(store_->reserve(FrameKind::kAlien, 6).valid());
+  }
+  EXPECT_TRUE(store_->reserve(FrameKind::kAlien, 6).valid());
+}
+
+TEST_F(StoreTest, PublishedCopyIsNotCountedTwice) {
+  config_.capacity_bytes = 10;
+  open_store();
+  FinishedCopy copy_of_1 = finished(1, "123456");
+  store_->publish(std::span(&copy_of_1, 1));
+  ASSERT_EQ(copy_of_1.status, 0);
+  EXPECT_TRUE(store_->reserve(FrameKind::kAlien, 4).valid());
+}
+
+TEST_F(StoreTest, NativeEvictsAliensButNeverNatives) {
+  config_.capacity_bytes = 10;
+  open_store();
+  ASSERT_EQ(publish(1, "1234", FrameKind::kNative), 0);
+  ASSERT_EQ(publish(2, "123"), 0);
+  ASSERT_EQ(publish(3, "123"), 0);
+  EXPECT_FALSE(store_->reserve(FrameKind::kNative, 7).valid());
+  EXPECT_EQ(files(), 3u) << "nothing is evicted for what will not fit anyhow";
+  EXPECT_TRUE(store_->reserve(FrameKind::kNative, 3).valid());
+  EXPECT_FALSE(exists(copy("f3")));
+  EXPECT_TRUE(exists(copy("f2")));
+  EXPECT_EQ(store_->usage().evictions, 1u);
+}
+
+TEST_F(StoreTest, NumberOfFilesIsLimited) {
+  config_.max_files = 1;
+  open_store();
+  ASSERT_EQ(publish(1, "a"), 0);
+  EXPECT_FALSE(store_->reserve(FrameKind::kAlien, 1).valid());
+  EXPECT_TRUE(store_->reserve(FrameKind::kNative, 1).valid());
+  EXPECT_EQ(files(), 0u);
+}
+
+TEST_F(StoreTest, FreeSpaceIsKept) {
+  config_.keep_free_bytes = std::uint64_t{1} << 62;
+  open_store();
+  EXPECT_FALSE(store_->reserve(FrameKind::kAlien, 1).valid());
+  EXPECT_FALSE(store_->reserve(FrameKind::kNative, 1).valid());
+}
+
+TEST_F(StoreTest, LoweredLimitIsKeptAtTheNextStart) {
+  open_store();
+  ASSERT_EQ(publish(1, "12345"), 0);
+  ASSERT_EQ(publish(2, "12345"), 0);
+  config_.capacity_bytes = 7;
+  open_store();
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(StoreTest, SampleHasTheFirstTheLastTheNewest) {
+  open_store();
+  for (FrameSeq seq : {5, 1, 9, 3, 7}) ASSERT_EQ(publish(seq, "x"), 0);
+  EXPECT_EQ(store_->sample(0, 0), (Frames{1, 7, 9}));
+  EXPECT_EQ(store_->sample(0, 64), (Frames{1, 3, 5, 7, 9}));
+}
+
+TEST_F(StoreTest, DatasetInTheStateDirectoryIsRefused) {
+  config_.datasets.clear();
+  add_dataset("/.zazen/tmp", "f{seq}");
+  Result<CacheDisk> disk = CacheDisk::open(cache());
+  ASSERT_TRUE(disk.ok());
+  EXPECT_FALSE(Store::open(config_, std::move(*disk)).ok());
+}
+
+}  // namespace
+}  // namespace zazen

@@ -1,0 +1,149 @@
+#include "tools/bench/bench_node.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "bodhi/client.h"
+#include "bodhi/table.h"
+#include "bodhi/unique_fd.h"
+#include "tools/bench/interruption.h"
+
+namespace zazen {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr auto kStartLimit = std::chrono::seconds(10);
+constexpr auto kPause = std::chrono::milliseconds(5);
+
+Status write_file(const std::string& path, const std::string& content) {
+  std::ofstream file(path, std::ios::binary);
+  file << content;
+  file.close();
+  if (!file) return last_error(path);
+  return Done{};
+}
+
+std::string configuration(const BenchLayout& layout) {
+  return "node = \"bench\"\ncache = \"" + layout.cache() + "\"\nruntime = \"" +
+         layout.runtime() + "\"\n\n[[dataset]]\npath = \"" + layout.dataset() +
+         "\"\nframes = \"" + kFrameTemplate + "\"\n";
+}
+
+Status make_files(const BenchLayout& layout) {
+  for (const std::string& directory : {layout.dataset(), layout.other_directory()}) {
+    if (mkdir(directory.c_str(), 0755) != 0) return last_error(directory);
+  }
+  for (const BenchFrame& frame : bench_frames()) {
+    Status written = write_file(layout.origin(frame.seq), frame_content(frame));
+    if (!written) return written;
+  }
+  Status written =
+      write_file(layout.other_directory() + "/" + layout.other_name(), "no frame\n");
+  if (!written) return written;
+  return write_file(layout.config(), configuration(layout));
+}
+
+std::string whole_file(const std::string& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+bool serves(const BenchLayout& layout) {
+  const Table* table = map_table(layout.runtime().c_str());
+  if (table == nullptr) return false;
+  bool alive = daemon_is_alive(*table, monotonic_ms());
+  unmap_table(table);
+  return alive;
+}
+
+Status wait_until_serving(const BenchLayout& layout, ChildProcess& daemon) {
+  auto deadline = std::chrono::steady_clock::now() + kStartLimit;
+  while (!serves(layout)) {
+    if (daemon.ended()) {
+      return Error{EPROTO, "zazend did not start: " + whole_file(layout.daemon_log()), {}};
+    }
+    if (interruption() != 0) return Error{EINTR, "zazend's start", {}};
+    if (std::chrono::steady_clock::now() > deadline) {
+      return Error{ETIMEDOUT, "zazend's start: " + whole_file(layout.daemon_log()), {}};
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+  return Done{};
+}
+
+Status push_frames(const BenchLayout& layout) {
+  Result<Client> client = Client::connect(layout.runtime());
+  if (!client) return client.error();
+  std::vector<BenchFrame> frames = bench_frames();
+  for (const BenchFrame& frame : frames) {
+    UniqueFd fd(open(layout.origin(frame.seq).c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd.valid()) return last_error(layout.origin(frame.seq));
+    auto begun = client->start_push(layout.dataset(), layout.frame_name(frame.seq), fd.get());
+    if (!begun) return begun.error();
+  }
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    Result<Client::PushAnswer> answer = client->next_push_answer();
+    if (!answer) return answer.error();
+    if (answer->status != 0) return Error{answer->status, "push of a frame", {}};
+  }
+  return Done{};
+}
+
+}  // namespace
+
+Result<TemporaryDirectory> TemporaryDirectory::make(const std::string& parent) {
+  std::error_code error;
+  fs::path where = fs::canonical(parent, error);
+  if (error) return Error{error.value(), parent, {}};
+  std::string path = (where / "zazen-bench-XXXXXX").string();
+  if (mkdtemp(path.data()) == nullptr) {
+    return Error{errno, parent, "--dir names a directory to work in"};
+  }
+  return TemporaryDirectory(path);
+}
+
+TemporaryDirectory::~TemporaryDirectory() {
+  std::error_code ignored;
+  if (!path_.empty()) fs::remove_all(path_, ignored);
+}
+
+Result<BenchNode> BenchNode::start(const std::string& zazend, const std::string& parent) {
+  Result<TemporaryDirectory> directory = TemporaryDirectory::make(parent);
+  if (!directory) return directory.error();
+  BenchLayout layout{directory->path()};
+  if (Status made = make_files(layout); !made) return made.error();
+
+  UniqueFd log(open(layout.daemon_log().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  if (!log.valid()) return last_error(layout.daemon_log());
+  Result<ChildProcess> daemon = ChildProcess::start(
+      {zazend, "--config", layout.config()}, plain_environment(), {-1, log.get(), log.get()});
+  if (!daemon) return daemon.error();
+  BenchNode node(std::move(*directory), layout, std::move(*daemon));
+  if (Status serving = wait_until_serving(layout, node.daemon_); !serving) {
+    return serving.error();
+  }
+  if (Status pushed = push_frames(layout); !pushed) return pushed.error();
+  return node;
+}
+
+Status BenchNode::stop() {
+  if (daemon_.ended()) {
+    return Error{EPROTO, "zazend ended by itself: " + whole_file(layout_.daemon_log()), {}};
+  }
+  if (daemon_.terminate() != 0) {
+    return Error{
+        EPROTO, "zazend did not stop cleanly: " + whole_file(layout_.daemon_log()), {}};
+  }
+  return Done{};
+}
+
+}  // namespace zazen

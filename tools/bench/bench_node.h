@@ -1,0 +1,48 @@
+// BenchNode: one real node for a benchmark: a temporary directory with an origin, a cache, a
+// configuration and a running zazend, all frames pushed. All of it goes with the object.
+#pragma once
+#include <string>
+#include <utility>
+
+#include "bodhi/result.h"
+#include "tools/bench/cases.h"
+#include "tools/bench/child_process.h"
+
+namespace zazen {
+
+class TemporaryDirectory {
+ public:
+  static Result<TemporaryDirectory> make(const std::string& parent);
+  TemporaryDirectory(TemporaryDirectory&& other) noexcept
+      : path_(std::exchange(other.path_, {})) {}
+  TemporaryDirectory& operator=(TemporaryDirectory&&) = delete;
+  ~TemporaryDirectory();
+
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit TemporaryDirectory(std::string path) : path_(std::move(path)) {}
+
+  std::string path_;
+};
+
+class BenchNode {
+ public:
+  static Result<BenchNode> start(const std::string& zazend, const std::string& parent);
+
+  const BenchLayout& layout() const { return layout_; }
+  // Ends the daemon; an error if it was gone already or did not stop cleanly.
+  Status stop();
+
+ private:
+  BenchNode(TemporaryDirectory directory, BenchLayout layout, ChildProcess daemon)
+      : directory_(std::move(directory)),
+        layout_(std::move(layout)),
+        daemon_(std::move(daemon)) {}
+
+  TemporaryDirectory directory_;  // goes last
+  BenchLayout layout_;
+  ChildProcess daemon_;
+};
+
+}  // namespace zazen

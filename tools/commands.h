@@ -1,0 +1,64 @@
+// The commands of zazenctl: what each may be told, and its exit status. main.cc fills the
+// options from the command line; each command has a source file of its own.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bodhi/base_types.h"
+
+namespace zazen {
+
+struct CommonOptions {
+  std::optional<std::string> config;  // --config
+  bool json = false;
+};
+
+struct StatusOptions : CommonOptions {
+  bool problems_only = false;
+  bool exact_bytes = false;
+};
+
+struct KindOptions : CommonOptions {
+  bool natives = false;  // neither: both kinds
+  bool aliens = false;
+
+  bool wants(FrameKind kind) const {
+    if (natives == aliens) return true;
+    return natives == (kind == FrameKind::kNative);
+  }
+};
+
+struct LsOptions : KindOptions {
+  std::vector<std::string> paths;
+  bool details = false;
+};
+
+struct EvictOptions : KindOptions {
+  std::vector<std::string> paths;
+  std::string frames;  // "A-B"
+  bool all = false;
+  bool dry_run = false;
+};
+
+struct PushOptions : CommonOptions {
+  std::vector<std::string> directories;
+  std::vector<std::string> peers;  // --to
+  bool dry_run = false;
+};
+
+struct RunOptions : CommonOptions {
+  std::vector<std::string> datasets;
+  std::string report;
+  std::vector<std::string> command;
+  bool verbose = false;
+  bool dry_run = false;
+};
+
+int status_command(const StatusOptions& options);
+int ls_command(const LsOptions& options);
+int evict_command(const EvictOptions& options);
+int push_command(const PushOptions& options);
+int run_command(const RunOptions& options);  // returns only if it did not start the program
+
+}  // namespace zazen

@@ -1,0 +1,232 @@
+// zazenctl: what people type. Only the command line is taken apart here; each command is in
+// a file of its own. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no daemon, 4 unhealthy
+// (status -x); for run see run.cc.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "bodhi/config.h"
+#include "tools/commands.h"
+#include "tools/output.h"
+
+namespace zazen {
+namespace {
+
+constexpr int kRunUsage = 125;  // run keeps the other numbers for its program
+
+constexpr char kExitCodes[] =
+    "\n\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 the daemon does not answer,\n"
+    "4 unhealthy (status -x).";
+
+// The words for CLI11, and what follows "--", which belongs to the program of `run`.
+struct CommandLine {
+  std::vector<std::string> words;
+  std::string command;                // the first word that is no option
+  std::vector<std::string> trailing;  // for run only
+  bool separated = false;
+};
+
+CommandLine take_apart(int argc, char** argv) {
+  CommandLine line;
+  for (int i = 1; i < argc; ++i) {
+    std::string word = argv[i];
+    if (line.command == "run" && word == "--") {
+      line.separated = true;
+      line.trailing.assign(argv + i + 1, argv + argc);
+      break;
+    }
+    bool value_of_config = !line.words.empty() && line.words.back() == "--config";
+    if (line.command.empty() && !word.starts_with("-") && !value_of_config) line.command = word;
+    line.words.push_back(std::move(word));
+  }
+  return line;
+}
+
+template <class Options>
+CLI::App* add_command(CLI::App& app, const char* name, const char* sentence,
+                      const char* example, Options& options) {
+  CLI::App* command = app.add_subcommand(name, sentence);
+  command->group("Commands");
+  command->allow_extras();  // zazenctl() says what is wrong with them
+  command->add_option("--config", options.config, "The configuration file")->type_name("FILE");
+  command->add_flag("--json", options.json, "Print JSON");
+  command->footer(std::string("Example:\n  ") + example);
+  return command;
+}
+
+void add_kinds(CLI::App* command, KindOptions& options) {
+  command->add_flag("--natives", options.natives, "Only frames that were pushed");
+  command->add_flag("--aliens", options.aliens, "Only frames that were fetched on a miss");
+}
+
+class RunHelp : public CLI::Formatter {
+  std::string make_usage(const CLI::App*, std::string) const override {
+    return "Usage: zazenctl run [OPTIONS] -- PROGRAM [ARGUMENTS]\n";
+  }
+};
+
+// What may be said to each command; one of them is chosen.
+struct Invocation {
+  StatusOptions status;
+  LsOptions ls;
+  EvictOptions evict;
+  PushOptions push;
+  RunOptions run;
+};
+
+void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& config) {
+  app.set_version_flag("--version", "zazenctl " ZAZEN_VERSION);
+  app.add_option("--config", config,
+                 "The configuration file (default: $ZAZEN_CONFIG, ~/.config/zazen/zazen.toml, "
+                 "/etc/zazen/zazen.toml)")
+      ->type_name("FILE");
+  app.footer(std::string("Example:\n  zazenctl --config zazen.toml status") + kExitCodes);
+  app.require_subcommand(1);
+  app.get_formatter()->label("SUBCOMMAND", "COMMAND");
+  app.get_formatter()->label("Positionals", "Arguments");
+  app.get_formatter()->label("REQUIRED", "");
+  app.get_formatter()->label("Needs", "with");
+
+  CLI::App* status = add_command(
+      app, "status", "Show whether the daemon of this node is healthy, and what it holds.",
+      "zazenctl --config zazen.toml status", chosen.status);
+  status->add_flag("-x", chosen.status.problems_only,
+                   "Print only problems; exit 4 if there are any");
+  status->add_flag("-p", chosen.status.exact_bytes, "Print exact numbers of bytes");
+
+  CLI::App* ls =
+      add_command(app, "ls", "List the datasets of this node, or the frames that it holds.",
+                  "zazenctl ls /sim1 --natives", chosen.ls);
+  ls->add_option("PATH", chosen.ls.paths, "Datasets, or frames in them")->type_name("");
+  add_kinds(ls, chosen.ls);
+  ls->add_flag("-l", chosen.ls.details, "With the origin's modification time and the checksum");
+
+  CLI::App* evict = add_command(
+      app, "evict", "Drop copies from this node's cache; the origin is never touched.",
+      "zazenctl evict /sim1 --frames 0-99 --dry-run", chosen.evict);
+  evict->add_option("PATH", chosen.evict.paths, "Datasets, or frames in them")->type_name("");
+  add_kinds(evict, chosen.evict);
+  evict->add_option("--frames", chosen.evict.frames, "Only these sequence numbers")
+      ->type_name("A-B");
+  evict->add_flag("--all", chosen.evict.all, "Everything on this node");
+  evict->add_flag("--dry-run", chosen.evict.dry_run, "Only say what would go, and how much");
+
+  CLI::App* push = add_command(
+      app, "push", "Copy a dataset's frames to the nodes' caches, each to one node in turn.",
+      "zazenctl push /sim1", chosen.push);
+  push->add_option("DIR", chosen.push.directories, "Datasets")->type_name("")->required();
+  push->add_option(
+          "--to", chosen.push.peers,
+          "A node; may be repeated (default: the peers of the configuration, else this node)")
+      ->type_name("unix:RUNTIME")
+      ->allow_extra_args(false);
+  push->add_flag("--dry-run", chosen.push.dry_run, "Only say how many frames would be pushed");
+
+  CLI::App* run = add_command(
+      app, "run",
+      "Run a program with its frames from the cache; works with mpirun on either side.",
+      "mpirun -n 8 zazenctl run --verbose -- ./analyse /sim1", chosen.run);
+  run->add_option("--dataset", chosen.run.datasets,
+                  "Divide only this dataset among the ranks; may be repeated")
+      ->type_name("DIR")
+      ->allow_extra_args(false);
+  run->add_option("--report", chosen.run.report, "Write a report of the job as JSON")
+      ->type_name("FILE");
+  run->add_flag("--verbose", chosen.run.verbose, "Say at start and end what the cache did");
+  CLI::Option* dry_run = run->add_flag("--dry-run", chosen.run.dry_run,
+                                       "Only print the environment that would be set");
+  run->get_option("--json")->needs(dry_run)->description("Print JSON, with --dry-run");
+  run->formatter(std::make_shared<RunHelp>());
+  run->prefix_command();
+}
+
+int usage_error(const CommandLine& line, const std::string& reason, const std::string& hint) {
+  print_error(reason, hint);
+  return line.command == "run" ? kRunUsage : kUsage;
+}
+
+std::string help_command(const CommandLine& line) {
+  return "zazenctl " + (line.command.empty() ? "" : line.command + " ") + "--help";
+}
+
+std::string spelling_hint(const std::string& word, const std::vector<std::string>& known,
+                          const std::string& otherwise) {
+  std::string likely = closest_spelling(word, known);
+  return likely.empty() ? otherwise : "did you mean " + likely + "?";
+}
+
+int unknown_option(const CommandLine& line, const CLI::App& parser, const std::string& word) {
+  std::vector<std::string> known;
+  for (const CLI::Option* option : parser.get_options()) known.push_back(option->get_name());
+  return usage_error(line, word + ": no such option",
+                     spelling_hint(word, known, help_command(line) + " lists them"));
+}
+
+// What CLI11 would say worse: a word that is no command or no option of the program.
+std::optional<int> misspelt(const CLI::App& app, const CommandLine& line) {
+  if (line.words.empty()) {
+    return usage_error(line, "no command named", "zazenctl --help lists them");
+  }
+  if (line.words.front().starts_with("-")) {
+    std::string word = line.words.front().substr(0, line.words.front().find('='));
+    if (app.get_option_no_throw(word) == nullptr) return unknown_option(line, app, word);
+  }
+  std::vector<std::string> commands;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    commands.push_back(command->get_name());
+  }
+  if (line.command.empty() ||
+      std::find(commands.begin(), commands.end(), line.command) != commands.end()) {
+    return std::nullopt;
+  }
+  return usage_error(line, line.command + ": no such command",
+                     spelling_hint(line.command, commands, "zazenctl --help lists them"));
+}
+
+int zazenctl(int argc, char** argv) {
+  CommandLine line = take_apart(argc, argv);
+  Invocation chosen;
+  std::optional<std::string> config;
+  CLI::App app("See and steer the cache of trajectory frames on this node.", "zazenctl");
+  describe(app, chosen, config);
+
+  if (std::optional<int> outcome = misspelt(app, line)) return *outcome;
+  try {
+    app.parse(std::vector<std::string>(line.words.rbegin(), line.words.rend()));
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
+      return app.exit(error);
+    }
+    return usage_error(line, error.what(), help_command(line) + " shows what there is");
+  }
+  const CLI::App& command = *app.get_subcommand(line.command);
+  std::vector<std::string> extra = command.remaining();
+  if (!extra.empty() && extra.front().starts_with("-")) {
+    return unknown_option(line, command, extra.front());
+  }
+  if (!extra.empty() && line.command != "run") {
+    return usage_error(line, extra.front() + ": not expected here",
+                       help_command(line) + " shows what is");
+  }
+
+  auto with_config = [&](auto& options) -> auto& {
+    if (!options.config) options.config = config;
+    return options;
+  };
+  if (line.command == "status") return status_command(with_config(chosen.status));
+  if (line.command == "ls") return ls_command(with_config(chosen.ls));
+  if (line.command == "evict") return evict_command(with_config(chosen.evict));
+  if (line.command == "push") return push_command(with_config(chosen.push));
+
+  chosen.run.command = std::move(extra);
+  if (line.separated && !chosen.run.command.empty()) chosen.run.command.push_back("--");
+  for (std::string& word : line.trailing) chosen.run.command.push_back(std::move(word));
+  return run_command(with_config(chosen.run));
+}
+
+}  // namespace
+}  // namespace zazen
+
+int main(int argc, char** argv) {
+  return zazen::zazenctl(argc, argv);
+}

@@ -1,0 +1,75 @@
+// See node.h.
+#include "node.h"
+
+#include <cstdlib>
+
+#include "output.h"
+
+namespace zazen {
+namespace {
+
+std::string how_to_start(const Node& node) {
+  return "start it with: zazend --config " + node.config.file + " --daemonize";
+}
+
+}  // namespace
+
+Node load_node_or_exit(const std::optional<std::string>& config, int exit_status) {
+  Result<std::string> file = find_config(config);
+  if (!file) {
+    print_error(file.error().context, file.error().hint);
+    std::exit(exit_status);
+  }
+  Result<Config> loaded = load_config(*file);
+  if (!loaded) {
+    print_error(loaded.error().context, loaded.error().hint);
+    std::exit(exit_status);
+  }
+  Node node{std::move(*loaded), {}};
+  node.runtime = node.config.runtime;
+  if (!config) {
+    const char* runtime = secure_getenv("ZAZEN_RUNTIME");
+    if (runtime != nullptr && *runtime != '\0') node.runtime = runtime;
+  }
+  return node;
+}
+
+Client connect_or_exit(const Node& node) {
+  Result<Client> client = Client::connect(node.runtime);
+  if (client) return std::move(*client);
+  print_error(
+      node.runtime + ": no daemon answers: " + std::strerror(client.error().code),
+      client.error().code == EACCES ? "a daemon serves its own user only" : how_to_start(node));
+  std::exit(kNoDaemon);
+}
+
+int request_failed(const Node& node, const std::string& subject, const Error& error) {
+  if (is_silence(error)) {
+    print_error(node.runtime + ": the daemon does not answer: " + std::strerror(error.code),
+                error.code == ETIMEDOUT ? "it is stopped or overloaded; its log may say why"
+                                        : how_to_start(node));
+    return kNoDaemon;
+  }
+  if (error.code == ENOENT) {
+    print_error(subject + ": the daemon does not serve it",
+                "restart zazend if the configuration was changed while it ran");
+    return kFailed;
+  }
+  print_error(subject + ": " + std::strerror(error.code), error.hint);
+  return kFailed;
+}
+
+bool is_silence(const Error& error) {
+  switch (error.code) {
+    case ETIMEDOUT:
+    case ECONNREFUSED:
+    case ECONNRESET:
+    case ENOTCONN:
+    case EPIPE:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace zazen

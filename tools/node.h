@@ -1,0 +1,32 @@
+// The node that a command talks to: its configuration, and a connection to its daemon.
+//
+// With --config the file decides where the daemon is. Without it ZAZEN_RUNTIME, if set,
+// goes before the file's runtime directory, as it does for the shim.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "bodhi/client.h"
+#include "bodhi/config.h"
+#include "bodhi/result.h"
+
+namespace zazen {
+
+struct Node {
+  Config config;
+  std::string runtime;
+};
+
+// Prints the reason and ends the program with exit_status if there is no usable file.
+Node load_node_or_exit(const std::optional<std::string>& config, int exit_status);
+
+// Prints the reason and ends the program (exit status 3) if no daemon answers.
+Client connect_or_exit(const Node& node);
+
+// Prints why a request failed and returns the exit status: 3 if the daemon went silent.
+int request_failed(const Node& node, const std::string& subject, const Error& error);
+
+// The errors that say "no answer" rather than "no".
+bool is_silence(const Error& error);
+
+}  // namespace zazen

@@ -1,0 +1,103 @@
+// zazenctl status: one screen, healthy or not in its first line.
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "bodhi/units.h"
+#include "tools/commands.h"
+#include "tools/node.h"
+#include "tools/output.h"
+
+namespace zazen {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string size_text(std::uint64_t bytes, bool exact) {
+  return exact ? std::to_string(bytes) : format_size(bytes);
+}
+
+std::string cache_line(const Json& status, bool exact) {
+  std::uint64_t used = status.at("used_bytes"), capacity = status.at("capacity_bytes");
+  std::string line =
+      fmt::format("cache     {}   {}", printable(status.at("cache")), size_text(used, exact));
+  if (capacity > 0) {
+    auto percent = static_cast<double>(used) / static_cast<double>(capacity) * 100.0;
+    line += fmt::format(" of {} ({:.0f}%)", size_text(capacity, exact), percent);
+  }
+  return line + "   " + plural(status.at("used_files"), "frame");
+}
+
+std::string traffic_line(const Json& status) {
+  std::uint64_t hits = status.at("hits"), misses = status.at("misses");
+  std::string line = fmt::format("opens     {}   {}", plural(hits, "hit"),
+                                 format_count(misses) + (misses == 1 ? " miss" : " misses"));
+  if (hits + misses > 0) {
+    line += fmt::format("   {:.1f}% from cache",
+                        static_cast<double>(hits) / static_cast<double>(hits + misses) * 100.0);
+  }
+  return line + "   " + plural(status.at("evictions"), "eviction") + "   (since it started)";
+}
+
+void print_problems(const Json& status) {
+  for (const Json& problem : status.at("problems")) {
+    fmt::print("{}   {}\n", coloured("problem", Colour::kBad),
+               printable(problem.get<std::string>()));
+  }
+}
+
+void print_screen(const Json& status, bool exact) {
+  std::size_t problems = status.at("problems").size();
+  bool healthy = status.at("healthy");
+  std::string health =
+      healthy         ? coloured("healthy", Colour::kGood)
+      : problems == 0 ? coloured("not healthy", Colour::kBad)
+                      : coloured("not healthy, " + plural(problems, "problem"), Colour::kBad);
+  fmt::print("zazend {} on {}: {}, up {}\n", status.at("version").get<std::string>(),
+             printable(status.at("node")), health,
+             format_duration(status.at("uptime_seconds").get<std::uint64_t>()));
+  print_problems(status);
+  fmt::print("{}\n{}\n\n", cache_line(status, exact), traffic_line(status));
+
+  TextTable table({{"DATASET", TextTable::kLeft},
+                   {"NATIVE", TextTable::kRight},
+                   {"ALIEN", TextTable::kRight},
+                   {"BYTES", TextTable::kRight},
+                   {"PINNED", TextTable::kLeft}});
+  for (const Json& dataset : status.at("datasets")) {
+    table.add({printable(dataset.at("path")), format_count(dataset.at("native")),
+               format_count(dataset.at("alien")), size_text(dataset.at("bytes"), exact),
+               dataset.at("pinned").get<bool>() ? "yes" : "no"});
+  }
+  table.print();
+}
+
+}  // namespace
+
+int status_command(const StatusOptions& options) {
+  Node node = load_node_or_exit(options.config, kUsage);
+  Client client = connect_or_exit(node);
+  Result<std::string> text = client.status();
+  if (!text) return request_failed(node, node.runtime, text.error());
+
+  try {
+    Json status = Json::parse(*text);
+    bool unhealthy = !status.at("healthy").get<bool>() || !status.at("problems").empty();
+    if (options.json && options.problems_only) {
+      print_json({{"healthy", !unhealthy}, {"problems", status.at("problems")}});
+    } else if (options.json) {
+      print_json(status);
+    } else if (options.problems_only) {
+      print_problems(status);
+    } else {
+      print_screen(status, options.exact_bytes);
+    }
+    return options.problems_only && unhealthy ? kUnhealthy : kDone;
+  } catch (const Json::exception& error) {
+    print_error(node.runtime + ": the daemon's answer is not understood: " + error.what(),
+                "are zazend and zazenctl of the same version?");
+    return kFailed;
+  }
+}
+
+}  // namespace zazen
