@@ -35,6 +35,7 @@ struct TableDataset {
   Validate validate;
   Fill fill;
   std::atomic<std::uint32_t> check_each_open;  // a sample found a stale copy (D10)
+  std::atomic<std::uint32_t> young_copies;     // while there are any, opens are checked, too
   std::atomic<std::int64_t> sampled_at_ms;     // monotonic; 0: never
 };
 

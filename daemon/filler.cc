@@ -9,9 +9,10 @@
 
 namespace zazen {
 
-Filler::Filler(Store& store, std::size_t queue_limit, std::function<void()> on_room,
-               int threads)
+Filler::Filler(Store& store, YoungCopies& young, std::size_t queue_limit,
+               std::function<void()> on_room, int threads)
     : store_(store),
+      young_(young),
       queue_limit_(queue_limit),
       on_room_(std::move(on_room)),
       committer_(store) {
@@ -135,6 +136,9 @@ int Filler::copy(const JobPointer& job) {
   if (code == 0) code = copy.seal(request.kind);
   if (code != 0) return code;
 
+  if (request.kind == FrameKind::kAlien && changed_lately(origin)) {
+    young_.note(request.dataset, request.seq, monotonic_ms());
+  }
   FinishedCopy finished;
   finished.dataset = request.dataset;
   finished.seq = request.seq;

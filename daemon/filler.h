@@ -20,6 +20,7 @@
 #include "bodhi/unique_fd.h"
 #include "daemon/committer.h"
 #include "daemon/store.h"
+#include "daemon/young_copies.h"
 
 namespace zazen {
 
@@ -40,8 +41,10 @@ struct FillCounts {
 
 class Filler {
  public:
-  // `on_room` is called, on any thread, when a queue that was full has room again.
-  Filler(Store& store, std::size_t queue_limit, std::function<void()> on_room, int threads = 4);
+  // `on_room` is called, on any thread, when a queue that was full has room again; `young`
+  // has to be told of every fetched copy that is young, before it is published.
+  Filler(Store& store, YoungCopies& young, std::size_t queue_limit,
+         std::function<void()> on_room, int threads = 4);
   ~Filler() { stop(); }
 
   // False: full; the request is untouched. (Pushes only.)
@@ -71,6 +74,7 @@ class Filler {
   static constexpr int kCommitting = -1;
 
   Store& store_;
+  YoungCopies& young_;
   const std::size_t queue_limit_;
   const std::function<void()> on_room_;
   Committer committer_;

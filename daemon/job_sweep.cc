@@ -7,6 +7,9 @@
 #include <unistd.h>
 
 #include <ctime>
+#include <fstream>
+#include <iterator>
+#include <string>
 
 #include "bodhi/unique_fd.h"
 #include "bodhi/view.h"
@@ -14,12 +17,22 @@
 namespace zazen {
 namespace {
 
+// Gone, or a zombie that its parent has not collected: it will open nothing any more.
+bool is_dead(pid_t pid) {
+  if (::kill(pid, 0) != 0 && errno == ESRCH) return true;
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  std::size_t name_end = text.rfind(')');  // the state follows the name in parentheses
+  if (name_end == std::string::npos || name_end + 2 >= text.size()) return false;
+  return text[name_end + 2] == 'Z' || text[name_end + 2] == 'X';
+}
+
 bool owner_is_dead(int job_fd, bool* has_view) {
   View view = {};
   UniqueFd file(::openat(job_fd, kViewFile, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   *has_view = file.valid() && ::pread(file.get(), &view, sizeof view, 0) == sizeof view &&
               view.magic == kViewMagic && view.version == kViewVersion && view.owner_pid > 0;
-  return *has_view && ::kill(view.owner_pid, 0) != 0 && errno == ESRCH;
+  return *has_view && is_dead(view.owner_pid);
 }
 
 bool is_over(int job_fd) {

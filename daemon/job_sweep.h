@@ -6,7 +6,7 @@
 
 namespace zazen {
 
-inline constexpr std::int64_t kJobSweepPeriodMs = 30'000;
+inline constexpr std::int64_t kJobSweepPeriodMs = 10'000;
 inline constexpr std::int64_t kOrphanAgeSeconds = 3'600;
 
 // Removes the directories whose owner is dead, and those that are older than

@@ -142,12 +142,7 @@ int run(const std::optional<std::string>& file, bool in_background) {
             {"frames", std::to_string(usage.files)},
             {"bytes", std::to_string(usage.bytes)}});
 
-  std::int64_t next_sweep_ms = monotonic_ms() + kJobSweepPeriodMs;
-  server->run(signals.get(), [&] {
-    if (monotonic_ms() < next_sweep_ms) return;
-    next_sweep_ms = monotonic_ms() + kJobSweepPeriodMs;
-    service.sweep_jobs_soon();
-  });
+  server->run(signals.get(), [&] { service.keep_house(); });
 
   // The end: nobody new comes, what is complete is committed, what is promised is answered.
   unblock_signals(signals.get());

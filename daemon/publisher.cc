@@ -149,4 +149,8 @@ void Publisher::note_sample(std::uint32_t dataset, bool found_stale) {
   entry.sampled_at_ms = monotonic_ms();
 }
 
+void Publisher::note_young(std::uint32_t dataset, std::uint32_t copies) {
+  table_->datasets[dataset].young_copies = copies;
+}
+
 }  // namespace zazen

@@ -37,6 +37,7 @@ class Publisher {
 
   std::int64_t sampled_at_ms(std::uint32_t dataset) const;
   void note_sample(std::uint32_t dataset, bool found_stale);
+  void note_young(std::uint32_t dataset, std::uint32_t copies);
 
  private:
   Publisher() = default;

@@ -10,6 +10,7 @@
 #include "bodhi/identity.h"
 #include "daemon/beneath.h"
 #include "daemon/start_error.h"
+#include "daemon/young_copies.h"
 
 namespace zazen {
 namespace {
@@ -104,6 +105,9 @@ Result<Reconciled> reconcile(DatasetFiles& files, dev_t cache_dev, std::uint32_t
       continue;
     }
     inventory.add(dataset, file.seq, *kind, static_cast<std::uint64_t>(file.st.st_size));
+    if (*kind == FrameKind::kAlien && changed_lately(file.st)) {
+      result.fetched_lately.push_back(file.seq);
+    }
   }
   for (FrameSeq seq : native.frames()) {
     if (!inventory.find(dataset, seq)) lost_natives.push_back(seq);

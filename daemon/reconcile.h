@@ -23,9 +23,10 @@ struct DatasetFiles {  // one dataset's part of the cache
 };
 
 struct Reconciled {
-  std::uint64_t forgotten = 0;  // log entries without a file
-  std::uint64_t adopted = 0;    // files without a log entry
-  std::uint64_t removed = 0;    // files that are no whole copies
+  std::uint64_t forgotten = 0;           // log entries without a file
+  std::uint64_t adopted = 0;             // files without a log entry
+  std::uint64_t removed = 0;             // files that are no whole copies
+  std::vector<FrameSeq> fetched_lately;  // aliens that may still be young (young_copies.h)
 };
 
 Result<Reconciled> reconcile(DatasetFiles& files, dev_t cache_dev, std::uint32_t dataset,

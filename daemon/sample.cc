@@ -26,6 +26,11 @@ bool is_stale(const Store& store, std::uint32_t dataset, FrameSeq seq, int origi
 }  // namespace
 
 SampleResult compare_sample(const Store& store, std::uint32_t dataset) {
+  return compare_frames(store, dataset, store.sample(dataset, kSampleAtRandom));
+}
+
+SampleResult compare_frames(const Store& store, std::uint32_t dataset,
+                            const std::vector<FrameSeq>& frames) {
   SampleResult result;
   UniqueFd origin(
       ::open(store.dataset(dataset).path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -33,22 +38,21 @@ SampleResult compare_sample(const Store& store, std::uint32_t dataset) {
     result.status = errno;
     return result;
   }
-  std::vector<FrameSeq> chosen = store.sample(dataset, kSampleAtRandom);
-  result.compared = chosen.size();
-  std::vector<char> stale(chosen.size(), 0);
+  result.compared = frames.size();
+  std::vector<char> stale(frames.size(), 0);
   std::atomic<std::size_t> next = 0;
   auto compare = [&] {
-    for (std::size_t i = next++; i < chosen.size(); i = next++) {
-      stale[i] = is_stale(store, dataset, chosen[i], origin.get()) ? 1 : 0;
+    for (std::size_t i = next++; i < frames.size(); i = next++) {
+      stale[i] = is_stale(store, dataset, frames[i], origin.get()) ? 1 : 0;
     }
   };
   std::vector<std::thread> threads;
-  std::size_t count = std::min(kThreads, chosen.size());
+  std::size_t count = std::min(kThreads, frames.size());
   for (std::size_t i = 1; i < count; ++i) threads.emplace_back(compare);
   compare();
   for (std::thread& thread : threads) thread.join();
-  for (std::size_t i = 0; i < chosen.size(); ++i) {
-    if (stale[i] != 0) result.stale.push_back(chosen[i]);
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    if (stale[i] != 0) result.stale.push_back(frames[i]);
   }
   return result;
 }

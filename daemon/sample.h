@@ -17,5 +17,8 @@ struct SampleResult {
 };
 
 SampleResult compare_sample(const Store& store, std::uint32_t dataset);
+// The same for given frames; those that are not held are stale.
+SampleResult compare_frames(const Store& store, std::uint32_t dataset,
+                            const std::vector<FrameSeq>& frames);
 
 }  // namespace zazen

@@ -9,7 +9,6 @@
 #include "bodhi/listing.h"
 #include "daemon/job_sweep.h"
 #include "daemon/log.h"
-#include "daemon/sample.h"
 #include "daemon/status.h"
 
 namespace zazen {
@@ -30,7 +29,15 @@ Service::Service(const Config& config, Store& store, Publisher& publisher,
       store_(store),
       publisher_(publisher),
       started_ms_(monotonic_ms()),
-      filler_(store, queue_limit, [this] { outbox_.wake(); }) {}
+      next_sweep_ms_(started_ms_ + kJobSweepPeriodMs),
+      young_([&publisher](std::uint32_t dataset, std::uint32_t copies) {
+        publisher.note_young(dataset, copies);
+      }),
+      filler_(store, young_, queue_limit, [this] { outbox_.wake(); }) {
+  for (const auto& [dataset, seq] : store.fetched_lately()) {
+    young_.note(dataset, seq, started_ms_);
+  }
+}
 
 bool Service::is_answered(const MessageHeader& header) {
   return header.type != MessageType::kFill || (header.flags & kWaitForIt) != 0;
@@ -152,15 +159,28 @@ void Service::sample(std::uint32_t dataset) {
   std::int64_t before = publisher_.sampled_at_ms(dataset);
   if (before != 0 && monotonic_ms() - before < kSamplePeriodMs) return;
   SampleResult result = compare_sample(store_, dataset);
-  if (!result.stale.empty()) {
-    log_line(LogLevel::kWarn, "stale_copies",
-             {{"dataset", config_.datasets[dataset].path},
-              {"compared", std::to_string(result.compared)},
-              {"stale", std::to_string(result.stale.size())}});
-    for (FrameSeq seq : result.stale) filler_.cancel(dataset, seq);
-    store_.drop(dataset, result.stale);
-  }
+  drop_stale(dataset, result);
   if (result.status == 0) publisher_.note_sample(dataset, !result.stale.empty());
+}
+
+void Service::look_at_young(std::uint32_t dataset) {
+  std::int64_t now_ms = monotonic_ms();
+  std::vector<FrameSeq> due = young_.due(dataset, now_ms);
+  if (due.empty()) return;
+  SampleResult result = compare_frames(store_, dataset, due);
+  if (result.status != 0) return;  // the origin is not there: they stay young
+  drop_stale(dataset, result);
+  young_.settle(dataset, due, now_ms);
+}
+
+void Service::drop_stale(std::uint32_t dataset, const SampleResult& result) {
+  if (result.stale.empty()) return;
+  log_line(LogLevel::kWarn, "stale_copies",
+           {{"dataset", config_.datasets[dataset].path},
+            {"compared", std::to_string(result.compared)},
+            {"stale", std::to_string(result.stale.size())}});
+  for (FrameSeq seq : result.stale) filler_.cancel(dataset, seq);
+  store_.drop(dataset, result.stale);
 }
 
 void Service::answer_list(const Asked& asked, std::optional<std::uint32_t> dataset) {
@@ -208,7 +228,13 @@ int Service::keep_listing(std::uint32_t dataset, int fd) {
   return store_.keep_listing(dataset, encoded);
 }
 
-void Service::sweep_jobs_soon() {
+void Service::keep_house() {
+  for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
+    if (young_.due(i, monotonic_ms()).empty()) continue;
+    samples_.post([this, i] { look_at_young(i); });
+  }
+  if (monotonic_ms() < next_sweep_ms_) return;
+  next_sweep_ms_ = monotonic_ms() + kJobSweepPeriodMs;
   errands_.post([jobs = config_.runtime + "/" + kJobsDirectory] { sweep_jobs(jobs); });
 }
 

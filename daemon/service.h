@@ -8,8 +8,10 @@
 #include "daemon/outbox.h"
 #include "daemon/packet.h"
 #include "daemon/publisher.h"
+#include "daemon/sample.h"
 #include "daemon/store.h"
 #include "daemon/work_queue.h"
+#include "daemon/young_copies.h"
 
 namespace zazen {
 
@@ -24,7 +26,8 @@ class Service {
   static bool is_answered(const MessageHeader& header);
 
   Outbox& outbox() { return outbox_; }
-  void sweep_jobs_soon();
+  // To be called about once a second: what dead jobs left goes, young copies come of age.
+  void keep_house();
   // Afterwards the outbox has the last answers.
   void stop();
 
@@ -41,6 +44,8 @@ class Service {
   std::optional<std::uint32_t> find_dataset(const char* path, std::size_t length) const;
 
   void sample(std::uint32_t dataset);
+  void look_at_young(std::uint32_t dataset);
+  void drop_stale(std::uint32_t dataset, const SampleResult& result);
   void answer_list(const Asked& asked, std::optional<std::uint32_t> dataset);
   void answer_status(const Asked& asked);
   int keep_listing(std::uint32_t dataset, int fd);
@@ -49,7 +54,9 @@ class Service {
   Store& store_;
   Publisher& publisher_;
   const std::int64_t started_ms_;
+  std::int64_t next_sweep_ms_;
   Outbox outbox_;
+  YoungCopies young_;
   Filler filler_;
   WorkQueue errands_{2};
   WorkQueue samples_{1};  // apart: an origin that hangs must not hold up the errands

@@ -96,6 +96,7 @@ Result<std::unique_ptr<Store>> Store::open(const Config& config, CacheDisk disk)
     Result<Reconciled> done =
         reconcile(store->files_.back(), store->disk_.dev(), i, store->inventory_);
     if (!done.ok()) return done.error();
+    for (FrameSeq seq : done->fetched_lately) store->fetched_lately_.emplace_back(i, seq);
     if (done->forgotten + done->adopted + done->removed > 0) {
       log_line(LogLevel::kInfo, "reconciled",
                {{"dataset", dataset.path},

@@ -103,6 +103,11 @@ class Store {
   // The first, the last, the newest, and some at random.
   std::vector<FrameSeq> sample(std::uint32_t dataset, std::size_t at_random) const;
 
+  // Aliens that were fetched shortly before the store was opened, by dataset.
+  const std::vector<std::pair<std::uint32_t, FrameSeq>>& fetched_lately() const {
+    return fetched_lately_;
+  }
+
   // Not valid if there is no room.
   Reservation reserve(FrameKind kind, std::uint64_t bytes);
   // The disk was full before its limit: lets aliens go. False if there was none.
@@ -152,6 +157,7 @@ class Store {
   CacheDisk disk_;
   std::mutex names_mutex_;
   std::vector<DatasetFiles> files_;
+  std::vector<std::pair<std::uint32_t, FrameSeq>> fetched_lately_;
 
   mutable std::mutex mutex_;
   Inventory inventory_;

@@ -24,6 +24,7 @@ bool each_use_is_checked(const Route& route) {
   if (dataset.validate == Validate::kNever) return false;
   return dataset.validate == Validate::kAlways ||
          dataset.check_each_open.load(std::memory_order_relaxed) != 0 ||
+         dataset.young_copies.load(std::memory_order_acquire) != 0 ||
          route.place->sample_failed.load(std::memory_order_relaxed);
 }
 

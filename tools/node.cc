@@ -1,9 +1,9 @@
 // See node.h.
-#include "node.h"
+#include "tools/node.h"
 
 #include <cstdlib>
 
-#include "output.h"
+#include "tools/output.h"
 
 namespace zazen {
 namespace {

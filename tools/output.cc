@@ -1,5 +1,5 @@
 // See output.h. Widths count code points, which is right for the names people use.
-#include "output.h"
+#include "tools/output.h"
 
 #include <fmt/core.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // See progress.h.
-#include "progress.h"
+#include "tools/progress.h"
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <cstdio>
 
 #include "bodhi/units.h"
-#include "output.h"
+#include "tools/output.h"
 
 namespace zazen {
 

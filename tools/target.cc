@@ -1,6 +1,6 @@
 // See target.h. A dataset may be reached under another name, through a symbolic link above
 // it: then the real paths decide.
-#include "target.h"
+#include "tools/target.h"
 
 #include <filesystem>
 

@@ -172,6 +172,7 @@ class MapViewTest : public testing::Test {
   }
   void write_both() {
     ViewImage image;
+    std::filesystem::remove(scratch_ / kViewFile);  // it is read-only
     write_file(scratch_ / kViewFile, image.bytes());
     write_file(scratch_ / kTallyFile, image.tally_bytes());
     ::chmod((scratch_ / kViewFile).c_str(), 0400);

@@ -23,7 +23,7 @@ class FillerTest : public Scratch {
     ASSERT_TRUE(store.ok());
     store_ = std::move(*store);
     filler_ = std::make_unique<Filler>(
-        *store_, queue_limit, [this] { ++rooms_; }, 1);
+        *store_, young_, queue_limit, [this] { ++rooms_; }, 1);
   }
 
   FillRequest request(FrameSeq seq, FrameKind kind) {
@@ -67,6 +67,8 @@ class FillerTest : public Scratch {
   bool occupied_ = false;
   std::atomic<int> rooms_ = 0;
   std::unique_ptr<Store> store_;
+  YoungCopies young_{[this](std::uint32_t, std::uint32_t copies) { young_count_ = copies; }};
+  std::atomic<std::uint32_t> young_count_ = 0;
   std::unique_ptr<Filler> filler_;
 };
 
@@ -210,10 +212,24 @@ TEST_F(FillerTest, StopAnswersWhatIsQueued) {
   EXPECT_FALSE(exists(copy("f1")));
 }
 
+TEST_F(FillerTest, AFetchedCopyOfAFrameThatChangedLatelyIsYoung) {
+  write_file(origin("f1"), "just written");
+  EXPECT_EQ(fill(1), 0);
+  EXPECT_EQ(young_count_, 1u);
+
+  write_file(origin("f2"), "written long ago");
+  const timespec long_ago[2] = {{1'000'000, 0}, {1'000'000, 0}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, origin("f2").c_str(), long_ago, 0), 0);
+  EXPECT_EQ(fill(2), 0);
+  write_file(origin("f3"), "whole by the word of who pushes it");
+  EXPECT_EQ(fill(3, FrameKind::kNative), 0);
+  EXPECT_EQ(young_count_, 1u);
+}
+
 TEST_F(FillerTest, ManyFramesByManyThreads) {
   filler_.reset();
   filler_ = std::make_unique<Filler>(
-      *store_, 4096, [] {}, 4);
+      *store_, young_, 4096, [] {}, 4);
   constexpr FrameSeq kFrames = 300;
   for (FrameSeq seq = 0; seq < kFrames; ++seq) {
     write_file(origin("f" + std::to_string(seq)), "frame " + std::to_string(seq));

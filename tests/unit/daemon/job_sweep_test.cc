@@ -34,6 +34,17 @@ TEST_F(JobSweepTest, DeadOwnersDirectoryGoes) {
   EXPECT_TRUE(exists(alive + "/view"));
 }
 
+TEST_F(JobSweepTest, AZombiesDirectoryGoes) {
+  pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  siginfo_t ended;
+  ::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT);
+  std::string dead = make_job("dead", child);
+  EXPECT_EQ(sweep_jobs(runtime()), 1);
+  EXPECT_FALSE(exists(dead));
+  ::waitpid(child, nullptr, 0);
+}
+
 TEST_F(JobSweepTest, DirectoryWithoutAViewGoesWhenItIsOld) {
   std::string young = runtime() + "/young";
   std::string old = runtime() + "/old";

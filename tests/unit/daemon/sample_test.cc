@@ -17,7 +17,8 @@ class SampleTest : public Scratch {
     Result<std::unique_ptr<Store>> store = Store::open(config_, std::move(*disk));
     ASSERT_TRUE(store.ok());
     store_ = std::move(*store);
-    Filler filler(*store_, 64, [] {});
+    YoungCopies young([](std::uint32_t, std::uint32_t) {});
+    Filler filler(*store_, young, 64, [] {});
     for (FrameSeq seq = 1; seq <= 5; ++seq) {
       std::string name = "f" + std::to_string(seq);
       write_file(origin(name), "content");
