@@ -86,15 +86,11 @@ Fragment fragment_of_ledger(const Ledger& ledger, const Table* table, int rank) 
     std::vector<FrameSeq> listed, opened;
   };
   std::vector<Notes> notes(table->dataset_count);
-  for (const Ledger::Slot& slot : ledger.slots) {
-    const std::uint64_t key = slot.key.load(std::memory_order_relaxed);
-    const std::uint64_t dataset = (key >> 56) - 1;
-    if (key == 0 || dataset >= table->dataset_count) continue;
-    const FrameSeq seq = key & ((std::uint64_t{1} << 56) - 1);
-    const std::uint32_t flags = slot.flags.load(std::memory_order_relaxed);
+  ledger.for_each([&](std::uint32_t dataset, FrameSeq seq, std::uint32_t flags) {
+    if (dataset >= notes.size()) return;
     if (flags & Ledger::kListed) notes[dataset].listed.push_back(seq);
     if (flags & Ledger::kOpened) notes[dataset].opened.push_back(seq);
-  }
+  });
   for (std::uint32_t d = 0; d < table->dataset_count; ++d) {
     if (notes[d].listed.empty() && notes[d].opened.empty()) continue;
     DatasetFragment part;

@@ -6,7 +6,6 @@
 namespace zazen {
 namespace {
 
-constinit std::atomic<bool> listed{false};
 constinit std::atomic<std::uint64_t> hits{0}, misses{0};
 
 template <class Figures>
@@ -43,16 +42,11 @@ void count_opened(const Route& route, int fd, Source source) {
 }
 
 void count_listed(std::uint32_t dataset, FrameSeq seq) {
-  listed.store(true, std::memory_order_relaxed);
   settings.ledger->note(dataset, seq, Ledger::kListed);
 }
 
 OpenCounts opens_of_this_process() {
   return {hits.load(std::memory_order_relaxed), misses.load(std::memory_order_relaxed)};
-}
-
-bool anything_was_listed() {
-  return listed.load(std::memory_order_relaxed);
 }
 
 }  // namespace zazen

@@ -13,7 +13,6 @@ void count_opened(const Route& route, int fd, Source source);
 
 // A frame's name was shown in a listing that no view filters.
 void count_listed(std::uint32_t dataset, FrameSeq seq);
-bool anything_was_listed();
 
 struct OpenCounts {
   std::uint64_t hits;

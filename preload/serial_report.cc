@@ -20,18 +20,18 @@ bool is_serial() {
 }
 
 struct LedgerSums {
-  std::uint64_t listed = 0, read = 0, never_read = 0;
+  std::uint64_t listed = 0;  // or opened by name
+  std::uint64_t read = 0;
+  std::uint64_t never_read = 0;
 };
 
 LedgerSums sum(const Ledger& ledger) {
   LedgerSums sums;
-  for (const Ledger::Slot& slot : ledger.slots) {
-    if (slot.key.load(std::memory_order_relaxed) == 0) continue;
-    std::uint32_t flags = slot.flags.load(std::memory_order_relaxed);
-    sums.listed += (flags & Ledger::kListed) != 0;
+  ledger.for_each([&sums](std::uint32_t, FrameSeq, std::uint32_t flags) {
+    sums.listed += 1;
     sums.read += (flags & Ledger::kOpened) != 0;
     sums.never_read += flags == Ledger::kListed;
-  }
+  });
   return sums;
 }
 
@@ -43,12 +43,8 @@ void write_serial_report() {
   Guard guard;
   const Ledger& ledger = *settings.ledger;
   std::uint64_t hits = ledger.hits.load(), misses = ledger.misses.load();
-  // The slots are read only if there is something in them: reading makes their pages real.
-  bool touched = hits + misses != 0 || anything_was_listed();
-  if (!touched && raw::faccessat(AT_FDCWD, settings.report, F_OK, 0) == 0) return;
-
-  LedgerSums sums;
-  if (touched) sums = sum(ledger);
+  LedgerSums sums = sum(ledger);
+  if (sums.listed == 0 && raw::faccessat(AT_FDCWD, settings.report, F_OK, 0) == 0) return;
   bool alive = false;
   const Node* node = current_node(&alive);
 

@@ -1,0 +1,9 @@
+"""The report is complete also if rank 0 ends long before the others, or long after them."""
+from nodes import Nodes
+
+with Nodes(2) as nodes:
+    data = nodes.dataset(frames=40)
+    nodes.start()
+    nodes.push(data)
+    for rank_0 in ("first", "last"):
+        nodes.mpirun("finish_apart.py", data, after=[rank_0]).check_exactly_once()
