@@ -5,5 +5,5 @@ with Nodes(2) as nodes:
     data = nodes.dataset(frames=40)
     nodes.start()
     nodes.push(data)
-    for rank_0 in ("first", "last"):
-        nodes.mpirun("finish_apart.py", data, after=[rank_0]).check_exactly_once()
+    for rank_0 in ("rank_0_first", "rank_0_last"):
+        nodes.mpirun("end_oddly.py", data, after=[rank_0]).check_exactly_once()

@@ -1,6 +1,11 @@
-"""Every rank lists and reads; then the last rank leaves in the way that argv[3] names."""
+"""Every rank lists and reads; then the job ends in the way that argv[3] names.
+
+abort, crash, exit: the last rank leaves so, without MPI_Finalize. rank_0_first, rank_0_last:
+rank 0 ends seconds before or after the others, with no communication at the end.
+"""
 import os
 import sys
+import time
 import zlib
 
 from mpi4py import MPI
@@ -15,6 +20,10 @@ with open(f"{out_directory}/rank-{world.rank}", "w") as out:
             with open(path, "rb") as file:
                 data = file.read()
             print("read", len(data), zlib.adler32(data), name, file=out)
+if how in ("rank_0_first", "rank_0_last"):
+    if (world.rank == 0) == (how == "rank_0_last"):
+        time.sleep(3)
+    sys.exit()
 world.Barrier()
 if world.rank == world.size - 1:
     if how == "abort":
