@@ -54,7 +54,7 @@ bool same_file(const OriginIdentity& copy, const struct stat& origin) {
 }
 
 bool looks_like_copy(const struct stat& local, dev_t cache_dev) {
-  return local.st_dev == cache_dev && S_ISREG(local.st_mode) && (local.st_mode & S_ISVTX);
+  return local.st_dev == cache_dev && local.st_mode == (S_IFREG | kCopyMode);
 }
 
 int read_identity(int fd, OriginIdentity* out) {

@@ -22,7 +22,7 @@ inline constexpr char kJobsDirectory[] = "jobs";  // views and tallies, see view
 inline constexpr std::uint64_t kTableMagic = 0x31656c626174617aULL;  // "zatable1"
 inline constexpr std::uint32_t kTableVersion = 1;
 inline constexpr std::int64_t kHeartbeatPeriodMs = 500;
-inline constexpr std::int64_t kHeartbeatStaleMs = 10'000;
+inline constexpr std::int64_t kHeartbeatStaleMs = 5'000;
 
 enum class DaemonState : std::uint32_t { kStarting = 0, kServing = 1, kStopped = 2 };
 enum class Validate : std::uint32_t { kSample = 0, kAlways = 1, kNever = 2 };

@@ -39,7 +39,7 @@ std::vector<const FrameSet*> sets_of(const DatasetParts& parts, Member member) {
 
 // Every frame has one owner. An owner's own frame is read unless it says otherwise, and read
 // twice if another rank says that it opened it too. Of the frames of a rank that did not
-// report nothing is known: they count as not read.
+// report nothing is known: they count neither as read nor as not read.
 DatasetAudit audit_filtered(const DatasetParts& parts, const AgreedDataset& agreed,
                             bool all_reported) {
   std::uint64_t assigned = 0, unread = 0;
@@ -53,10 +53,10 @@ DatasetAudit audit_filtered(const DatasetParts& parts, const AgreedDataset& agre
 
   DatasetAudit audit;
   audit.path = agreed.path;
+  audit.filtered = true;
   audit.listed = agreed.domain_count;
   audit.read = std::min(assigned - unread + rescued.size(), agreed.domain_count);
-  audit.never_read = audit.listed - audit.read;
-  audit.known_unread = unread_own.size() - rescued.size();
+  audit.never_read = unread_own.size() - rescued.size();
   const FrameSet owner_too = all_reported ? set_difference(others.any, unread_own) : FrameSet();
   audit.read_twice = set_union(others.twice, owner_too).size();
   return audit;
@@ -137,11 +137,13 @@ Audit merge_fragments(const Agreement& agreement,
       continue;
     }
     auto agreed = std::ranges::find(agreement.datasets, path, &AgreedDataset::path);
-    if (agreed != agreement.datasets.end())
-      audit.datasets.push_back(audit_filtered(parts, *agreed, all_reported));
+    audit.datasets.push_back(agreed == agreement.datasets.end()
+                                 ? audit_unfiltered(parts)  // the filter was not for it
+                                 : audit_filtered(parts, *agreed, all_reported));
   }
   audit.complete = all_reported && whole;
-  audit.exactly_once = audit.complete && audit.sum(&DatasetAudit::never_read) == 0 &&
+  audit.exactly_once = audit.complete && !audit.datasets.empty() &&
+                       audit.sum(&DatasetAudit::never_read) == 0 &&
                        audit.sum(&DatasetAudit::read_twice) == 0;
   return audit;
 }
@@ -170,12 +172,11 @@ std::vector<std::string> start_words(const Agreement& agreement, double seconds)
 
 std::vector<std::string> loss_words(const Audit& audit) {
   std::vector<std::string> lines;
-  if (!audit.filtered) return lines;
   for (const DatasetAudit& dataset : audit.datasets) {
-    if (dataset.known_unread == 0) continue;
+    if (!dataset.filtered || dataset.never_read == 0) continue;
     lines.push_back(fmt::format(
         "zazen: {} of {} frames of {} were not read by any rank{}.",
-        format_count(dataset.known_unread), format_count(dataset.listed), dataset.path,
+        format_count(dataset.never_read), format_count(dataset.listed), dataset.path,
         audit.ranks_missing == 0
             ? ""
             : fmt::format(" that reported (the figures of {} of {} ranks did not arrive)",

@@ -1,8 +1,8 @@
 // The audit: the fragments of all ranks merged into the figures of the job, and the words
 // that say in plain English what happened. Pure: no MPI, no files.
 //
-// What did not arrive counts as not read; `complete` says that something did not. Datasets
-// that no rank listed or opened are left out: the job was about others.
+// Of a rank whose fragment did not arrive nothing is claimed; `complete` says that there is
+// one. Datasets that no rank listed or opened are left out: the job was about others.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -16,11 +16,11 @@ namespace zazen {
 
 struct DatasetAudit {
   std::string path;
+  bool filtered = false;
   std::uint64_t listed = 0;  // filtered: the domain; else what the ranks listed or opened
   std::uint64_t read = 0;    // by at least one rank
   std::uint64_t read_twice = 0;
   std::uint64_t never_read = 0;
-  std::uint64_t known_unread = 0;  // of these, the frames whose owner reported
 };
 
 struct RankAudit {

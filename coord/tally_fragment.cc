@@ -103,6 +103,17 @@ Fragment fragment_of_ledger(const Ledger& ledger, const Table* table, int rank) 
   return fragment;
 }
 
+void add_fragment(Fragment more, Fragment* fragment) {
+  fragment->whole = fragment->whole && more.whole;
+  fragment->hits += more.hits;
+  fragment->misses += more.misses;
+  fragment->bytes_local += more.bytes_local;
+  fragment->bytes_origin += more.bytes_origin;
+  for (DatasetFragment& dataset : more.datasets)
+    if (std::ranges::count(fragment->datasets, dataset.path, &DatasetFragment::path) == 0)
+      fragment->datasets.push_back(std::move(dataset));
+}
+
 std::string encode_fragment(const Fragment& fragment) {
   ByteWriter out;
   out.number(kFragmentMagic);

@@ -49,6 +49,9 @@ Fragment fragment_of_view(const View& view, Tally* tally);
 // were noted all the same (the daemon came later) cannot be named: the fragment is not whole.
 Fragment fragment_of_ledger(const Ledger& ledger, const Table* table, int rank);
 
+// Adds the figures of another fragment of the same rank, and the datasets that are new.
+void add_fragment(Fragment more, Fragment* fragment);
+
 std::string encode_fragment(const Fragment& fragment);
 Result<Fragment> decode_fragment(std::string_view bytes);
 

@@ -8,7 +8,6 @@
 namespace zazen {
 
 inline constexpr std::size_t kSampleAtRandom = 64;
-inline constexpr std::int64_t kSamplePeriodMs = 2'000;  // for each dataset
 
 struct SampleResult {
   int status = 0;  // an errno if the origin's directory could not be opened; nothing is stale

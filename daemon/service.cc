@@ -4,6 +4,8 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "bodhi/listing.h"
@@ -89,6 +91,7 @@ Service::Taken Service::take_frame(const Asked& asked, Packet& packet) {
     // What is under way sees the mark, what is published is removed: in this order nothing
     // slips through.
     errands_.post([this, asked, index = *dataset, seq = fill.seq] {
+      young_.note(index, seq, monotonic_ms());
       filler_.cancel(index, seq);
       store_.drop(index, std::span(&seq, 1));
       answer(asked, 0);
@@ -156,8 +159,6 @@ std::optional<std::uint32_t> Service::find_dataset(const char* path, std::size_t
 
 void Service::sample(std::uint32_t dataset) {
   if (config_.datasets[dataset].validate == Validate::kNever) return;
-  std::int64_t before = publisher_.sampled_at_ms(dataset);
-  if (before != 0 && monotonic_ms() - before < kSamplePeriodMs) return;
   SampleResult result = compare_sample(store_, dataset);
   drop_stale(dataset, result);
   if (result.status == 0) publisher_.note_sample(dataset, !result.stale.empty());
@@ -167,7 +168,10 @@ void Service::look_at_young(std::uint32_t dataset) {
   std::int64_t now_ms = monotonic_ms();
   std::vector<FrameSeq> due = young_.due(dataset, now_ms);
   if (due.empty()) return;
-  SampleResult result = compare_frames(store_, dataset, due);
+  std::vector<FrameSeq> held;
+  std::ranges::copy_if(due, std::back_inserter(held),
+                       [&](FrameSeq seq) { return store_.find(dataset, seq).has_value(); });
+  SampleResult result = compare_frames(store_, dataset, held);
   if (result.status != 0) return;  // the origin is not there: they stay young
   drop_stale(dataset, result);
   young_.settle(dataset, due, now_ms);

@@ -15,7 +15,7 @@ bool changed_lately(const struct stat& file) {
 void YoungCopies::note(std::uint32_t dataset, FrameSeq seq, std::int64_t now_ms) {
   std::lock_guard lock(mutex_);
   copies_.push_back({dataset, seq, now_ms + kYoungMs});
-  mark(dataset);
+  mark_(dataset, ++counts_[dataset]);
 }
 
 std::vector<FrameSeq> YoungCopies::due(std::uint32_t dataset, std::int64_t now_ms) const {
@@ -33,16 +33,11 @@ void YoungCopies::settle(std::uint32_t dataset, const std::vector<FrameSeq>& fra
   std::vector<FrameSeq> sorted = frames;
   std::ranges::sort(sorted);
   std::lock_guard lock(mutex_);
-  std::erase_if(copies_, [&](const Copy& copy) {
+  std::size_t settled = std::erase_if(copies_, [&](const Copy& copy) {
     return copy.dataset == dataset && copy.due_ms <= now_ms &&
            std::ranges::binary_search(sorted, copy.seq);
   });
-  mark(dataset);
-}
-
-void YoungCopies::mark(std::uint32_t dataset) const {
-  mark_(dataset,
-        static_cast<std::uint32_t>(std::ranges::count(copies_, dataset, &Copy::dataset)));
+  mark_(dataset, counts_[dataset] -= static_cast<std::uint32_t>(settled));
 }
 
 }  // namespace zazen

@@ -4,7 +4,9 @@
 // copy that was taken within kYoungMs of its origin's last change is not trusted yet: before
 // it gets its name, its dataset is marked in the table, and the programs compare each open
 // of that dataset with the origin. kYoungMs later the copy is compared once more; then it is
-// trusted, or gone. Pushed frames are whole by the word of who pushes them.
+// trusted, or gone. Pushed frames are whole by the word of who pushes them. A frame that was
+// invalidated counts as young, too: who opened it for writing may still have it open, and a
+// copy that is taken before he writes is old by then.
 //
 // Thread safe. No input or output.
 #pragma once
@@ -12,6 +14,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <vector>
 
@@ -42,11 +45,11 @@ class YoungCopies {
     FrameSeq seq;
     std::int64_t due_ms;
   };
-  void mark(std::uint32_t dataset) const;  // mutex_ is held
 
   const Mark mark_;
   mutable std::mutex mutex_;
-  std::vector<Copy> copies_;  // in the order of due_ms
+  std::vector<Copy> copies_;                       // in the order of due_ms
+  std::map<std::uint32_t, std::uint32_t> counts_;  // of copies_, by dataset
 };
 
 }  // namespace zazen

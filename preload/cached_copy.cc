@@ -13,6 +13,7 @@ namespace zazen {
 namespace {
 
 constexpr std::int64_t kSampleAgeMs = 5000;
+constexpr std::int64_t kTrustMs = 30'000;
 
 // The daemon serves and this process can reach the dataset's directory (D15).
 bool may_serve(const Route& route, DirectoryKey* directory) {
@@ -25,28 +26,37 @@ bool each_use_is_checked(const Route& route) {
   return dataset.validate == Validate::kAlways ||
          dataset.check_each_open.load(std::memory_order_relaxed) != 0 ||
          dataset.young_copies.load(std::memory_order_acquire) != 0 ||
-         route.place->sample_failed.load(std::memory_order_relaxed);
+         route.place->distrusted.load(std::memory_order_relaxed);
 }
 
-// True if a sample was asked for just now: what was seen before it may be gone.
-bool sample_at_first_use(const Route& route) {
+// The first use of the dataset by this process, and the first one after each kTrustMs: the
+// node compares a sample, unless it has just done so, and this very copy is compared, too.
+bool is_first_use(const Route& route) {
   const TableDataset& dataset = route.published();
   if (dataset.validate != Validate::kSample) return false;
-  if (route.place->sample_asked.load(std::memory_order_relaxed)) return false;
-  if (route.place->sample_asked.exchange(true)) return false;
+  std::int64_t now_ms = monotonic_ms();
+  std::int64_t looked_ms = route.place->looked_at_copies_ms.load(std::memory_order_relaxed);
+  if (looked_ms != 0 && now_ms - looked_ms < kTrustMs) return false;
+  if (!route.place->looked_at_copies_ms.compare_exchange_strong(looked_ms, now_ms))
+    return false;
   std::int64_t sampled_at_ms = dataset.sampled_at_ms.load(std::memory_order_relaxed);
-  if (sampled_at_ms != 0 && monotonic_ms() - sampled_at_ms < kSampleAgeMs) return false;
-  if (!request_sample(route)) route.place->sample_failed.store(true);
+  bool sampled = sampled_at_ms != 0 && now_ms - sampled_at_ms < kSampleAgeMs;
+  if (!sampled && !request_sample(route)) route.place->distrusted.store(true);
   return true;
 }
 
-bool is_as_origin(const Route& route, int copy_fd) {
+bool is_as_origin(const Route& route, const OriginIdentity& identity) {
   char origin[kMaxPath + kMaxTemplate + 32];
   struct stat st;
-  OriginIdentity identity;
   return origin_path(*route.place, route.seq, origin, sizeof origin) &&
          raw::fstatat(AT_FDCWD, origin, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-         read_identity(copy_fd, &identity) == 0 && same_file(identity, st);
+         same_file(identity, st);
+}
+
+// One stale copy, and this process trusts none of the dataset's without looking.
+void refuse_copy(const Route& route) {
+  route.place->distrusted.store(true);
+  invalidate_copy(route);
 }
 
 // The origin's path ends the copy's path (D4), so a copy's own name leads to its origin
@@ -114,10 +124,11 @@ int open_copy(const Route& route, int flags) {
   if (!only_reads(flags) || !may_serve(route, &directory) || !copy.set(route)) return -1;
   int fd = raw::openat(AT_FDCWD, copy.text, flags, 0);
   if (fd < 0) return -1;
-  bool check = sample_at_first_use(route) || each_use_is_checked(route);
-  if (check && !is_as_origin(route, fd)) {
+  OriginIdentity identity;
+  bool check = is_first_use(route) || each_use_is_checked(route);
+  if (check && (read_identity(fd, &identity) != 0 || !is_as_origin(route, identity))) {
     raw::close(fd);
-    invalidate_copy(route);
+    refuse_copy(route);
     return -1;
   }
   count_opened(route, fd, Source::kCache);
@@ -130,38 +141,38 @@ bool stat_copy(const Route& route, struct stat* st) {
   CopyPath copy;
   OriginIdentity identity;
   struct stat local;
-  if (st == nullptr || !may_serve(route, &directory) || each_use_is_checked(route) ||
-      !copy.set(route) || raw::fstatat(AT_FDCWD, copy.text, &local, AT_SYMLINK_NOFOLLOW) != 0) {
+  if (!may_serve(route, &directory) || each_use_is_checked(route) || !copy.set(route) ||
+      raw::fstatat(AT_FDCWD, copy.text, &local, AT_SYMLINK_NOFOLLOW) != 0 ||
+      read_identity_at(copy.text, &identity) != 0) {
     return false;
   }
-  if (sample_at_first_use(route) &&
-      (each_use_is_checked(route) ||
-       raw::fstatat(AT_FDCWD, copy.text, &local, AT_SYMLINK_NOFOLLOW) != 0)) {
+  if (is_first_use(route) && !is_as_origin(route, identity)) {
+    refuse_copy(route);
     return false;
   }
-  if (read_identity_at(copy.text, &identity) != 0) return false;
   show_identity(identity, directory.dev, &local);
   *st = local;
   return true;
 }
 
 bool copy_is_readable(const Route& route, int access_flags) {
-  ErrnoKeeper keep;
   DirectoryKey directory;
   CopyPath copy;
-  if (!may_serve(route, &directory) || each_use_is_checked(route) || !copy.set(route) ||
-      raw::faccessat(AT_FDCWD, copy.text, R_OK, access_flags) != 0) {
-    return false;
-  }
-  return !sample_at_first_use(route) ||
-         (!each_use_is_checked(route) &&
-          raw::faccessat(AT_FDCWD, copy.text, R_OK, access_flags) == 0);
+  struct stat st;
+  if (!stat_copy(route, &st)) return false;
+  ErrnoKeeper keep;
+  return may_serve(route, &directory) && copy.set(route) &&
+         raw::faccessat(AT_FDCWD, copy.text, R_OK, access_flags) == 0;
 }
 
 bool identity_of_fd(int fd, const struct stat& local, OriginIdentity* identity,
                     dev_t* origin_dev) {
   ErrnoKeeper keep;
+  // Whoever made this file could have given it the attribute: it must be this user's or
+  // root's, as a cache is, and as long as the attribute says.
   if (!looks_like_copy(local, local.st_dev) || read_identity(fd, identity) != 0) return false;
+  if (local.st_uid != ::geteuid() && local.st_uid != 0) return false;
+  if (identity->size != static_cast<std::uint64_t>(local.st_size)) return false;
   bool alive = false;
   const Node* node = current_node(&alive);
   if (node != nullptr && local.st_dev == node->table->cache_dev &&

@@ -2,6 +2,7 @@
 // current; it goes again afterwards, because a fill of the old content may have been under
 // way.
 #include "preload/hook.h"
+#include "preload/node.h"
 #include "preload/origin_open.h"
 #include "preload/raw.h"
 #include "preload/real.h"
@@ -21,7 +22,10 @@ int change_frame(int dirfd, const char* path, Forward forward) {
 
 template <class Forward>
 int change_two(int from, const char* old_path, int to, const char* new_path, Forward forward) {
-  return change_frame(from, old_path, [&] { return change_frame(to, new_path, forward); });
+  int result =
+      change_frame(from, old_path, [&] { return change_frame(to, new_path, forward); });
+  if (result == 0) zazen::look_again();  // it may have been a dataset's directory
+  return result;
 }
 
 // remove(3) is unlink for a file and rmdir for a directory.

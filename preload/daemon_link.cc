@@ -1,6 +1,7 @@
 #include "preload/daemon_link.h"
 
 #include <pthread.h>
+#include <stdio.h>
 
 #include <cstring>
 
@@ -18,7 +19,7 @@ constexpr std::int64_t kQuietMs = 1000;
 constexpr std::size_t kMaxRequest =
     sizeof(MessageHeader) + sizeof(FrameBody) + kMaxPath + kMaxTemplate + 32;
 
-constinit std::atomic<std::int64_t> fills_quiet_until_ms{0};
+constinit std::atomic<std::int64_t> quiet_until_ms{0};
 
 // The socket must not be leaked by a cancellation in poll or sendmsg.
 class CancellationOff {
@@ -36,6 +37,8 @@ class CancellationOff {
 int exchange(MessageType type, const Route& route, const char* name, int passed_fd,
              int answer_ms) {
   constexpr std::uint64_t kRequest = 1;
+  std::int64_t now_ms = monotonic_ms();
+  if (now_ms < quiet_until_ms.load(std::memory_order_relaxed)) return -EAGAIN;
   char packet[kMaxRequest];
   std::size_t size =
       encode_frame_message(type, kRequest, answer_ms > 0 ? std::uint32_t{kWaitForIt} : 0,
@@ -44,8 +47,8 @@ int exchange(MessageType type, const Route& route, const char* name, int passed_
 
   CancellationOff no_cancellation;
   int socket = connect_daemon(settings.runtime, answer_ms > 0 ? answer_ms : kSendMs);
-  if (socket < 0) return socket;
-  int result = send_message(socket, packet, size, passed_fd, kSendMs);
+  int result = socket;
+  if (socket >= 0) result = send_message(socket, packet, size, passed_fd, kSendMs);
   if (result == 0 && answer_ms > 0) {
     alignas(MessageHeader) char reply[256];
     int received_fd = -1;
@@ -61,7 +64,11 @@ int exchange(MessageType type, const Route& route, const char* name, int passed_
       result = ours ? header.status : -EPROTO;
     }
   }
-  raw::close(socket);
+  if (socket >= 0) raw::close(socket);
+  if (result < 0) {
+    quiet_until_ms.store(now_ms + kQuietMs, std::memory_order_relaxed);
+    log_line(LogLevel::kWarn, "the daemon does not answer: errno %d", -result);
+  }
   return result;
 }
 
@@ -73,15 +80,14 @@ bool frame_name_of(const Route& route, char* out, std::size_t capacity) {
 
 bool send_fill(const Route& route, int origin_fd, bool wait) {
   ErrnoKeeper keep;
-  std::int64_t now_ms = monotonic_ms();
-  if (now_ms < fills_quiet_until_ms.load(std::memory_order_relaxed)) return false;
-  char name[kMaxTemplate + 32];
+  char name[kMaxTemplate + 32], link[64];
   if (!frame_name_of(route, name, sizeof name)) return false;
-  int result = exchange(MessageType::kFill, route, name, origin_fd, wait ? kAnswerMs : 0);
-  if (result < 0) {
-    fills_quiet_until_ms.store(now_ms + kQuietMs, std::memory_order_relaxed);
-    log_line(LogLevel::kWarn, "the daemon took no fill: errno %d", -result);
-  }
+  // Not the program's own open file: a lock on it, or its flags, would live on in the daemon.
+  ::snprintf(link, sizeof link, "/proc/self/fd/%d", origin_fd);
+  int fd = raw::openat(AT_FDCWD, link, O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0) return false;
+  int result = exchange(MessageType::kFill, route, name, fd, wait ? kAnswerMs : 0);
+  raw::close(fd);
   return result == 0;
 }
 

@@ -2,7 +2,7 @@
 //
 // Each call opens a socket, sends one message, and closes the socket before it returns: the
 // shim keeps no descriptor. Everything is bounded; a daemon that does not answer costs a
-// program at most kAnswerMs, and after a failed fill none is tried for a second.
+// program at most kAnswerMs, and is then left alone for a second.
 #pragma once
 #include "preload/route.h"
 

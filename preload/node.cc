@@ -74,4 +74,12 @@ const Node* current_node(bool* alive) {
   return node;
 }
 
+void look_again() {
+  Node* node = current.load(std::memory_order_acquire);
+  for (std::uint32_t i = 0; node != nullptr && i < node->table->dataset_count; ++i) {
+    node->places[i].directory.forget();
+    node->places[i].looked_at_copies_ms.store(0, std::memory_order_relaxed);
+  }
+}
+
 }  // namespace zazen

@@ -20,4 +20,7 @@ struct Node {
 // daemon still serves.
 const Node* current_node(bool* alive);
 
+// What this process knows of the datasets' directories and copies is looked at anew.
+void look_again();
+
 }  // namespace zazen

@@ -26,6 +26,7 @@ class DirectoryWatch {
  public:
   // False if the directory cannot be reached. `path` is used only when it is time to look.
   bool look(const struct Place& place, DirectoryKey* key);
+  void forget() { looked_at_ms_.store(0, std::memory_order_relaxed); }
 
  private:
   std::atomic<std::uint64_t> dev_;
@@ -39,10 +40,10 @@ struct Place {
   std::uint32_t tail_components;  // of a name below the frame directory: 1 for "f{seq}"
   FrameName name;
   mutable DirectoryWatch directory;
-  // D10: whether this process asked for a sample, and whether it must check every open
-  // because the answer did not come.
-  mutable std::atomic<bool> sample_asked;
-  mutable std::atomic<bool> sample_failed;
+  // D10: when this process last looked whether the copies are the origin's (0: never), and
+  // whether it must check every open: a copy was stale, or the daemon could not say.
+  mutable std::atomic<std::int64_t> looked_at_copies_ms;
+  mutable std::atomic<bool> distrusted;
 };
 
 // False if the template does not parse; then the place matches nothing.

@@ -61,7 +61,7 @@ void write_serial_report() {
   report.frames_listed = sums.listed;
   report.frames_read = sums.read;
   report.frames_never_read = sums.never_read;
-  report.exactly_once = report.complete && sums.never_read == 0;
+  report.exactly_once = report.complete && sums.listed != 0 && sums.never_read == 0;
   report.hits = hits;
   report.misses = misses;
   report.bytes_local = ledger.bytes_local.load();

@@ -23,7 +23,8 @@ namespace zazen {
 namespace {
 
 constexpr double kMeetingSeconds = 10.0;
-constexpr double kLeastAuditSeconds = 10.0;
+constexpr double kLeastAuditSeconds = 30.0;
+constexpr double kAuditPatience = 10.0;  // times the job's age
 
 struct Job {
   Presence presence;
@@ -77,6 +78,13 @@ void agree(const PluginHost& host) {
   Agreement& agreement = job->agreement;
   PMPI_Comm_rank(MPI_COMM_WORLD, &agreement.rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &agreement.ranks);
+  if (agreement.ranks == 1 && !job->presence.has_launcher()) {
+    agreement.reason = "a single process without a launcher";
+    agreement.nodes = host.table == nullptr ? 0 : 1;
+    agreement.places = {
+        {host.table == nullptr ? "" : host.table->node_name, host.ledger != nullptr}};
+    return;
+  }
   const bool present = job->presence.everybody_is_here(agreement.ranks);
   if (!present && job->settings.filter != FilterWish::kOn) {
     agreement.reason = "not every rank proved that it runs under zazen";
@@ -112,7 +120,13 @@ void after_init(const PluginHost* host) {
 
 std::optional<Fragment> own_fragment(const PluginHost& host) {
   const Agreement& agreement = job->agreement;
-  if (agreement.filtered) return fragment_of_view(*agreement.view, agreement.tally);
+  if (agreement.filtered) {
+    Fragment fragment = fragment_of_view(*agreement.view, agreement.tally);
+    // Datasets that are not filtered are in the ledger.
+    if (host.ledger != nullptr)
+      add_fragment(fragment_of_ledger(*host.ledger, host.table, agreement.rank), &fragment);
+    return fragment;
+  }
   if (host.ledger == nullptr) return std::nullopt;
   return fragment_of_ledger(*host.ledger, host.table, agreement.rank);
 }
@@ -193,8 +207,9 @@ void audit(const PluginHost& host) {
     for (std::size_t r = 1; r < expected.size(); ++r)
       expected[r] = agreement.filtered || agreement.places[r].has_ledger;
     // Ranks with more to do come later, and the real MPI_Finalize would wait for them all the
-    // same: so wait for as long as the job has run. It ends even if one never comes.
-    const double wait = std::max(kLeastAuditSeconds, seconds_now() - job->started_at);
+    // same: so wait much longer than the job has run. It ends even if one never comes.
+    const double wait =
+        std::max(kLeastAuditSeconds, kAuditPatience * (seconds_now() - job->started_at));
     std::vector<std::optional<std::string>> arrived =
         receive_fragments(job->comm, expected, wait);
     for (std::size_t r = 1; r < arrived.size(); ++r) {

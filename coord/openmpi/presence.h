@@ -12,6 +12,7 @@ class Presence {
  public:
   // Before MPI_Init. Without a launcher that speaks PMIx it does nothing.
   void announce();
+  bool has_launcher() const { return announced_; }
   // After MPI_Init, once. True if all `ranks` ranks announced themselves.
   bool everybody_is_here(int ranks);
 

@@ -1,6 +1,4 @@
 """A simulation that was run again, before or between jobs: no old byte is served."""
-import time
-
 from nodes import Nodes
 from processes import expect, run
 
@@ -20,7 +18,6 @@ with Nodes(2) as nodes:
 
     nodes.mpirun("list_and_read_c", jobs).check_exactly_once()
     nodes.mpirun("list_and_read_c", jobs).check_exactly_once()
-    time.sleep(2.2)  # a sample is good for two seconds
     for name in jobs.frames:
         jobs.rewrite(name)
     nodes.mpirun("list_and_read_c", jobs).check_exactly_once()

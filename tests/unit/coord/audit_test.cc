@@ -101,6 +101,40 @@ TEST(Audit, AProgramThatListsOnRank0AndScattersLosesTheOtherRanksFrames) {
   EXPECT_EQ(loss_words(audit).size(), 2U);
 }
 
+TEST(Audit, ADatasetThatIsNotFilteredIsInTheReportOfAFilteredJob) {
+  auto fragments = clean_job();
+  for (auto& fragment : fragments) {
+    Fragment more;
+    DatasetFragment all_read_it;
+    all_read_it.path = "/unfiltered";
+    all_read_it.listed_frames = FrameSet({1, 2, 3});
+    all_read_it.opened_frames = FrameSet({1, 2});
+    more.datasets.push_back(all_read_it);
+    more.hits = 2;
+    const std::uint64_t hits = fragment->hits;
+    add_fragment(std::move(more), &*fragment);
+    EXPECT_EQ(fragment->hits, hits + 2);
+  }
+  Audit audit = merge_fragments(filtered_job(), fragments);
+  ASSERT_EQ(audit.datasets.size(), 2U);
+  EXPECT_EQ(audit.sum(&DatasetAudit::read_twice), 2U);
+  EXPECT_EQ(audit.sum(&DatasetAudit::never_read), 1U);
+  EXPECT_FALSE(audit.exactly_once);
+  EXPECT_TRUE(loss_words(audit).empty());  // nothing was hidden from anybody there
+}
+
+TEST(Audit, NothingListedAndNothingReadIsNotExactlyOnce) {
+  std::vector<std::optional<Fragment>> fragments(kRanks);
+  for (int r = 0; r < kRanks; ++r) {
+    fragments[static_cast<std::size_t>(r)].emplace();
+    fragments[static_cast<std::size_t>(r)]->rank = r;
+    fragments[static_cast<std::size_t>(r)]->filtered = true;
+  }
+  Audit audit = merge_fragments(filtered_job(), fragments);
+  EXPECT_TRUE(audit.complete);
+  EXPECT_FALSE(audit.exactly_once);
+}
+
 TEST(Audit, AFrameThatItsOwnerAndAnotherOpenedIsReadTwice) {
   auto fragments = clean_job();
   fragments[2] = fragment(2, set_union(own(2), FrameSet({5, 35})));
@@ -130,7 +164,7 @@ TEST(Audit, AMissingFragmentMakesTheAuditIncompleteButAccusesNobody) {
   Audit audit = merge_fragments(filtered_job(), fragments);
   EXPECT_FALSE(audit.complete);
   EXPECT_FALSE(audit.exactly_once);
-  EXPECT_EQ(audit.datasets[0].never_read, 10U);
+  EXPECT_EQ(audit.datasets[0].never_read, 0U);
   EXPECT_FALSE(audit.by_rank[1].reported);
   EXPECT_TRUE(loss_words(audit).empty());
   EXPECT_EQ(closing_words(audit)[0],

@@ -144,12 +144,20 @@ TEST_F(PluginTest, WithTheFilterOffTheLedgersOfAllRanksMakeTheReport) {
   EXPECT_EQ(report_["per_rank"][3]["read"], 25);
 }
 
-TEST_F(PluginTest, ASingletonWithoutALauncherIsFiltered) {
-  run("own", "", "");
+TEST_F(PluginTest, OneRankUnderMpirunIsFiltered) {
+  run("own", "", "mpirun -n 1");
   EXPECT_EQ(report_["filtered"], true) << output_;
   EXPECT_EQ(report_["exactly_once"], true);
   EXPECT_EQ(report_["frames_read"], kFrames);
   EXPECT_TRUE(printed("zazen: 1 rank on 1 node: 100 frames of "));
+}
+
+TEST_F(PluginTest, ASingleProcessWithoutALauncherIsNotFiltered) {
+  run("own", "", "");
+  EXPECT_EQ(report_["filtered"], false) << output_;
+  EXPECT_EQ(report_["complete"], true);
+  EXPECT_EQ(report_["nodes"], 1);
+  EXPECT_EQ(report_["reason"], "a single process without a launcher");
 }
 
 }  // namespace
