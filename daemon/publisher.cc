@@ -139,10 +139,6 @@ Publisher::Uses Publisher::uses(std::uint32_t dataset) const {
           counters.misses.load(std::memory_order_relaxed)};
 }
 
-std::int64_t Publisher::sampled_at_ms(std::uint32_t dataset) const {
-  return table_->datasets[dataset].sampled_at_ms;
-}
-
 void Publisher::note_sample(std::uint32_t dataset, bool found_stale) {
   TableDataset& entry = table_->datasets[dataset];
   if (found_stale) entry.check_each_open = 1;

@@ -35,7 +35,6 @@ class Publisher {
   };
   Uses uses(std::uint32_t dataset) const;
 
-  std::int64_t sampled_at_ms(std::uint32_t dataset) const;
   void note_sample(std::uint32_t dataset, bool found_stale);
   void note_young(std::uint32_t dataset, std::uint32_t copies);
 

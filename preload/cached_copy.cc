@@ -141,8 +141,8 @@ bool stat_copy(const Route& route, struct stat* st) {
   CopyPath copy;
   OriginIdentity identity;
   struct stat local;
-  if (!may_serve(route, &directory) || each_use_is_checked(route) || !copy.set(route) ||
-      raw::fstatat(AT_FDCWD, copy.text, &local, AT_SYMLINK_NOFOLLOW) != 0 ||
+  if (st == nullptr || !may_serve(route, &directory) || each_use_is_checked(route) ||
+      !copy.set(route) || raw::fstatat(AT_FDCWD, copy.text, &local, AT_SYMLINK_NOFOLLOW) != 0 ||
       read_identity_at(copy.text, &identity) != 0) {
     return false;
   }
@@ -156,13 +156,11 @@ bool stat_copy(const Route& route, struct stat* st) {
 }
 
 bool copy_is_readable(const Route& route, int access_flags) {
-  DirectoryKey directory;
   CopyPath copy;
   struct stat st;
   if (!stat_copy(route, &st)) return false;
   ErrnoKeeper keep;
-  return may_serve(route, &directory) && copy.set(route) &&
-         raw::faccessat(AT_FDCWD, copy.text, R_OK, access_flags) == 0;
+  return copy.set(route) && raw::faccessat(AT_FDCWD, copy.text, R_OK, access_flags) == 0;
 }
 
 bool identity_of_fd(int fd, const struct stat& local, OriginIdentity* identity,

@@ -63,6 +63,7 @@ int main(int argc, char** argv) {
   int other = open(join(dir, "notes.txt"), O_RDONLY);
 
   show("stat", stat(f3, &st));
+  show("stat into nothing", stat(f3, NULL));
   show("stat64", stat64(f3, st64));
   show("lstat", lstat(f3, &st));
   show("lstat64", lstat64(f3, st64));
