@@ -112,7 +112,7 @@ void find_own_directory() {
   if (slash == nullptr) return;
   std::size_t length = static_cast<std::size_t>(slash - info.dli_fname), prefix = 0;
   if (info.dli_fname[0] != '/') {
-    if (::syscall(SYS_getcwd, own_directory, sizeof own_directory) <= 0) return;
+    if (raw_call(SYS_getcwd, own_directory, sizeof own_directory) <= 0) return;
     prefix = std::strlen(own_directory);
     if (prefix + 1 < sizeof own_directory) own_directory[prefix++] = '/';
   }

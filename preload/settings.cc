@@ -31,7 +31,7 @@ bool copy_file_variable(const char* name, char (&out)[kMaxPath]) {
   if (!copy_variable(name, out)) return false;
   if (out[0] == '/') return true;
   char directory[kMaxPath];
-  if (::syscall(SYS_getcwd, directory, sizeof directory) <= 0) return true;
+  if (raw_call(SYS_getcwd, directory, sizeof directory) <= 0) return true;
   std::size_t prefix = std::strlen(directory), length = std::strlen(out);
   if (prefix + 1 + length >= sizeof out) return true;
   std::memmove(out + prefix + 1, out, length + 1);
