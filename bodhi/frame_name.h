@@ -30,6 +30,8 @@ class FrameName {
 
   // Could a path that ends in this last component name a frame? (D21: asked first.)
   bool match_last_component(const char* name, std::size_t length) const;
+  // The byte that every name ends in; 0 if that is the number's last digit.
+  char last_byte() const { return suffix_length_ == 0 ? '\0' : suffix_[suffix_length_ - 1]; }
 
   // Directory of the entries relative to the dataset, without slashes at its ends; "" if it
   // is the dataset itself.

@@ -9,10 +9,6 @@ namespace {
 
 constexpr std::int64_t kNanoseconds = 1'000'000'000;
 
-std::int64_t to_ns(const struct timespec& time) {
-  return static_cast<std::int64_t>(time.tv_sec) * kNanoseconds + time.tv_nsec;
-}
-
 struct timespec to_timespec(std::int64_t ns) {
   struct timespec time;
   time.tv_sec = ns / kNanoseconds;
@@ -45,6 +41,8 @@ OriginIdentity identity_of(const struct stat& origin, FrameKind kind, std::uint6
   identity.mtime_ns = to_ns(origin.st_mtim);
   identity.ctime_ns = to_ns(origin.st_ctim);
   identity.checksum = checksum;
+  identity.links = origin.st_nlink < kMostLinks ? origin.st_nlink : kMostLinks;
+  identity.blocks = static_cast<std::uint64_t>(origin.st_blocks) & kMostBlocks;
   return identity;
 }
 
@@ -81,6 +79,9 @@ void show_identity(const OriginIdentity& identity, dev_t origin_dev, struct stat
   st->st_size = static_cast<off_t>(identity.size);
   st->st_mtim = to_timespec(identity.mtime_ns);
   st->st_ctim = to_timespec(identity.ctime_ns);
+  if (identity.links == 0) return;
+  st->st_nlink = identity.links;
+  st->st_blocks = static_cast<blkcnt_t>(identity.blocks);
 }
 
 }  // namespace zazen

@@ -24,11 +24,17 @@ struct OriginIdentity {
   std::uint64_t ino;
   std::int64_t mtime_ns;  // nanoseconds since the epoch
   std::int64_t ctime_ns;
-  std::uint64_t checksum;  // XXH3_64bits of the content
-  std::uint64_t reserved;
+  std::uint64_t checksum;     // XXH3_64bits of the content
+  std::uint64_t links : 16;   // st_nlink; 0: not known
+  std::uint64_t blocks : 48;  // st_blocks, if links is known
 };
 static_assert(sizeof(OriginIdentity) == 64);
 inline constexpr std::uint16_t kIdentityVersion = 1;
+inline constexpr std::uint64_t kMostLinks = 0xffff, kMostBlocks = (1ULL << 48) - 1;
+
+constexpr std::int64_t to_ns(const struct timespec& time) {
+  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
 
 OriginIdentity identity_of(const struct stat& origin, FrameKind kind, std::uint64_t checksum);
 
@@ -43,8 +49,8 @@ int read_identity(int fd, OriginIdentity* out);
 int read_identity_at(const char* path, OriginIdentity* out);
 int write_identity(int fd, const OriginIdentity& identity);
 
-// Puts the origin's size, mode, owner, ino, mtime, ctime over the copy's; st_dev is
-// origin_dev, which is a mount's own and therefore asked for at run time.
+// Puts the origin's size, mode, owner, ino, links, blocks, mtime, ctime over the copy's; st_dev
+// is origin_dev, which is a mount's own and therefore asked for at run time.
 void show_identity(const OriginIdentity& identity, dev_t origin_dev, struct stat* st);
 
 }  // namespace zazen

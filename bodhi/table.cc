@@ -2,12 +2,11 @@
 // a short or damaged one, or one that a dead daemon left behind is as good as none.
 #include "bodhi/table.h"
 
-#include <sys/mman.h>
 #include <time.h>
 
 #include <cstring>
 
-#include "bodhi/raw_call.h"
+#include "bodhi/published_file.h"
 
 namespace zazen {
 namespace {
@@ -33,30 +32,11 @@ bool dataset_is_valid(const TableDataset& dataset) {
          dataset.fill <= Fill::kWait;
 }
 
-// A plain file of this user's or root's that nobody else can write to.
-bool is_trusted(const struct stat& st) {
-  bool owner_is_trusted = st.st_uid == ::geteuid() || st.st_uid == 0;
-  return S_ISREG(st.st_mode) && owner_is_trusted && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
 bool is_locked(int fd) {
   struct flock lock = {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
   return raw_call(SYS_fcntl, fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-}
-
-int open_beside(const char* runtime, const char* name, int flags) {
-  char path[kMaxPath + 16];
-  if (!join_path(runtime, name, path, sizeof path)) return -ENAMETOOLONG;
-  return raw_open(path, flags | O_NOFOLLOW | O_NONBLOCK);
-}
-
-void* map_file(int fd, std::size_t size, int protection) {
-  int saved = errno;
-  void* memory = ::mmap(nullptr, size, protection, MAP_SHARED, fd, 0);
-  errno = saved;
-  return memory == MAP_FAILED ? nullptr : memory;
 }
 
 }  // namespace
@@ -92,15 +72,12 @@ bool daemon_is_alive(const Table& table, std::int64_t now_ms) {
 }
 
 const Table* map_table(const char* runtime) {
-  RawFd file(open_beside(runtime, kTableFile, O_RDONLY));
-  if (!file.valid()) return nullptr;
-  struct stat st;
-  if (raw_fstat(file.get(), &st) != 0 || !is_trusted(st)) return nullptr;
-  std::size_t size = static_cast<std::size_t>(st.st_size);
-  if (size < sizeof(Table) || size > table_size(kMaxDatasets)) return nullptr;
+  std::size_t size = 0;
+  RawFd file(open_published(runtime, kTableFile, O_RDONLY, &size));
+  if (!file.valid() || size < sizeof(Table) || size > table_size(kMaxDatasets)) return nullptr;
   if (!is_locked(file.get())) return nullptr;
 
-  void* memory = map_file(file.get(), size, PROT_READ);
+  void* memory = map_published(file.get(), size, PROT_READ);
   if (memory == nullptr) return nullptr;
   const Table* table = static_cast<const Table*>(memory);
   if (!table_is_valid(table, size)) {
@@ -115,12 +92,10 @@ void unmap_table(const Table* table) {
 }
 
 Counters* map_counters(const char* runtime) {
-  RawFd file(open_beside(runtime, kCountersFile, O_RDWR));
-  if (!file.valid()) return nullptr;
-  struct stat st;
-  if (raw_fstat(file.get(), &st) != 0 || !is_trusted(st)) return nullptr;
-  if (static_cast<std::size_t>(st.st_size) < sizeof(Counters)) return nullptr;
-  void* memory = map_file(file.get(), sizeof(Counters), PROT_READ | PROT_WRITE);
+  std::size_t size = 0;
+  RawFd file(open_published(runtime, kCountersFile, O_RDWR, &size));
+  if (!file.valid() || size < sizeof(Counters)) return nullptr;
+  void* memory = map_published(file.get(), sizeof(Counters), PROT_READ | PROT_WRITE);
   if (memory == nullptr) return nullptr;
   Counters* counters = static_cast<Counters*>(memory);
   if (counters->magic != kTableMagic) {

@@ -20,7 +20,7 @@ inline constexpr char kCountersFile[] = "counters";
 inline constexpr char kSocketFile[] = "socket";
 inline constexpr char kJobsDirectory[] = "jobs";  // views and tallies, see view.h
 inline constexpr std::uint64_t kTableMagic = 0x31656c626174617aULL;  // "zatable1"
-inline constexpr std::uint32_t kTableVersion = 1;
+inline constexpr std::uint32_t kTableVersion = 2;
 inline constexpr std::int64_t kHeartbeatPeriodMs = 500;
 inline constexpr std::int64_t kHeartbeatStaleMs = 5'000;
 
@@ -48,6 +48,7 @@ struct Table {
   char node_name[kMaxNodeName];
   char cache[kMaxPath];  // absolute, no '/' at its end
   std::uint64_t cache_dev;
+  std::uint64_t instance;  // another one for each start of a daemon
   std::int32_t pid;
   std::atomic<DaemonState> state;
   std::atomic<std::int64_t> heartbeat_ms;  // CLOCK_MONOTONIC

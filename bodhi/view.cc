@@ -2,11 +2,9 @@
 // through an environment variable: another user's file, or a damaged one, is no view.
 #include "bodhi/view.h"
 
-#include <sys/mman.h>
-
 #include <cstring>
 
-#include "bodhi/raw_call.h"
+#include "bodhi/published_file.h"
 
 namespace zazen {
 namespace {
@@ -97,22 +95,10 @@ bool dataset_is_valid(const View* view, const ViewDataset& dataset) {
                          dataset.names_count);
 }
 
-// Maps a file of this user's that nobody else can write to.
-void* map_own_file(const char* directory, const char* name, int flags, int protection,
-                   std::size_t* size) {
-  char path[kMaxPath + 64];
-  if (!join_path(directory, name, path, sizeof path)) return nullptr;
-  RawFd file(raw_open(path, flags | O_NOFOLLOW | O_NONBLOCK));
-  if (!file.valid()) return nullptr;
-  struct stat st;
-  if (raw_fstat(file.get(), &st) != 0 || !S_ISREG(st.st_mode)) return nullptr;
-  if (st.st_uid != ::geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH)) != 0) return nullptr;
-  if (st.st_size == 0) return nullptr;
-  *size = static_cast<std::size_t>(st.st_size);
-  int saved = errno;
-  void* memory = ::mmap(nullptr, *size, protection, MAP_SHARED, file.get(), 0);
-  errno = saved;
-  return memory == MAP_FAILED ? nullptr : memory;
+void* map_whole(const char* directory, const char* name, int flags, int protection,
+                std::size_t* size) {
+  RawFd file(open_published(directory, name, flags, size));
+  return file.valid() && *size != 0 ? map_published(file.get(), *size, protection) : nullptr;
 }
 
 }  // namespace
@@ -136,11 +122,11 @@ bool view_is_valid(const View* view, std::size_t mapped_size) {
 
 bool map_view(const char* directory, const View** view, Tally** tally) {
   std::size_t view_size = 0;
-  void* mapped_view = map_own_file(directory, kViewFile, O_RDONLY, PROT_READ, &view_size);
+  void* mapped_view = map_whole(directory, kViewFile, O_RDONLY, PROT_READ, &view_size);
   if (mapped_view == nullptr) return false;
   std::size_t tally_size = 0;
   void* mapped_tally =
-      map_own_file(directory, kTallyFile, O_RDWR, PROT_READ | PROT_WRITE, &tally_size);
+      map_whole(directory, kTallyFile, O_RDWR, PROT_READ | PROT_WRITE, &tally_size);
   const View* checked = static_cast<const View*>(mapped_view);
   if (mapped_tally != nullptr && view_is_valid(checked, view_size) &&
       checked->tally_size == tally_size &&

@@ -86,6 +86,9 @@ int FrameCopy::seal(FrameKind kind) {
   if (int code = write_identity(target_.fd(), identity_of(after, kind, checksum_)); code != 0) {
     return code;
   }
+  // The origin's access time is the copy's first; from then on reading moves it, as ever.
+  const timespec times[] = {after.st_atim, after.st_mtim};
+  if (::futimens(target_.fd(), times) != 0) return errno;
   return ::fchmod(target_.fd(), kCopyMode) == 0 ? 0 : errno;
 }
 

@@ -125,7 +125,8 @@ int run(const std::optional<std::string>& file, bool in_background) {
   sweep_jobs(jobs);
 
   // The socket first, then the table: who sees the table finds somebody at home.
-  std::unique_ptr<Publisher> publisher = require(Publisher::publish(config, node, cache_dev));
+  std::unique_ptr<Publisher> publisher =
+      require(Publisher::publish(config, node, cache_dev, store->instance()));
   Service service(config, *store, *publisher, std::min(kLargestQueue, descriptors / 4));
   std::unique_ptr<Server> server =
       require(Server::listen(config.runtime, service, std::min(kMostClients, descriptors / 8)));

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "daemon/mapped_file.h"
 #include "daemon/start_error.h"
 
 namespace zazen {
@@ -19,29 +20,32 @@ bool copy_text(const std::string& text, char* out, std::size_t capacity) {
   return true;
 }
 
-// A new file of this size, mapped for writing, under a temporary name. Null, with errno, if
-// it fails.
-void* make_mapped_file(const std::string& path, std::size_t size, UniqueFd* file) {
-  ::unlink(path.c_str());
-  *file =
-      UniqueFd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!file->valid()) return nullptr;
-  // Allocated, not only sized: a full disk must not become a SIGBUS in somebody's program.
-  if (int code = ::posix_fallocate(file->get(), 0, static_cast<off_t>(size)); code != 0) {
-    errno = code;
-    return nullptr;
+// A daemon that was killed could not say that it stopped: programs that still map its table
+// learn it from us, and look for the new one.
+void retire_old_table(const std::string& path) {
+  UniqueFd file(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+  struct stat st = {};
+  if (!file.valid() || ::fstat(file.get(), &st) != 0 ||
+      st.st_size < static_cast<off_t>(sizeof(Table))) {
+    return;
   }
-  void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file->get(), 0);
-  return memory == MAP_FAILED ? nullptr : memory;
+  std::size_t size = static_cast<std::size_t>(st.st_size);
+  void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  if (memory == MAP_FAILED) return;
+  Table* table = static_cast<Table*>(memory);
+  if (table_is_valid(table, size)) table->state = DaemonState::kStopped;
+  ::munmap(memory, size);
 }
 
-Status describe(const Config& config, const NodeId& node, dev_t cache_dev, Table* table) {
+Status describe(const Config& config, const NodeId& node, dev_t cache_dev,
+                std::uint64_t instance, Table* table) {
   table->magic = kTableMagic;
   table->version = kTableVersion;
   table->dataset_count = static_cast<std::uint32_t>(config.datasets.size());
   table->file_size = table_size(table->dataset_count);
   table->node_id = node;
   table->cache_dev = cache_dev;
+  table->instance = instance;
   table->pid = ::getpid();
   bool fits = copy_text(config.node, table->node_name, sizeof table->node_name) &&
               copy_text(config.cache, table->cache, sizeof table->cache);
@@ -63,7 +67,7 @@ Status describe(const Config& config, const NodeId& node, dev_t cache_dev, Table
 }  // namespace
 
 Result<std::unique_ptr<Publisher>> Publisher::publish(const Config& config, const NodeId& node,
-                                                      dev_t cache_dev) {
+                                                      dev_t cache_dev, std::uint64_t instance) {
   if (config.datasets.size() > kMaxDatasets) {
     return Error{E2BIG, "more than " + std::to_string(kMaxDatasets) + " datasets", {}};
   }
@@ -83,7 +87,8 @@ Result<std::unique_ptr<Publisher>> Publisher::publish(const Config& config, cons
   memory = make_mapped_file(table_path + ".new", size, &publisher->file_);
   if (memory == nullptr) return failed_call(subject + ": cannot make the table");
   publisher->table_ = static_cast<Table*>(memory);
-  if (Status done = describe(config, node, cache_dev, publisher->table_); !done.ok()) {
+  if (Status done = describe(config, node, cache_dev, instance, publisher->table_);
+      !done.ok()) {
     return done.error();
   }
   struct flock lock = {};
@@ -92,6 +97,7 @@ Result<std::unique_ptr<Publisher>> Publisher::publish(const Config& config, cons
   if (::fcntl(publisher->file_.get(), F_OFD_SETLK, &lock) != 0) {
     return failed_call(subject + ": cannot lock the table");
   }
+  retire_old_table(table_path);
   if (std::rename((counters_path + ".new").c_str(), counters_path.c_str()) != 0 ||
       std::rename((table_path + ".new").c_str(), table_path.c_str()) != 0) {
     return failed_call(subject + ": cannot publish the table");

@@ -21,7 +21,7 @@ class Publisher {
  public:
   // The state is kStarting until serve(). The errors are whole sentences.
   static Result<std::unique_ptr<Publisher>> publish(const Config& config, const NodeId& node,
-                                                    dev_t cache_dev);
+                                                    dev_t cache_dev, std::uint64_t instance);
   ~Publisher();
 
   void serve();

@@ -39,6 +39,9 @@ Service::Service(const Config& config, Store& store, Publisher& publisher,
   for (const auto& [dataset, seq] : store.fetched_lately()) {
     young_.note(dataset, seq, started_ms_);
   }
+  for (std::uint32_t i = 0; i < config.datasets.size(); ++i) {
+    errands_.post([this, i] { store_.index_copies(i, stopping_); });
+  }
 }
 
 bool Service::is_answered(const MessageHeader& header) {
@@ -243,6 +246,7 @@ void Service::keep_house() {
 }
 
 void Service::stop() {
+  stopping_ = true;
   samples_.stop();
   errands_.stop();
   filler_.stop();

@@ -1,6 +1,7 @@
 // Service: what each message of a client means. It blocks nowhere: what may take time is
 // handed to threads, and the answers come through the outbox.
 #pragma once
+#include <atomic>
 #include <cstdint>
 
 #include "bodhi/config.h"
@@ -55,6 +56,7 @@ class Service {
   Publisher& publisher_;
   const std::int64_t started_ms_;
   std::int64_t next_sweep_ms_;
+  std::atomic<bool> stopping_ = false;
   Outbox outbox_;
   YoungCopies young_;
   Filler filler_;

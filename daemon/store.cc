@@ -21,7 +21,8 @@
 namespace zazen {
 namespace {
 
-constexpr std::size_t kEvictChunk = 1024;  // names_mutex_ is let go in between
+// names_mutex_ is let go in between.
+constexpr std::size_t kEvictChunk = 1024, kIndexChunk = 64;
 
 // "run1/7/traj.dcd" is "traj.dcd" in "run1/7".
 std::pair<std::string, std::string> split_name(const std::string& name) {
@@ -273,6 +274,7 @@ void Store::give_names(std::span<FinishedCopy> batch) {
     }
     auto [below, leaf] = split_name(name_of(copy.dataset, copy.seq));
     UniqueFd directory = make_directory_beneath(files_[copy.dataset].directory.get(), below);
+    if (directory.valid()) unindex(directory.get(), leaf.c_str());
     copy.status = directory.valid() ? copy.file.publish(directory.get(), leaf.c_str()) : errno;
     flat = flat && below.empty();
     touched.insert(copy.dataset);
@@ -290,6 +292,7 @@ void Store::give_names(std::span<FinishedCopy> batch) {
       unlink_copy(copy.dataset, copy.seq);
       copy.status = code;
     }
+    if (copy.status == 0) index(copy.dataset, copy.file.fd());
   }
 }
 
@@ -346,6 +349,7 @@ int Store::promote(std::uint32_t dataset, FrameSeq seq) {
   int code = write_identity(copy.get(), identity);
   if (::fchmod(copy.get(), kCopyMode) != 0) return errno;
   if (code == 0 && ::fsync(copy.get()) != 0) code = errno;
+  index(dataset, copy.get());
   if (code != 0) return code;
 
   const FrameSeq one[] = {seq};
@@ -454,12 +458,40 @@ Status Store::append(std::uint32_t dataset, FrameKind kind, std::span<const Fram
   return done;
 }
 
+void Store::index_copies(std::uint32_t dataset, const std::atomic<bool>& give_up) {
+  std::vector<StoredFrame> frames = list(dataset);
+  for (std::size_t i = 0; i < frames.size() && !give_up; i += kIndexChunk) {
+    std::lock_guard names(names_mutex_);
+    for (std::size_t k = i; k < std::min(i + kIndexChunk, frames.size()); ++k) {
+      UniqueFd copy =
+          open_beneath(files_[dataset].directory.get(), name_of(dataset, frames[k].seq).c_str(),
+                       O_RDONLY | O_NOFOLLOW);
+      if (copy.valid()) index(dataset, copy.get());
+    }
+  }
+}
+
+void Store::index(std::uint32_t dataset, int copy_fd) {
+  struct stat local = {};
+  OriginIdentity identity = {};
+  if (::fstat(copy_fd, &local) != 0 || !looks_like_copy(local, disk_.dev())) return;
+  if (read_identity(copy_fd, &identity) == 0) index_.add(dataset, local, identity);
+}
+
+void Store::unindex(int directory_fd, const char* leaf) {
+  struct stat local = {};
+  if (::fstatat(directory_fd, leaf, &local, AT_SYMLINK_NOFOLLOW) == 0) {
+    index_.remove(local.st_ino);
+  }
+}
+
 void Store::unlink_copy(std::uint32_t dataset, FrameSeq seq) {
   std::string name = name_of(dataset, seq);
   auto [below, leaf] = split_name(name);
   int directory = files_[dataset].directory.get();
   UniqueFd parent = open_beneath(directory, below.empty() ? "." : below.c_str(), O_PATH);
   if (!parent.valid()) return;
+  unindex(parent.get(), leaf.c_str());
   ::unlinkat(parent.get(), leaf.c_str(), 0);
   // The directories of the name go with their last frame.
   for (std::size_t slash = name.rfind('/'); slash != std::string::npos;

@@ -21,6 +21,7 @@
 #include "bodhi/config.h"
 #include "bodhi/identity.h"
 #include "daemon/cache_disk.h"
+#include "daemon/index_file.h"
 #include "daemon/inventory.h"
 #include "daemon/reconcile.h"
 
@@ -94,6 +95,10 @@ class Store {
   const DatasetConfig& dataset(std::uint32_t index) const { return config_.datasets[index]; }
   std::size_t datasets() const { return files_.size(); }
   std::string name_of(std::uint32_t dataset, FrameSeq seq) const;
+  // Names the index that goes with this store, for the table that is published with it.
+  std::uint64_t instance() const { return index_.instance(); }
+  // Puts what was held at the start into the index. Takes seconds for millions of copies.
+  void index_copies(std::uint32_t dataset, const std::atomic<bool>& give_up);
 
   std::optional<HeldFrame> find(std::uint32_t dataset, FrameSeq seq) const;
   // The copy's attribute, from its file: 0 or an errno; ENOENT if the file is gone.
@@ -140,7 +145,10 @@ class Store {
   };
 
   Store(const Config& config, CacheDisk disk)
-      : config_(config), disk_(std::move(disk)), inventory_(config.datasets.size()) {}
+      : config_(config),
+        disk_(std::move(disk)),
+        index_(config.runtime),
+        inventory_(config.datasets.size()) {}
   Deficit deficit(std::uint64_t bytes, std::uint64_t files) const;  // mutex_ is held
   Reservation hold(std::uint64_t bytes);                            // mutex_ is held
   bool evict_for(Deficit need);                                     // names_mutex_ is held
@@ -150,11 +158,14 @@ class Store {
   void log_batch(std::span<FinishedCopy> batch);
   SequenceLog& log_of(std::uint32_t dataset, FrameKind kind);
   void unlink_copy(std::uint32_t dataset, FrameSeq seq);
+  void index(std::uint32_t dataset, int copy_fd);
+  void unindex(int directory_fd, const char* leaf);
   Status append(std::uint32_t dataset, FrameKind kind, std::span<const FrameSeq> added,
                 std::span<const FrameSeq> forgotten, bool durable);
 
   const Config& config_;
   CacheDisk disk_;
+  IndexFile index_;
   std::mutex names_mutex_;
   std::vector<DatasetFiles> files_;
   std::vector<std::pair<std::uint32_t, FrameSeq>> fetched_lately_;

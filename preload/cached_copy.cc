@@ -1,10 +1,7 @@
 #include "preload/cached_copy.h"
 
-#include <stdio.h>
-
-#include <cstring>
-
 #include "preload/account.h"
+#include "preload/copy_identity.h"
 #include "preload/daemon_link.h"
 #include "preload/hook.h"
 #include "preload/raw.h"
@@ -59,51 +56,6 @@ void refuse_copy(const Route& route) {
   invalidate_copy(route);
 }
 
-// The origin's path ends the copy's path (D4), so a copy's own name leads to its origin
-// without any table: the tail that is the file with the identity's inode.
-bool origin_dev_by_name(const char* copy, const OriginIdentity& identity, dev_t* dev) {
-  for (const char* tail = std::strchr(copy + 1, '/'); tail != nullptr;
-       tail = std::strchr(tail + 1, '/')) {
-    struct stat st;
-    if (raw::fstatat(AT_FDCWD, tail, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-        st.st_ino == identity.ino && static_cast<std::uint64_t>(st.st_size) == identity.size) {
-      *dev = st.st_dev;
-      return true;
-    }
-  }
-  return false;
-}
-
-// The dataset whose directory in the cache begins the copy's path.
-bool origin_dev_by_table(const Node& node, const char* copy, dev_t* dev) {
-  std::size_t cache_length = std::strlen(node.table->cache);
-  if (std::strncmp(copy, node.table->cache, cache_length) != 0) return false;
-  for (std::uint32_t i = 0; i < node.table->dataset_count; ++i) {
-    const Place& place = node.places[i];
-    const char* below = copy + cache_length;
-    DirectoryKey key;
-    if (place.path_length != 0 && std::strncmp(below, place.path, place.path_length) == 0 &&
-        below[place.path_length] == '/' && frame_directory(place, &key)) {
-      *dev = key.dev;
-      return true;
-    }
-  }
-  return false;
-}
-
-// The device on which all datasets lie, which is nearly always one.
-bool common_origin_dev(const Node& node, dev_t* dev) {
-  bool found = false;
-  for (std::uint32_t i = 0; i < node.table->dataset_count; ++i) {
-    DirectoryKey key;
-    if (node.places[i].path_length == 0 || !frame_directory(node.places[i], &key)) continue;
-    if (found && key.dev != *dev) return false;
-    *dev = key.dev;
-    found = true;
-  }
-  return found;
-}
-
 }  // namespace
 
 bool CopyPath::set(const Route& route) {
@@ -135,22 +87,38 @@ int open_copy(const Route& route, int flags) {
   return fd;
 }
 
+bool copy_may_answer(const Route& route, CopyPath* copy, dev_t* origin_dev) {
+  DirectoryKey directory;
+  if (!may_serve(route, &directory) || each_use_is_checked(route) || !copy->set(route)) {
+    return false;
+  }
+  *origin_dev = directory.dev;
+  return true;
+}
+
+bool identify_copy(const Route& route, const CopyPath& copy, const struct stat& local,
+                   OriginIdentity* identity) {
+  if (!indexed_identity(*route.node, local, identity) &&
+      read_identity_at(copy.text, identity) != 0) {
+    return false;
+  }
+  if (!is_first_use(route) || is_as_origin(route, *identity)) return true;
+  refuse_copy(route);
+  return false;
+}
+
 bool stat_copy(const Route& route, struct stat* st) {
   ErrnoKeeper keep;
-  DirectoryKey directory;
   CopyPath copy;
+  dev_t origin_dev;
   OriginIdentity identity;
   struct stat local;
-  if (st == nullptr || !may_serve(route, &directory) || each_use_is_checked(route) ||
-      !copy.set(route) || raw::fstatat(AT_FDCWD, copy.text, &local, AT_SYMLINK_NOFOLLOW) != 0 ||
-      read_identity_at(copy.text, &identity) != 0) {
+  if (st == nullptr || !copy_may_answer(route, &copy, &origin_dev) ||
+      raw::fstatat(AT_FDCWD, copy.text, &local, AT_SYMLINK_NOFOLLOW) != 0 ||
+      !identify_copy(route, copy, local, &identity)) {
     return false;
   }
-  if (is_first_use(route) && !is_as_origin(route, identity)) {
-    refuse_copy(route);
-    return false;
-  }
-  show_identity(identity, directory.dev, &local);
+  show_identity(identity, origin_dev, &local);
   *st = local;
   return true;
 }
@@ -161,32 +129,6 @@ bool copy_is_readable(const Route& route, int access_flags) {
   if (!stat_copy(route, &st)) return false;
   ErrnoKeeper keep;
   return copy.set(route) && raw::faccessat(AT_FDCWD, copy.text, R_OK, access_flags) == 0;
-}
-
-bool identity_of_fd(int fd, const struct stat& local, OriginIdentity* identity,
-                    dev_t* origin_dev) {
-  ErrnoKeeper keep;
-  // Whoever made this file could have given it the attribute: it must be this user's or
-  // root's, as a cache is, and as long as the attribute says.
-  if (!looks_like_copy(local, local.st_dev) || read_identity(fd, identity) != 0) return false;
-  if (local.st_uid != ::geteuid() && local.st_uid != 0) return false;
-  if (identity->size != static_cast<std::uint64_t>(local.st_size)) return false;
-  bool alive = false;
-  const Node* node = current_node(&alive);
-  if (node != nullptr && local.st_dev == node->table->cache_dev &&
-      common_origin_dev(*node, origin_dev)) {
-    return true;
-  }
-  *origin_dev = local.st_dev;
-  char link[64], copy[2 * kMaxPath + kMaxTemplate + 64];
-  ::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  ssize_t length = raw::readlinkat(AT_FDCWD, link, copy, sizeof copy - 1);
-  if (length <= 0) return true;
-  copy[length] = '\0';
-  if (node == nullptr || !origin_dev_by_table(*node, copy, origin_dev)) {
-    origin_dev_by_name(copy, *identity, origin_dev);
-  }
-  return true;
 }
 
 }  // namespace zazen

@@ -25,12 +25,13 @@ int open_copy(const Route& route, int flags);
 // The copy's stat with the origin's identity over it. False: ask the origin.
 bool stat_copy(const Route& route, struct stat* st);
 
+// The two halves of stat_copy, for statx: may the copy at this path speak for its origin, which
+// is on this device; and, by the copy's plain stat, who is its origin? errno is not kept.
+bool copy_may_answer(const Route& route, CopyPath* copy, dev_t* origin_dev);
+bool identify_copy(const Route& route, const CopyPath& copy, const struct stat& local,
+                   OriginIdentity* identity);
+
 // The same question without the answer: the frame is here and can be read.
 bool copy_is_readable(const Route& route, int access_flags);
-
-// After a plain fstat: if the file is a copy, whoever opened it, its origin's identity.
-// Needs no daemon. False: it is an ordinary file.
-bool identity_of_fd(int fd, const struct stat& local, OriginIdentity* identity,
-                    dev_t* origin_dev);
 
 }  // namespace zazen

@@ -10,9 +10,11 @@
 #include "preload/raw.h"
 
 namespace zazen {
+
+constinit std::atomic<CurrentView*> active_view{nullptr};
+
 namespace {
 
-constinit std::atomic<CurrentView*> active{nullptr};
 constinit CurrentView* adopted = nullptr;  // only the thread in MPI_Init touches it
 
 std::size_t size_of(const View& view) {
@@ -50,6 +52,7 @@ CurrentView* map_current(const char* directory) {
       discard(current);
       return nullptr;
     }
+    current->ends.add(current->places[i].name);
   }
   return current;
 }
@@ -65,10 +68,6 @@ bool directories_agree(const CurrentView& current) {
 }
 
 }  // namespace
-
-const CurrentView* current_view() {
-  return active.load(std::memory_order_acquire);
-}
 
 int adopt_view(const char* directory) {
   ErrnoKeeper keep;
@@ -87,7 +86,7 @@ void activate_view() {
   if (adopted == nullptr || current_view() != nullptr) return;
   ErrnoKeeper keep;
   ::setenv(kViewVariable, adopted->directory, 1);
-  active.store(adopted, std::memory_order_release);
+  active_view.store(adopted, std::memory_order_release);
   adopted = nullptr;
 }
 
@@ -106,7 +105,7 @@ void inherit_view(const char* directory) {
              directory);
     return;
   }
-  active.store(current, std::memory_order_release);
+  active_view.store(current, std::memory_order_release);
 }
 
 void remove_own_view() {

@@ -14,11 +14,16 @@ struct CurrentView {
   Tally* tally;
   char directory[kMaxPath];
   char variable[kMaxPath + sizeof kViewVariable];  // "ZAZEN_VIEW=<directory>"
+  NameEnds ends;
   Place places[];  // as many, and in the order, of view->datasets
 };
 
+extern std::atomic<CurrentView*> active_view;
+
 // Null if this process sees everything.
-const CurrentView* current_view();
+inline const CurrentView* current_view() {
+  return active_view.load(std::memory_order_acquire);
+}
 
 // PluginHost's three; see coord/plugin.h.
 int adopt_view(const char* directory);

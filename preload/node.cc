@@ -6,11 +6,13 @@
 #include "preload/log.h"
 
 namespace zazen {
+
+constinit std::atomic<Node*> mapped_node{nullptr};
+
 namespace {
 
 constexpr std::int64_t kRetryMs = 1000;
 
-constinit std::atomic<Node*> current{nullptr};
 constinit std::atomic<std::int64_t> retry_at_ms{0};
 
 std::size_t node_size(const Table& table) {
@@ -24,16 +26,24 @@ Node* compile(const Table* table) {
   Node* node = static_cast<Node*>(memory);
   node->table = table;
   node->counters = map_counters(settings.runtime);
+  node->index.store(map_index(settings.runtime, table->instance), std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < table->dataset_count; ++i) {
     const TableDataset& dataset = table->datasets[i];
     if (!make_place(dataset.path, dataset.frames, &node->places[i])) {
       node->places[i].path_length = 0;
     }
+    node->ends.add(node->places[i].name);
   }
   return node;
 }
 
+void unmap_index(const IdentityIndex* index) {
+  if (index == nullptr) return;
+  ::munmap(const_cast<IdentityIndex*>(index), index_size(index->slots_log2));
+}
+
 void discard(Node* node) {
+  unmap_index(node->index.load(std::memory_order_relaxed));
   if (node->counters != nullptr) ::munmap(node->counters, sizeof(Counters));
   ::munmap(node, node_size(*node->table));
 }
@@ -48,7 +58,7 @@ Node* look_for_table(Node* old, std::int64_t now_ms) {
     unmap_table(table);
     return old;
   }
-  if (!current.compare_exchange_strong(old, fresh, std::memory_order_acq_rel)) {
+  if (!mapped_node.compare_exchange_strong(old, fresh, std::memory_order_acq_rel)) {
     discard(fresh);
     unmap_table(table);
     return old;
@@ -60,7 +70,7 @@ Node* look_for_table(Node* old, std::int64_t now_ms) {
 }  // namespace
 
 const Node* current_node(bool* alive) {
-  Node* node = current.load(std::memory_order_acquire);
+  Node* node = mapped_node.load(std::memory_order_acquire);
   std::int64_t now_ms = monotonic_ms();
   *alive = node != nullptr && daemon_is_alive(*node->table, now_ms);
   if (*alive || settings.runtime[0] == '\0') return node;
@@ -74,8 +84,29 @@ const Node* current_node(bool* alive) {
   return node;
 }
 
+const IdentityIndex* index_of(const Node& node) {
+  const IdentityIndex* index = node.index.load(std::memory_order_acquire);
+  if (index != nullptr && index->superseded.load(std::memory_order_acquire) == 0) [[likely]]
+    return index;
+
+  std::int64_t now_ms = monotonic_ms();
+  std::int64_t due_ms = node.index_due_ms.load(std::memory_order_relaxed);
+  if (now_ms < due_ms) return nullptr;
+  const IdentityIndex* fresh = map_index(settings.runtime, node.table->instance);
+  if (fresh == nullptr) {
+    node.index_due_ms.store(now_ms + kRetryMs, std::memory_order_relaxed);
+    return nullptr;
+  }
+  // The old one stays mapped: another thread may be looking at it.
+  if (!node.index.compare_exchange_strong(index, fresh, std::memory_order_acq_rel)) {
+    unmap_index(fresh);
+    return index;
+  }
+  return fresh;
+}
+
 void look_again() {
-  Node* node = current.load(std::memory_order_acquire);
+  Node* node = mapped_node.load(std::memory_order_acquire);
   for (std::uint32_t i = 0; node != nullptr && i < node->table->dataset_count; ++i) {
     node->places[i].directory.forget();
     node->places[i].looked_at_copies_ms.store(0, std::memory_order_relaxed);

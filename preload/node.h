@@ -5,6 +5,7 @@
 // never undone while another thread may use it, so a daemon's restart costs a process one
 // table, a few kilobytes.
 #pragma once
+#include "bodhi/identity_index.h"
 #include "bodhi/table.h"
 #include "preload/place.h"
 
@@ -13,12 +14,28 @@ namespace zazen {
 struct Node {
   const Table* table;
   Counters* counters;  // null if they could not be mapped
-  Place places[];      // as many, and in the order, of table->datasets
+  mutable std::atomic<const IdentityIndex*> index;
+  mutable std::atomic<std::int64_t> index_due_ms;  // when to look for it again
+  NameEnds ends;
+  Place places[];  // as many, and in the order, of table->datasets
 };
 
 // The last table that was mapped, null if there never was one; *alive says whether its
 // daemon still serves.
 const Node* current_node(bool* alive);
+
+extern std::atomic<Node*> mapped_node;
+
+// The same without a look at the time: null also if the daemon has said that it stopped.
+inline const Node* serving_node() {
+  const Node* node = mapped_node.load(std::memory_order_acquire);
+  if (node == nullptr) return nullptr;
+  bool serves = node->table->state.load(std::memory_order_relaxed) == DaemonState::kServing;
+  return serves ? node : nullptr;
+}
+
+// The node's index of identities, null if there is none.
+const IdentityIndex* index_of(const Node& node);
 
 // What this process knows of the datasets' directories and copies is looked at anew.
 void look_again();

@@ -15,6 +15,30 @@
 
 namespace zazen {
 
+// The bytes that the names of some datasets end in: most paths are no frame's by their last
+// byte alone.
+class NameEnds {
+ public:
+  void add(const FrameName& name) {
+    if (char byte = name.last_byte(); byte != '\0') {
+      set(byte);
+    } else {
+      for (char digit = '0'; digit <= '9'; ++digit) set(digit);
+    }
+  }
+  bool contains(char byte) const {
+    unsigned char bit = static_cast<unsigned char>(byte);
+    return (bits_[bit / 64] >> (bit % 64) & 1) != 0;
+  }
+
+ private:
+  void set(char byte) {
+    unsigned char bit = static_cast<unsigned char>(byte);
+    bits_[bit / 64] |= std::uint64_t{1} << (bit % 64);
+  }
+  std::uint64_t bits_[4];
+};
+
 struct DirectoryKey {
   dev_t dev;
   ino_t ino;

@@ -1,25 +1,12 @@
 #include "preload/route.h"
 
-#include <cstring>
-
-#include "preload/guard.h"
 #include "preload/hook.h"
-#include "preload/settings.h"
 
 namespace zazen {
-namespace {
 
-constexpr std::uintptr_t kFirstPage = 4096;  // never mapped
-
-}  // namespace
-
-Route route_for(int dirfd, const char* path) {
+Route find_route(int dirfd, const char* path, std::size_t length) {
   Route route;
-  if (!settings.active || guard_is_raised()) return route;
-  // What is no string at all is the kernel's to refuse; *path would end the program.
-  if (reinterpret_cast<std::uintptr_t>(path) < kFirstPage || *path == '\0') return route;
   ErrnoKeeper keep;
-  std::size_t length = std::strlen(path);
   bool alive = false;
   const Node* node = current_node(&alive);
   const CurrentView* view = current_view();

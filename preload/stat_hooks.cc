@@ -5,6 +5,7 @@
 // struct stat64 is struct stat on this machine. The __xstat forms are what programs linked
 // before glibc 2.33 call.
 #include "preload/cached_copy.h"
+#include "preload/copy_identity.h"
 #include "preload/guard.h"
 #include "preload/hook.h"
 #include "preload/raw.h"
@@ -24,12 +25,19 @@ bool is_watching() {
 }
 
 template <class Stat, class Forward>
-int stat_path(int dirfd, const char* path, Stat* st, Forward forward) {
-  zazen::Route route = zazen::route_for(dirfd, path);
-  if (!route) [[likely]]
-    return forward();
-  if (zazen::stat_copy(route, reinterpret_cast<struct stat*>(st))) return 0;
-  return forward();
+int stat_path(int dirfd, const char* path, Stat* result, int flags, Forward forward) {
+  struct stat* st = reinterpret_cast<struct stat*>(result);
+  if (zazen::Route route = zazen::route_for(dirfd, path); route && zazen::stat_copy(route, st))
+    return 0;
+  int status = forward();
+  if (status != 0 || !zazen::has_mode_of_copy(st->st_mode) || !is_watching()) [[likely]]
+    return status;
+  zazen::OriginIdentity identity;
+  dev_t dev;
+  if (zazen::identity_of_path(dirfd, path, flags, *st, &identity, &dev)) {
+    zazen::show_identity(identity, dev, st);
+  }
+  return status;
 }
 
 template <class Stat, class Forward>
@@ -48,9 +56,10 @@ int stat_fd(int fd, Stat* result, Forward forward) {
 template <class Stat, class Forward>
 int stat_either(int dirfd, const char* path, Stat* st, int flags, Forward forward) {
   path = zazen::unpromised(path);
-  if ((flags & ~kKnownFlags) != 0 || path == nullptr) return forward();
-  if (*path == '\0' && (flags & AT_EMPTY_PATH) != 0) return stat_fd(dirfd, st, forward);
-  return stat_path(dirfd, path, st, forward);
+  if ((flags & ~kKnownFlags) != 0) return forward();
+  bool is_empty = path == nullptr || *path == '\0';  // the newest kernels take null for empty
+  if (is_empty) return (flags & AT_EMPTY_PATH) != 0 ? stat_fd(dirfd, st, forward) : forward();
+  return stat_path(dirfd, path, st, flags, forward);
 }
 
 // __xstat's versions: 0 and 1 are the same structure here, all else is an error.
@@ -67,26 +76,26 @@ struct stat* plain(struct stat64* st) {
 }  // namespace
 
 ZAZEN_HOOK int stat(const char* path, struct stat* st) {
-  return stat_path(AT_FDCWD, path, st, [&] {
+  return stat_path(AT_FDCWD, path, st, 0, [&] {
     return ZAZEN_FORWARD(stat, (path, st), raw::fstatat(AT_FDCWD, path, st, 0));
   });
 }
 
 ZAZEN_HOOK int stat64(const char* path, struct stat64* st) {
-  return stat_path(AT_FDCWD, path, st, [&] {
+  return stat_path(AT_FDCWD, path, st, 0, [&] {
     return ZAZEN_FORWARD(stat64, (path, st), raw::fstatat(AT_FDCWD, path, plain(st), 0));
   });
 }
 
 ZAZEN_HOOK int lstat(const char* path, struct stat* st) {
-  return stat_path(AT_FDCWD, path, st, [&] {
+  return stat_path(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW, [&] {
     return ZAZEN_FORWARD(lstat, (path, st),
                          raw::fstatat(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW));
   });
 }
 
 ZAZEN_HOOK int lstat64(const char* path, struct stat64* st) {
-  return stat_path(AT_FDCWD, path, st, [&] {
+  return stat_path(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW, [&] {
     return ZAZEN_FORWARD(lstat64, (path, st),
                          raw::fstatat(AT_FDCWD, path, plain(st), AT_SYMLINK_NOFOLLOW));
   });
@@ -118,7 +127,7 @@ ZAZEN_HOOK int fstatat64(int dirfd, const char* path, struct stat64* st, int fla
 // libc exports the old names for old programs only, dlsym does not find them: the system
 // call is all that they ever were.
 ZAZEN_HOOK int __xstat(int version, const char* path, struct stat* st) {
-  return stat_path(AT_FDCWD, path, st,
+  return stat_path(AT_FDCWD, path, st, 0,
                    [&] { return old_stat(version, AT_FDCWD, path, st, 0); });
 }
 
@@ -127,7 +136,7 @@ ZAZEN_HOOK int __xstat64(int version, const char* path, struct stat64* st) {
 }
 
 ZAZEN_HOOK int __lxstat(int version, const char* path, struct stat* st) {
-  return stat_path(AT_FDCWD, path, st,
+  return stat_path(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW,
                    [&] { return old_stat(version, AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW); });
 }
 

@@ -3,6 +3,7 @@
 #include <sys/sysmacros.h>
 
 #include "preload/cached_copy.h"
+#include "preload/copy_identity.h"
 #include "preload/guard.h"
 #include "preload/hook.h"
 #include "preload/raw.h"
@@ -32,12 +33,35 @@ void show(const struct stat& st, struct statx* out) {
   }
   if (out->stx_mask & STATX_UID) out->stx_uid = st.st_uid;
   if (out->stx_mask & STATX_GID) out->stx_gid = st.st_gid;
+  if (out->stx_mask & STATX_NLINK) out->stx_nlink = static_cast<std::uint32_t>(st.st_nlink);
+  if (out->stx_mask & STATX_BLOCKS) out->stx_blocks = static_cast<std::uint64_t>(st.st_blocks);
   if (out->stx_mask & STATX_INO) out->stx_ino = st.st_ino;
   if (out->stx_mask & STATX_SIZE) out->stx_size = static_cast<std::uint64_t>(st.st_size);
   if (out->stx_mask & STATX_MTIME) out->stx_mtime = timestamp(st.st_mtim);
   if (out->stx_mask & STATX_CTIME) out->stx_ctime = timestamp(st.st_ctim);
   out->stx_dev_major = gnu_dev_major(st.st_dev);
   out->stx_dev_minor = gnu_dev_minor(st.st_dev);
+}
+
+struct timespec time_of(const struct statx_timestamp& time) {
+  return {time.tv_sec, time.tv_nsec};
+}
+
+// What it takes to tell whose copy a file is. Who asks for less gets less from some kernels.
+constexpr unsigned kTelling =
+    STATX_TYPE | STATX_MODE | STATX_UID | STATX_INO | STATX_SIZE | STATX_CTIME;
+
+struct stat plain(const struct statx& from) {
+  struct stat st = {};
+  st.st_dev = gnu_dev_makedev(from.stx_dev_major, from.stx_dev_minor);
+  st.st_ino = from.stx_ino;
+  st.st_mode = from.stx_mode;
+  st.st_nlink = from.stx_nlink;
+  st.st_uid = from.stx_uid;
+  st.st_blocks = static_cast<blkcnt_t>(from.stx_blocks);
+  st.st_size = static_cast<off_t>(from.stx_size);
+  st.st_ctim = time_of(from.stx_ctime);
+  return st;
 }
 
 // The copy's own statx with the origin's identity over it.
@@ -48,25 +72,41 @@ bool statx_copy(int dirfd, const char* path, unsigned mask, struct statx* out) {
     return false;
   zazen::ErrnoKeeper keep;
   zazen::CopyPath copy;
-  struct stat st;
+  zazen::OriginIdentity identity;
+  dev_t dev;
   struct statx local;
-  if (!zazen::stat_copy(route, &st) || !copy.set(route) ||
+  struct stat st;
+  if (!zazen::copy_may_answer(route, &copy, &dev) ||
       raw::statx(AT_FDCWD, copy.text, AT_SYMLINK_NOFOLLOW, mask, &local) != 0) {
     return false;
   }
+  if ((mask & kTelling) == kTelling) {
+    st = plain(local);
+  } else if (raw::fstatat(AT_FDCWD, copy.text, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+    return false;
+  }
+  if (!zazen::identify_copy(route, copy, st, &identity)) return false;
+  zazen::show_identity(identity, dev, &st);
   show(st, &local);
   *out = local;
   return true;
 }
 
-// By descriptor: if it is a copy's, its fstat with the origin's identity over it.
-void show_origin_of_fd(int fd, struct statx* out) {
-  if (!S_ISREG(out->stx_mode) || (out->stx_mode & S_ISVTX) == 0) return;
+// After a plain statx: if it was a copy's, the origin's identity goes over it.
+void show_origin(int dirfd, const char* path, int flags, struct statx* out) {
   zazen::ErrnoKeeper keep;
+  bool by_fd = path == nullptr || *path == '\0';
   struct stat st;
+  if (by_fd ? raw::fstat(dirfd, &st) != 0
+            : raw::fstatat(dirfd, path, &st, flags & AT_SYMLINK_NOFOLLOW) != 0) {
+    return;
+  }
   zazen::OriginIdentity identity;
   dev_t dev;
-  if (raw::fstat(fd, &st) != 0 || !zazen::identity_of_fd(fd, st, &identity, &dev)) return;
+  if (by_fd ? !zazen::identity_of_fd(dirfd, st, &identity, &dev)
+            : !zazen::identity_of_path(dirfd, path, flags, st, &identity, &dev)) {
+    return;
+  }
   zazen::show_identity(identity, dev, &st);
   show(st, out);
 }
@@ -80,8 +120,9 @@ ZAZEN_HOOK int statx(int dirfd, const char* path, int flags, unsigned mask, stru
   if ((flags & ~kKnownFlags) == 0 && !by_fd && statx_copy(dirfd, path, mask, out)) return 0;
   int result = ZAZEN_FORWARD(statx, (dirfd, path, flags, mask, out),
                              raw::statx(dirfd, path, flags, mask, out));
-  if (result == 0 && by_fd && zazen::settings.active && !zazen::guard_is_raised()) {
-    show_origin_of_fd(dirfd, out);
+  if (result == 0 && zazen::has_mode_of_copy(out->stx_mode) && zazen::settings.active &&
+      !zazen::guard_is_raised()) {
+    show_origin(dirfd, path, flags, out);
   }
   return result;
 }

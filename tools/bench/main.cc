@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "tools/bench/interruption.h"
+#include "tools/bench/listing_bench.h"
 #include "tools/bench/shim_bench.h"
 #include "tools/bench/worker.h"
 
@@ -19,16 +20,25 @@ void print_error(const std::string& message, const std::string& hint) {
   if (!hint.empty()) fmt::print(stderr, "hint: {}\n", hint);
 }
 
+int failed(const Error& error) {
+  if (interruption() != 0) return kInterrupted + interruption();
+  print_error(error.code == EPROTO ? error.context : error.message(), error.hint);
+  return kFailed;
+}
+
 int shim_command(const ShimBenchOptions& options, bool json) {
   note_interruptions();
   Result<ShimFigures> figures = measure_shim(options);
-  if (interruption() != 0) return kInterrupted + interruption();
-  if (!figures) {
-    const Error& error = figures.error();
-    print_error(error.code == EPROTO ? error.context : error.message(), error.hint);
-    return kFailed;
-  }
+  if (!figures) return failed(figures.error());
   json ? print_figures_as_json(*figures) : print_figures(*figures);
+  return 0;
+}
+
+int listing_command(const ListingBenchOptions& options, bool json) {
+  note_interruptions();
+  Result<ListingFigures> figures = measure_listing(options);
+  if (!figures) return failed(figures.error());
+  print_listing_figures(*figures, json);
   return 0;
 }
 
@@ -61,6 +71,22 @@ int zazen_bench(int argc, char** argv) {
       "p50.\n"
       "\nExample:\n  zazen-bench shim --rounds 100\n");
 
+  ListingBenchOptions listing_options;
+  listing_options.directory = options.directory;
+  CLI::App* listing = app.add_subcommand(
+      "listing", "Compare a rank's listing of a large directory with the plain one.");
+  listing->add_flag("--json", json, "Print JSON");
+  listing
+      ->add_option("--dir", listing_options.directory,
+                   "Where to make the directory of frames (default: $TMPDIR or /tmp)")
+      ->type_name("DIR");
+  listing->add_option("--frames", listing_options.frames, "How many frames (default: 1000000)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 100'000'000).description(""));
+  listing->add_option("--rounds", listing_options.rounds, "How often (default: 5)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000).description(""));
+
   Side side = Side::kPlain;
   std::string root;
   CLI::App* worker = app.add_subcommand("shim-worker", "One side of one round")->group("");
@@ -69,6 +95,10 @@ int zazen_bench(int argc, char** argv) {
       ->transform(CLI::CheckedTransformer(
           std::map<std::string, Side>{{"plain", Side::kPlain}, {"shim", Side::kShim}}));
   worker->add_option("ROOT", root)->required();
+
+  std::string directory;
+  CLI::App* lister = app.add_subcommand("listing-worker", "One side")->group("");
+  lister->add_option("DIRECTORY", directory)->required();
 
   try {
     app.parse(argc, argv);
@@ -80,6 +110,8 @@ int zazen_bench(int argc, char** argv) {
     return kUsage;
   }
   if (worker->parsed()) return shim_worker(side, root);
+  if (lister->parsed()) return listing_worker(directory);
+  if (listing->parsed()) return listing_command(listing_options, json);
   return shim_command(options, json);
 }
 

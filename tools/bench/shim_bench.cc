@@ -6,41 +6,27 @@
 #include "tools/bench/shim_bench.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
-
-#include <filesystem>
 
 #include "bodhi/table.h"
 #include "tools/bench/bench_node.h"
+#include "tools/bench/programs.h"
 #include "tools/bench/samples.h"
 #include "tools/bench/worker_process.h"
 
 namespace zazen {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr int kTurns = 4;  // of each side, at each case, in a round
 
-struct Programs {
-  std::string self, zazend, shim;
-};
-
-Result<Programs> find_programs() {
-  std::error_code error;
-  fs::path self = fs::read_symlink("/proc/self/exe", error);
-  if (error) return Error{error.value(), "/proc/self/exe", {}};
-  fs::path build = self.parent_path().parent_path();
-  Programs programs{self, build / "daemon/zazend", build / "preload/libzazen.so"};
-  for (const std::string& each : {programs.zazend, programs.shim}) {
-    if (access(each.c_str(), R_OK) != 0) {
-      return Error{errno, each, "build it: cmake --build --preset release"};
-    }
+Result<WorkerProcess> start_worker(Side side, const Programs& programs,
+                                   const BenchLayout& layout) {
+  std::vector<std::string> environment = plain_environment();
+  if (side == Side::kShim) {
+    environment.push_back("LD_PRELOAD=" + programs.shim);
+    environment.push_back("ZAZEN_CONFIG=" + layout.config());
   }
-  if (programs.shim.find_first_of(" \t:;") != std::string::npos) {
-    return Error{EINVAL, programs.shim + ": the loader cannot preload such a path", {}};
-  }
-  return programs;
+  const char* name = side == Side::kShim ? "shim" : "plain";
+  return WorkerProcess::start({programs.self, "shim-worker", name, layout.root}, environment);
 }
 
 class ShimBench {
@@ -50,9 +36,9 @@ class ShimBench {
 
   Status run_round(int round) {
     std::uint64_t hits = counters_.hits, misses = counters_.misses;
-    auto plain = WorkerProcess::start(Side::kPlain, programs_.self, programs_.shim, layout_);
+    auto plain = start_worker(Side::kPlain, programs_, layout_);
     if (!plain) return plain.error();
-    auto shim = WorkerProcess::start(Side::kShim, programs_.self, programs_.shim, layout_);
+    auto shim = start_worker(Side::kShim, programs_, layout_);
     if (!shim) return shim.error();
 
     for (std::size_t i = 0; i < shim_cases().size(); ++i) {
@@ -60,7 +46,7 @@ class ShimBench {
         // The side that begins changes, so that neither always finds the caches cold.
         bool shim_first = (round + turn) % 2 == 1;
         for (bool is_shim : {shim_first, !shim_first}) {
-          auto samples = (is_shim ? shim : plain)->take_turn(shim_cases()[i]);
+          auto samples = (is_shim ? shim : plain)->take_turn(shim_cases()[i].name);
           if (!samples) return samples.error();
           (is_shim ? shim_ : plain_)[i].add(*samples);
         }

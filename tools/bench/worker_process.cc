@@ -15,27 +15,21 @@ constexpr auto kTurnLimit = std::chrono::seconds(60);
 
 }  // namespace
 
-Result<WorkerProcess> WorkerProcess::start(Side side, const std::string& program,
-                                           const std::string& shim, const BenchLayout& layout) {
-  std::vector<std::string> environment = plain_environment();
-  if (side == Side::kShim) {
-    environment.push_back("LD_PRELOAD=" + shim);
-    environment.push_back("ZAZEN_CONFIG=" + layout.config());
-  }
+Result<WorkerProcess> WorkerProcess::start(const std::vector<std::string>& command,
+                                           const std::vector<std::string>& environment) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return last_error("socketpair");
   }
   UniqueFd mine(ends[0]), its(ends[1]);
-  Result<ChildProcess> process = ChildProcess::start(
-      {program, "shim-worker", side == Side::kShim ? "shim" : "plain", layout.root},
-      environment, {its.get(), its.get(), -1});
+  Result<ChildProcess> process =
+      ChildProcess::start(command, environment, {its.get(), its.get(), -1});
   if (!process) return process.error();
   return WorkerProcess(std::move(*process), std::move(mine));
 }
 
-Result<std::vector<double>> WorkerProcess::take_turn(const Case& what) {
-  std::string request = std::string(what.name) + "\n";
+Result<std::vector<double>> WorkerProcess::take_turn(const std::string& what) {
+  std::string request = what + "\n";
   send(socket_.get(), request.data(), request.size(), MSG_NOSIGNAL);
   Result<std::string> line = read_line();
   if (!line) return line.error();

@@ -1,5 +1,5 @@
-// WorkerProcess: the parent's end of a worker (worker.h), over one socket that is both the
-// worker's stdin and its stdout.
+// WorkerProcess: the parent's end of a worker (worker.h, listing_worker.h), over one socket
+// that is both the worker's stdin and its stdout.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -7,20 +7,18 @@
 
 #include "bodhi/result.h"
 #include "bodhi/unique_fd.h"
-#include "tools/bench/cases.h"
 #include "tools/bench/child_process.h"
 
 namespace zazen {
 
 class WorkerProcess {
  public:
-  // `shim` is preloaded on the shim's side.
-  static Result<WorkerProcess> start(Side side, const std::string& program,
-                                     const std::string& shim, const BenchLayout& layout);
+  static Result<WorkerProcess> start(const std::vector<std::string>& command,
+                                     const std::vector<std::string>& environment);
 
   // One turn: the samples of one case.
-  Result<std::vector<double>> take_turn(const Case& what);
-  // Ends it. How many frames it opened.
+  Result<std::vector<double>> take_turn(const std::string& what);
+  // Ends it. How many frames it opened, or listed.
   Result<std::uint64_t> finish();
 
  private:

@@ -53,7 +53,7 @@ TEST(Table, SoundTablesAreValid) {
 TEST(Table, EachDamagedFieldIsSeen) {
   std::pair<const char*, std::function<void(Table&)>> damages[] = {
       {"magic", [](Table& t) { t.magic ^= 1; }},
-      {"version", [](Table& t) { t.version = 2; }},
+      {"version", [](Table& t) { t.version = kTableVersion + 1; }},
       {"dataset_count", [](Table& t) { t.dataset_count = 3; }},
       {"huge dataset_count", [](Table& t) { t.dataset_count = UINT32_MAX; }},
       {"node_name", [](Table& t) { std::memset(t.node_name, 'x', sizeof t.node_name); }},

@@ -1,0 +1,36 @@
+// A file in a daemon's runtime directory that other processes map: opened and mapped by raw
+// system calls, and only if it is this user's or root's and nobody else can write to it. Lean.
+#pragma once
+#include <sys/mman.h>
+
+#include "bodhi/base_types.h"
+#include "bodhi/raw_call.h"
+
+namespace zazen {
+
+// A plain file of this user's or root's that nobody else can write to.
+inline bool is_trusted(const struct stat& st) {
+  bool owner_is_trusted = st.st_uid == ::geteuid() || st.st_uid == 0;
+  return S_ISREG(st.st_mode) && owner_is_trusted && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+// <runtime>/<name> and its size, or -1.
+inline int open_published(const char* runtime, const char* name, int flags, std::size_t* size) {
+  char path[kMaxPath + 64];
+  if (!join_path(runtime, name, path, sizeof path)) return -1;
+  RawFd file(raw_open(path, flags | O_NOFOLLOW | O_NONBLOCK));
+  struct stat st;
+  if (!file.valid() || raw_fstat(file.get(), &st) != 0 || !is_trusted(st)) return -1;
+  *size = static_cast<std::size_t>(st.st_size);
+  return file.release();
+}
+
+// Null if it fails; errno is kept.
+inline void* map_published(int fd, std::size_t size, int protection) {
+  int saved = errno;
+  void* memory = ::mmap(nullptr, size, protection, MAP_SHARED, fd, 0);
+  errno = saved;
+  return memory == MAP_FAILED ? nullptr : memory;
+}
+
+}  // namespace zazen

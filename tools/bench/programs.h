@@ -1,0 +1,15 @@
+// The programs of the build that a benchmark runs: it lies among them.
+#pragma once
+#include <string>
+
+#include "bodhi/result.h"
+
+namespace zazen {
+
+struct Programs {
+  std::string self, zazend, shim;
+};
+
+Result<Programs> find_programs();
+
+}  // namespace zazen
