@@ -1,0 +1,309 @@
+#include "actor.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "kernel.h"
+
+namespace exerciser {
+namespace {
+
+constexpr int kSlots = 16;
+constexpr long kWriterOperations = 60;  // a descriptor that writes is kept for no longer
+constexpr int kFirstPrivate = 700;      // numbers that no operation gets
+
+int open_private(const std::string& path, int number) {
+  int fd = static_cast<int>(kernel::call(SYS_openat, AT_FDCWD, kernel::as_long(path.c_str()),
+                                         O_RDONLY | O_DIRECTORY));
+  if (fd < 0 || kernel::call(SYS_dup2, fd, number) != number) abort();
+  kernel::call(SYS_close, fd);
+  return number;
+}
+
+}  // namespace
+
+Actor::Actor(int number, bool threaded, std::uint64_t seed, std::string root, int journal_fd)
+    : number_(number),
+      threaded_(threaded),
+      generator_(seed * 1000 + static_cast<std::uint64_t>(number)),
+      root_(std::move(root)),
+      own_("/own" + std::to_string(number)),
+      journal_(journal_fd),
+      slots_(kSlots) {
+  shared_fd_ = open_private(directory(false), kFirstPrivate + 3 * number);
+  own_fd_ = open_private(directory(true), kFirstPrivate + 3 * number + 1);
+  root_fd_ = open_private(root_, kFirstPrivate + 3 * number + 2);
+}
+
+void Actor::run(long operations, const std::vector<std::string>& without, void (*turn)(long)) {
+  without_changes_ = std::count(without.begin(), without.end(), "changes") != 0;
+  std::vector<const Operation*> lots;
+  for (int i = 0; i < kOperationCount; ++i) {
+    const Operation& operation = kOperations[i];
+    bool left_out = std::any_of(without.begin(), without.end(), [&](const std::string& word) {
+      return word == operation.name || (word == "changes" && operation.changes);
+    });
+    if (left_out || (threaded_ && operation.needs_process)) continue;
+    lots.insert(lots.end(), static_cast<std::size_t>(operation.weight), &operation);
+  }
+  for (count_ = 0; count_ < operations; ++count_) {
+    const Operation& operation =
+        *lots[static_cast<std::size_t>(random(static_cast<long>(lots.size())))];
+    journal_.begin(count_, operation.name);
+    close_old_writers();
+    (this->*operation.run)();
+    journal_.end();
+    if (turn != nullptr) turn(count_ + 1);
+  }
+  for (Slot& slot : slots_) close_slot(slot);
+  journal_.flush();
+}
+
+Name Actor::spell(bool own, const std::string& last, int frame, Spelling spelling) {
+  std::string dir = own ? own_ : "/shared";
+  std::string here = dir.substr(1);
+  int fd = own ? own_fd_ : shared_fd_;
+  Name name;
+  name.own = own;
+  name.frame = frame;
+  name.origin = root_ + dir + "/" + last;
+  bool in_it = cwd_ == (own ? 2 : 1);
+  switch (random(spelling == Spelling::kAny ? 14 : 9)) {
+    case 0:
+      name.path = root_ + dir + "//" + last;
+      break;
+    case 1:
+      name.path = root_ + dir + "/./" + last;
+      break;
+    case 2:
+      name.path = root_ + dir + "/.." + dir + "/" + last;
+      break;
+    case 3:
+      name.path = root_ + "/link-" + here + "/" + last;
+      break;
+    case 4:
+      name.path = "/proc/self/fd/" + std::to_string(fd) + "/" + last;
+      break;
+    case 5:
+    case 6:
+      name.path = in_it ? last : (cwd_ == 0 ? "" : "../") + here + "/" + last;
+      break;
+    case 7:
+    case 8:
+      name.path = name.origin + (chance(4) ? "/" : "");
+      break;
+    case 9:
+      name.dirfd = fd, name.path = last;
+      break;
+    case 10:
+      name.dirfd = fd, name.path = "./" + last;
+      break;
+    case 11:
+      name.dirfd = root_fd_, name.path = here + "/" + last;
+      break;
+    case 12:
+      name.dirfd = fd, name.path = ".." + dir + "//" + last;
+      break;
+    default:
+      name.dirfd = fd, name.path = name.origin;
+      break;
+  }
+  return name;
+}
+
+Name Actor::frame_name(bool own, Spelling spelling) {
+  int frame = static_cast<int>(random(own ? kOwnFrames : kSharedFrames));
+  return spell(own, "f" + std::to_string(frame), frame, spelling);
+}
+
+Name Actor::any_name(Spelling spelling) {
+  if (chance(85)) return frame_name(chance(40), spelling);
+  static const char* const kOdd[] = {"f900", "f03", "f77", "f55", "notes.txt", "f1/x", "", "."};
+  return spell(chance(30), kOdd[random(8)], -1, spelling);
+}
+
+Slot* Actor::free_slot() {
+  for (Slot& slot : slots_) {
+    if (slot.fd < 0) return &slot;
+  }
+  Slot& slot = slots_[static_cast<std::size_t>(random(kSlots))];
+  close_slot(slot);
+  return &slot;
+}
+
+Slot* Actor::any_slot(bool streams) {
+  std::size_t first = static_cast<std::size_t>(random(kSlots));
+  for (std::size_t i = 0; i < kSlots; ++i) {
+    Slot& slot = slots_[(first + i) % kSlots];
+    if (slot.fd >= 0 && !slot.spent && (slot.stream != nullptr) == streams) return &slot;
+  }
+  journal_.add(" none");
+  return nullptr;
+}
+
+Slot* Actor::own_slot() {
+  for (Slot& slot : slots_) {
+    if (slot.fd >= 0 && slot.name.own && slot.name.frame >= 0 && !slot.severed && !slot.spent &&
+        !slot.is_path()) {
+      return &slot;
+    }
+  }
+  journal_.add(" none");
+  return nullptr;
+}
+
+Slot* Actor::writing_slot() {
+  for (Slot& slot : slots_) {
+    if (slot.fd >= 0 && slot.writes() && slot.name.own && slot.name.frame >= 0 &&
+        slot.stream == nullptr && !slot.is_path()) {
+      return &slot;
+    }
+  }
+  journal_.add(" none");
+  return nullptr;
+}
+
+void Actor::keep(int fd, FILE* stream, int flags, const Name& name) {
+  if (fd < 0) return;
+  for (Slot& slot : slots_) {
+    if (slot.fd >= 0) continue;
+    slot = {.fd = fd, .stream = stream, .flags = flags, .name = name, .opened_at = count_};
+    return;
+  }
+  abort();  // who opens takes a free slot first
+}
+
+void Actor::close_slot(Slot& slot) {
+  if (slot.fd < 0) return;
+  long result = slot.stream != nullptr ? fclose(slot.stream) : close(slot.fd);
+  journal_.add(" close");
+  note_number(slot.fd);
+  journal_.result(result);
+  slot = {};
+}
+
+void Actor::sever(int frame) {
+  for (Slot& slot : slots_) {
+    if (slot.fd >= 0 && slot.name.own && slot.name.frame == frame && !slot.writes()) {
+      slot.severed = true;
+    }
+  }
+}
+
+void Actor::spend(int frame) {
+  for (Slot& slot : slots_) {
+    if (slot.fd >= 0 && slot.name.own && slot.name.frame == frame && !slot.writes()) {
+      slot.spent = true;
+    }
+  }
+}
+
+void Actor::close_writers(int frame) {
+  for (Slot& slot : slots_) {
+    if (slot.fd >= 0 && slot.name.own && slot.name.frame == frame && slot.writes()) {
+      close_slot(slot);
+    }
+  }
+}
+
+void Actor::close_old_writers() {
+  for (Slot& slot : slots_) {
+    if (slot.fd >= 0 && slot.writes() && count_ - slot.opened_at > kWriterOperations) {
+      close_slot(slot);
+    }
+  }
+}
+
+void Actor::note_number(int fd) {
+  if (fd < 0) {
+    journal_.result(fd);
+  } else {
+    journal_.add(threaded_ ? " fd" : " fd %d", fd);
+  }
+}
+
+void Actor::note_name(const Name& name) {
+  journal_.add(" %d:'%s'", name.dirfd, name.path.c_str());
+}
+
+void Actor::note_slot(const Slot& slot) {
+  journal_.add(" [%s %o%s]", slot.name.origin.c_str(), static_cast<unsigned>(slot.flags),
+               slot.severed ? " severed" : "");
+}
+
+void Actor::note_relation(int result, const struct stat& hooked, const char* origin,
+                          bool follow) {
+  journal_.result(result);
+  if (result != 0) return;
+  struct stat real;
+  if (kernel::stat_at(AT_FDCWD, origin, &real, follow ? 0 : AT_SYMLINK_NOFOLLOW) != 0) {
+    journal_.add(" but no origin");
+    return;
+  }
+  journal_.add(" mode %o size %ld", hooked.st_mode, static_cast<long>(hooked.st_size));
+  auto differs = [&](const char* what, auto a, auto b) {
+    if (a != b)
+      journal_.add(" DIFFERS %s %ld %ld", what, static_cast<long>(a), static_cast<long>(b));
+  };
+  differs("dev", hooked.st_dev, real.st_dev);
+  differs("ino", hooked.st_ino, real.st_ino);
+  differs("mode", hooked.st_mode, real.st_mode);
+  differs("nlink", hooked.st_nlink, real.st_nlink);
+  differs("uid", hooked.st_uid, real.st_uid);
+  differs("gid", hooked.st_gid, real.st_gid);
+  differs("size", hooked.st_size, real.st_size);
+  differs("mtime", hooked.st_mtim.tv_sec, real.st_mtim.tv_sec);
+  differs("mtime ns", hooked.st_mtim.tv_nsec, real.st_mtim.tv_nsec);
+  differs("ctime", hooked.st_ctim.tv_sec, real.st_ctim.tv_sec);
+  differs("ctime ns", hooked.st_ctim.tv_nsec, real.st_ctim.tv_nsec);
+}
+
+void Actor::note_bytes(int fd) {
+  static thread_local char buffer[kMaxBytes];
+  long got = pread(fd, buffer, sizeof buffer, 0);
+  journal_.add(" bytes");
+  journal_.result(got);
+  journal_.data(buffer, got);
+}
+
+void Actor::note_fd(const Slot& slot) {
+  struct stat st;
+  if (!slot.severed) {
+    int result = fstat(slot.fd, &st);
+    bool follow = (slot.flags & O_NOFOLLOW) == 0;
+    note_relation(result, st, slot.name.origin.c_str(), follow);
+  }
+  if (!slot.is_path() && (slot.flags & O_ACCMODE) != O_WRONLY) note_bytes(slot.fd);
+}
+
+void Actor::note_own(int frame) {
+  std::string path = directory(true) + "/f" + std::to_string(frame);
+  struct stat st;
+  int result = stat(path.c_str(), &st);
+  note_relation(result, st, path.c_str(), true);
+  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  note_number(fd);
+  if (fd < 0) return;
+  note_bytes(fd);
+  close(fd);
+}
+
+void Actor::note_names(std::vector<std::string> names) {
+  std::sort(names.begin(), names.end());
+  std::string all;
+  for (const std::string& name : names) all += name + "|";
+  journal_.add(" %zu names", names.size());
+  journal_.data(all.data(), static_cast<long>(all.size()));
+}
+
+std::string Actor::make_bytes(long count) {
+  std::string bytes(static_cast<std::size_t>(count), '\0');
+  for (char& byte : bytes) byte = static_cast<char>(generator_());
+  return bytes;
+}
+
+}  // namespace exerciser
