@@ -49,7 +49,9 @@ class Actor {
  public:
   Actor(int number, bool threaded, std::uint64_t seed, std::string root, int journal_fd);
 
-  // `turn` is called after each operation with the number of those done.
+  // `without` names operations, and features that several of them have: "changes",
+  // "syscall" (through libc's function of that name), "procfd" (stat of /proc/self/fd/N),
+  // "nlink". `turn` is called after each operation with the number of those done.
   void run(long operations, const std::vector<std::string>& without, void (*turn)(long));
 
   // The families of operations, each in a file of its own.
@@ -95,6 +97,7 @@ class Actor {
   long random(long below) {
     return static_cast<long>(generator_() % static_cast<unsigned long>(below));
   }
+  bool has(const char* feature) const;
   bool chance(int percent) { return random(100) < percent; }
 
   std::string directory(bool own) const { return root_ + (own ? own_ : "/shared"); }
@@ -112,6 +115,7 @@ class Actor {
   void sever(int frame);  // an own frame's name or metadata changes
   void spend(int frame);  // its bytes change
   void close_writers(int frame);
+  void follow(int from, int to);  // what was open as `from` is `to` now; -1: without a name
   void close_old_writers();
 
   void note_number(int fd);  // the number where it is determined, else "ok"
@@ -132,7 +136,7 @@ class Actor {
   int shared_fd_ = -1, own_fd_ = -1, root_fd_ = -1;
   int cwd_ = 0;  // 0 root, 1 shared, 2 own
   long count_ = 0;
-  bool without_changes_ = false;
+  std::vector<std::string> without_;
   std::vector<Slot> slots_;
 };
 

@@ -66,11 +66,12 @@ void Actor::remove_and_make() {
   Name name = frame_name(true, Spelling::kAny);
   note_name(name);
   close_writers(name.frame), sever(name.frame);
-  if (name.dirfd != AT_FDCWD || chance(30)) {
-    journal_.result(unlinkat(name.dirfd, name.path.c_str(), 0));
-  } else {
-    journal_.result(chance(50) ? unlink(name.path.c_str()) : remove(name.path.c_str()));
-  }
+  const char* path = name.path.c_str();
+  int result = name.dirfd != AT_FDCWD || chance(30) ? unlinkat(name.dirfd, path, 0)
+               : chance(50)                         ? unlink(path)
+                                                    : remove(path);
+  journal_.result(result);
+  if (result == 0) follow(name.frame, -1);
   note_own(name.frame);
   if (chance(15)) return;
   // A name with a slash at its end cannot be made; the absolute one then.
@@ -95,6 +96,7 @@ void Actor::rename_one() {
   if (chance(40)) {  // as careful programs write: all of it, then the name
     from.path = from.origin = directory(true) + "/tmp";
     from.dirfd = AT_FDCWD;
+    from.frame = -1;
     FILE* stream = fopen(from.path.c_str(), "w");
     std::string bytes = make_bytes(random(20'000));
     fwrite(bytes.data(), 1, bytes.size(), stream);
@@ -103,14 +105,21 @@ void Actor::rename_one() {
   const char *old_path = from.path.c_str(), *new_path = to.path.c_str();
   long how = random(4);
   journal_.add(" %ld", how);
-  if (how == 0) {
-    journal_.result(renameat2(from.dirfd, old_path, to.dirfd, new_path, RENAME_EXCHANGE));
-  } else if (how == 1) {
-    journal_.result(renameat2(from.dirfd, old_path, to.dirfd, new_path, RENAME_NOREPLACE));
+  int result;
+  if (how < 2) {
+    unsigned flag = how == 0 ? RENAME_EXCHANGE : RENAME_NOREPLACE;
+    result = renameat2(from.dirfd, old_path, to.dirfd, new_path, flag);
   } else if (from.dirfd == AT_FDCWD && to.dirfd == AT_FDCWD) {
-    journal_.result(rename(old_path, new_path));
+    result = rename(old_path, new_path);
   } else {
-    journal_.result(renameat(from.dirfd, old_path, to.dirfd, new_path));
+    result = renameat(from.dirfd, old_path, to.dirfd, new_path);
+  }
+  journal_.result(result);
+  if (result == 0 && from.frame != to.frame) {
+    constexpr int kAside = 1000;
+    follow(to.frame, how == 0 && from.frame >= 0 ? kAside : -1);
+    if (from.frame >= 0) follow(from.frame, to.frame);
+    follow(kAside, from.frame);
   }
   if (from.frame >= 0) note_own(from.frame);
   note_own(to.frame);

@@ -20,6 +20,10 @@ int __openat64_2(int dirfd, const char* path, int flags);
 namespace exerciser {
 namespace {
 
+bool is_by_syscall(const Name& name, long spelling) {
+  return (name.dirfd == AT_FDCWD && spelling % 6 == 4) || spelling % 5 == 4;
+}
+
 int open_spelled(long spelling, const Name& name, int flags, mode_t mode) {
   const char* path = name.path.c_str();
   bool fortified = (flags & O_CREAT) == 0;
@@ -75,8 +79,9 @@ void Actor::open_one() {
     if (chance(5)) flags |= O_EXCL;
     if ((flags & O_ACCMODE) != O_RDONLY && chance(15)) flags |= O_TRUNC;
   }
-  if (without_changes_) flags &= ~(O_CREAT | O_TRUNC);
+  if (!has("changes")) flags &= ~(O_CREAT | O_TRUNC);
   long spelling = random(30);
+  if (!has("syscall") && is_by_syscall(name, spelling)) spelling = 0;
   note_name(name);
   journal_.add(" %ld %o", spelling, static_cast<unsigned>(flags));
   if ((flags & O_TRUNC) != 0 && (flags & O_PATH) == 0) spend(name.frame), sever(name.frame);

@@ -208,8 +208,8 @@ void Actor::walk_fts() {
   if (walk == nullptr) return journal_.result(-1);
   std::vector<std::string> names;
   while (FTSENT* entry = fts_read(walk)) {
-    bool has_stat = (options & FTS_NOSTAT) == 0 &&
-                    (entry->fts_info == FTS_F || entry->fts_info == FTS_SL);
+    bool has_stat =
+        (options & FTS_NOSTAT) == 0 && (entry->fts_info == FTS_F || entry->fts_info == FTS_SL);
     names.push_back(described(entry->fts_path, has_stat ? size_of(entry->fts_statp) : 0,
                               entry->fts_info * 100 + entry->fts_level));
   }

@@ -62,9 +62,9 @@ void Actor::stat_path() {
   } else if (how <= 3) {
     result = fstatat(name.dirfd, path, &st, flags);
   } else {
-    result = ask_statx(how == 5, name.dirfd, path, flags, &st);
+    result = ask_statx(how == 5 && has("syscall"), name.dirfd, path, flags, &st);
   }
-  note_relation(result, st, name.origin.c_str(), follow || name.path.back() == '/');
+  note_relation(result, st, name.origin.c_str(), follow || name.path.ends_with('/'));
 }
 
 void Actor::stat_fd() {
@@ -89,10 +89,10 @@ void Actor::stat_fd() {
       result = ask_statx(false, slot->fd, "", AT_EMPTY_PATH, &st);
       break;
     case 4:
-      result = ask_statx(true, slot->fd, "", AT_EMPTY_PATH, &st);
+      result = ask_statx(has("syscall"), slot->fd, "", AT_EMPTY_PATH, &st);
       break;
     default:
-      result = stat(proc_name(slot->fd).c_str(), &st);
+      result = has("procfd") ? stat(proc_name(slot->fd).c_str(), &st) : fstat(slot->fd, &st);
       break;
   }
   note_relation(result, st, slot->name.origin.c_str(), (slot->flags & O_NOFOLLOW) == 0);

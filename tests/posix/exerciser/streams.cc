@@ -22,7 +22,7 @@ void Actor::open_stream() {
   if (chance(20)) mode += "b";
   if (chance(20)) mode += "e";
   if (chance(10)) mode += "m";
-  if (name.own && name.frame >= 0 && !without_changes_) {
+  if (name.own && name.frame >= 0 && has("changes")) {
     if (chance(10)) mode = "r+";
     if (chance(5)) mode = "w";
     if (chance(5)) mode = "a";
