@@ -97,6 +97,7 @@ void Actor::rename_one() {
     from.path = from.origin = directory(true) + "/tmp";
     from.dirfd = AT_FDCWD;
     from.frame = -1;
+    unlink(from.path.c_str());  // left by an exchange, and perhaps open
     FILE* stream = fopen(from.path.c_str(), "w");
     std::string bytes = make_bytes(random(20'000));
     fwrite(bytes.data(), 1, bytes.size(), stream);
