@@ -1,12 +1,10 @@
 """Other preloads, before and after the shim: the programs print what they print without it, and
 still read from the cache.
 
-jemalloc and tcmalloc (who open files and allocate while they start), libfiu (who hooks open, read
-and stat themselves), fakeroot (whose stat and chown must remain in force), stdbuf.
+jemalloc and tcmalloc, which open files and allocate while they start; libfiu, which hooks open,
+read and stat itself; stdbuf. (fakeroot has a test of its own, fakeroot.py.)
 """
 import glob
-import shutil
-import sys
 
 from node import FRAMES, PROGRAMS, SHIM, Node, expect
 
@@ -58,35 +56,6 @@ def check(node, name, library, extra):
                 expect(node.read_report()["hits"] > 0, f"{what}: no hits")
 
 
-FAKEROOT = """
-cd "$1" && chown 1234:4321 f3 notes.txt && chmod 4711 f5 && stat -c '%n %u %g %a' f3 f4 f5 notes.txt
-ls -ln f3 f5 && cat f3 f5 | md5sum && test -z "$(find . -name f3 -uid 0)" && tar c f3 | tar tvn
-/usr/bin/python3 -c 'import os; f = open("f3"); print(os.fstat(f.fileno()).st_uid, os.stat("f3").st_gid)'
-"""
-
-
-def check_fakeroot(node):
-    """fakeroot keeps its owners by (device, inode): ours must be the origin's."""
-    if shutil.which("fakeroot") is None:
-        return skip("fakeroot")
-    plain = None
-    for order in ("", "{shim}:$LD_PRELOAD", "$LD_PRELOAD:{shim}"):
-        node.make_dataset()
-        if order:
-            node.end_daemon()
-            shutil.rmtree(node.cache)
-            node.start_daemon()
-            node.warm()
-        setting = f'export LD_PRELOAD="{order.format(shim=SHIM)}"' if order else ":"
-        done = node.run(["fakeroot", "sh", "-c", f"{setting}\n{FAKEROOT}", "sh", node.dataset],
-                        {"ZAZEN_CONFIG": str(node.config)})
-        if plain is None:
-            plain = done
-            expect(b"f3 1234 4321" in plain.stdout, f"fakeroot itself: {plain}")
-        else:
-            same(f"fakeroot, {order}", plain, done)
-
-
 def skip(what):
     print(f"{what} is not installed")
 
@@ -99,5 +68,3 @@ with Node() as node:
             check(node, other, path, settings)
         else:
             skip(other)
-    check_fakeroot(node)
-sys.exit(0)
