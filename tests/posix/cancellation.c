@@ -29,10 +29,15 @@ static void* ask(void* argument) {
   return NULL;
 }
 
+/* For writing, too: then the shim has something to tell the daemon, and waits for an answer. */
+static int next_mode(void) {
+  return atomic_load(&turns) % 2 != 0 ? O_RDONLY : O_RDWR;
+}
+
 static void* open_deferred(void* argument) {
   const char* path = argument;
   while (atomic_load(&turns) >= 0) {
-    int fd = open(path, O_RDONLY);
+    int fd = open(path, next_mode());
     atomic_fetch_add(&turns, 1);
     int state;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
@@ -47,7 +52,7 @@ static void* open_asynchronous(void* argument) {
   pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
   const char* path = argument;
   while (atomic_load(&turns) >= 0) {
-    int fd = open(path, O_RDONLY);
+    int fd = open(path, next_mode());
     close(fd);
     atomic_fetch_add(&turns, 1);
   }
