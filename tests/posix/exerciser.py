@@ -1,9 +1,15 @@
 """A seeded random exerciser sees the same with and without the shim, call by call.
 
 The program (exerciser/) does the same operations on a dataset made alike, from threads and
-forked children: without the shim, and with it, while the cache is cold, warm, or disturbed by a
-daemon that is killed, stopped, started again and told to evict. The actors' journals must be
-equal, byte for byte, and so must the datasets that they leave.
+forked children: without the shim, and with it, while the cache is
+
+  cold
+  warm
+  disturbed   by a daemon that is killed, stopped, started again and told to evict
+  trusting    validate = "never": no check at the origin hides a change that did not invalidate
+  corrupted   by hand, one bit of each copy: the exerciser must see it
+
+The actors' journals must be equal, byte for byte, and so must the datasets that they leave.
 
   exerciser.py [--operations N] [--seed N] [--state STATE] [--without OP,OP]
   exerciser.py --long     10^7 operations with seeds that nobody chose; --seed repeats one
@@ -25,6 +31,7 @@ import threading
 
 from node import BUILD, PROGRAMS, Node, expect
 
+STATES = ["cold", "warm", "disturbed", "trusting"]
 ACTORS = 7
 SHARED, OWN = 24, 12
 CTL = BUILD / "tools" / "zazenctl"
@@ -159,7 +166,13 @@ def first_difference(plain, shim):
 
 def compare(state, seed, operations, without):
     """One run without the shim and one with it; what differs first, or None."""
-    with Ground("never" if state == "corrupted" else "sample") as ground:
+    # A change through what was open before the copy was made, or through a second name of the
+    # frame: only a check can tell.
+    if state == "trusting":
+        without = [*without, "write", "ftruncate", "link"]
+    if state == "corrupted":
+        without = [*without, "changes"]
+    with Ground("never" if state in ("trusting", "corrupted") else "sample") as ground:
         plain = exercise(ground, seed, operations, without, {}, undisturbed)
         left = ground.digest()
         ground.make_dataset()
@@ -173,7 +186,7 @@ def compare(state, seed, operations, without):
         difference = first_difference(plain, shim)
         if difference is None and left != ground.digest():
             difference = f"what is left: {set(left) ^ set(ground.digest())}"
-        if state == "warm":
+        if state in ("warm", "trusting"):
             expect(ground.hits() > operations // 100, f"{state}: only {ground.hits()} hits")
         return difference
 
@@ -192,14 +205,14 @@ def corrupt(ground):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--operations", type=int, default=34_000)
+    parser.add_argument("--operations", type=int, default=25_000)
     parser.add_argument("--seed", type=int)
-    parser.add_argument("--state", choices=["cold", "warm", "disturbed", "corrupted"])
+    parser.add_argument("--state", choices=[*STATES, "corrupted"])
     parser.add_argument("--without", default="")
     parser.add_argument("--long", action="store_true")
     options = parser.parse_args()
     without = [word for word in options.without.split(",") if word]
-    states = [options.state] if options.state else ["cold", "warm", "disturbed"]
+    states = [options.state] if options.state else STATES
     runs = [(state, seed) for seed, state in enumerate(states, start=1)]
     if options.seed is not None:
         runs = [(state, options.seed) for state in states]
@@ -214,7 +227,7 @@ def main():
                f"{state}, --seed {seed} --operations {options.operations}: {difference}")
     # It must see wrong bytes where there are some.
     if options.state is None and not options.long and options.seed is None:
-        expect(compare("corrupted", 4, 3000, [*without, "changes"]) is not None,
+        expect(compare("corrupted", 1, 3000, without) is not None,
                "corrupted copies went unnoticed")
 
 
