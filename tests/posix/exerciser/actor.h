@@ -58,6 +58,7 @@ class Actor {
   void open_one();
   void open_stream();
   void reopen_stream();
+  void reopen();
   void close_one();
   void read_some();
   void seek();
@@ -84,6 +85,7 @@ class Actor {
   void remove_and_make();
   void rename_one();
   void link_one();
+  void link_open();
   void change_mode();
   void change_mode_open();
   void change_times();

@@ -140,6 +140,21 @@ void Actor::link_one() {
   note_own(from.frame);
 }
 
+void Actor::link_open() {
+  Slot* slot = own_slot();
+  if (slot == nullptr) return;
+  note_slot(*slot);
+  std::string from = "/proc/self/fd/" + std::to_string(slot->fd);
+  std::string to = directory(true) + "/f401";
+  sever(slot->name.frame);
+  journal_.result(linkat(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), AT_SYMLINK_FOLLOW));
+  struct stat st = {};
+  int result = stat(to.c_str(), &st);
+  note_relation(result, st, slot->name.origin.c_str(), true);
+  journal_.result(unlink(to.c_str()));
+  note_own(slot->name.frame);
+}
+
 void Actor::change_mode() {
   Name name = frame_name(true, Spelling::kAny);
   mode_t mode = kModes[random(6)];

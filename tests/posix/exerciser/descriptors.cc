@@ -94,6 +94,30 @@ void Actor::open_one() {
   keep(fd, nullptr, flags, name);
 }
 
+// By the name that the kernel gives to a descriptor: for writing, too, which must reach the
+// origin.
+void Actor::reopen() {
+  free_slot();
+  Slot* slot = chance(50) ? own_slot() : any_slot(false);
+  if (slot == nullptr || slot->severed) return;
+  bool writes = slot->name.own && slot->name.frame >= 0 && has("changes") && chance(40);
+  int flags = writes ? O_RDWR : O_RDONLY;
+  const char* folder = chance(50) ? "/proc/self/fd/" : "/dev/fd/";
+  std::string path = folder + std::to_string(slot->fd);
+  note_slot(*slot);
+  journal_.add(" %s %o", folder, static_cast<unsigned>(flags));
+  Name name = slot->name;
+  int fd = open(path.c_str(), flags);
+  note_number(fd);
+  if (fd < 0) return;
+  note_fd({.fd = fd, .flags = flags, .name = name});
+  keep(fd, nullptr, flags, name);
+  if (!writes) return;
+  spend(name.frame);
+  journal_.result(pwrite(fd, "changed", 7, random(100)));
+  note_own(name.frame);
+}
+
 void Actor::close_one() {
   Slot& slot = slots_[static_cast<std::size_t>(random(static_cast<long>(slots_.size())))];
   if (chance(5) && slot.fd >= 0 && slot.stream == nullptr) {
