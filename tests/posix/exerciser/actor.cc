@@ -1,8 +1,6 @@
 #include "actor.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -128,13 +126,11 @@ Name Actor::any_name(Spelling spelling) {
   return spell(chance(30), kOdd[random(8)], -1, spelling);
 }
 
-Slot* Actor::free_slot() {
-  for (Slot& slot : slots_) {
-    if (slot.fd < 0) return &slot;
+void Actor::make_room() {
+  for (const Slot& slot : slots_) {
+    if (slot.fd < 0) return;
   }
-  Slot& slot = slots_[static_cast<std::size_t>(random(kSlots))];
-  close_slot(slot);
-  return &slot;
+  close_slot(slots_[static_cast<std::size_t>(random(kSlots))]);
 }
 
 Slot* Actor::any_slot(bool streams) {
@@ -176,7 +172,7 @@ void Actor::keep(int fd, FILE* stream, int flags, const Name& name) {
     slot = {.fd = fd, .stream = stream, .flags = flags, .name = name, .opened_at = count_};
     return;
   }
-  abort();  // who opens takes a free slot first
+  abort();  // who opens makes room first
 }
 
 void Actor::close_slot(Slot& slot) {

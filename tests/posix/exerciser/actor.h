@@ -27,9 +27,8 @@ struct Name {  // of a frame, or of what merely looks like one
   bool own = false;
   int frame = -1;  // -1: no frame that a slot could be open on
   int dirfd = AT_FDCWD;
-  std::string path;     // as the program spells it
-  std::string origin;   // absolute
-  std::string spelled;  // for the journal
+  std::string path;    // as the program spells it
+  std::string origin;  // absolute
 };
 
 struct Slot {
@@ -108,7 +107,7 @@ class Actor {
   Name frame_name(bool own, Spelling spelling);
   Name spell(bool own, const std::string& last, int frame, Spelling spelling);
 
-  Slot* free_slot();
+  void make_room();  // for one more slot
   Slot* any_slot(bool streams);
   Slot* own_slot();
   Slot* writing_slot();

@@ -1,6 +1,4 @@
 // Changes of an actor's own frames, each followed by what the name says and holds then.
-#include <errno.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/uio.h>

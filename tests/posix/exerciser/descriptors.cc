@@ -1,5 +1,4 @@
 // Opening frames in every spelling, and all that is done with a descriptor afterwards.
-#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -62,7 +61,7 @@ int open_spelled(long spelling, const Name& name, int flags, mode_t mode) {
 }  // namespace
 
 void Actor::open_one() {
-  free_slot();
+  make_room();
   Name name = any_name(Spelling::kAny);
   int flags = O_RDONLY;
   if (chance(20)) flags |= O_CLOEXEC;
@@ -97,7 +96,7 @@ void Actor::open_one() {
 // By the name that the kernel gives to a descriptor: for writing, too, which must reach the
 // origin.
 void Actor::reopen() {
-  free_slot();
+  make_room();
   Slot* slot = chance(50) ? own_slot() : any_slot(false);
   if (slot == nullptr || slot->severed) return;
   bool writes = slot->name.own && slot->name.frame >= 0 && has("changes") && chance(40);
@@ -189,7 +188,7 @@ void Actor::map() {
 }
 
 void Actor::duplicate() {
-  free_slot();
+  make_room();
   Slot* slot = any_slot(false);
   if (slot == nullptr) return;
   note_slot(*slot);

@@ -1,5 +1,4 @@
 // What an actor enters into its journal of names, descriptors and answers.
-#include <errno.h>
 #include <unistd.h>
 
 #include <algorithm>

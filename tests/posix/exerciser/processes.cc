@@ -1,5 +1,4 @@
 // What a child sees of descriptors and names that it got from its parent.
-#include <errno.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <sys/wait.h>

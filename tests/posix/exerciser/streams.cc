@@ -1,5 +1,4 @@
 // stdio: libc opens and reads inside itself, where no hook of read or open sees it.
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,7 +15,7 @@ int flags_of(const std::string& mode) {
 }  // namespace
 
 void Actor::open_stream() {
-  free_slot();
+  make_room();
   Name name = any_name(Spelling::kPath);
   std::string mode = "r";
   if (chance(20)) mode += "b";
