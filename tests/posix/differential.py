@@ -1,7 +1,8 @@
 """A program gives the same output and status with and without the shim, whatever the cache holds.
 
 Runs tests/posix/PROGRAM without the shim, then with it: no daemon, nothing cached, everything
-cached, the daemon killed, the daemon stopped, the shim disabled. What is compared is standard
+cached, the daemon killed, the daemon stopped, the shim disabled, the shim merely configured (a
+program that loads it by itself finds it so). What is compared is standard
 output, standard error and the exit status.
 """
 import os
@@ -36,7 +37,9 @@ def stopped(node):
 
 
 STATES = [no_daemon, uncached, cached, killed, stopped]
-OPENS_FRAMES = {"opens", "streams", "stats", "descriptors", "threads"}
+OPENS_FRAMES = {"cancellation", "children", "descriptors", "errnos", "lifetimes", "opens", "signals",
+                "stats", "streams", "threads"}
+CHANGES_FRAMES = {"changes", "errnos"}
 
 
 def difference(a, b):
@@ -62,10 +65,10 @@ def main(program):
     with Node(options=options) as node:
         plain = node.run([PROGRAMS / program, node.dataset])
         expect(plain.returncode == 0, f"{program} itself fails: {plain}")
-        compare(node, program, "disabled", plain if program != "changes" else fresh(node, program),
+        compare(node, program, "disabled", fresh(node, program) if program in CHANGES_FRAMES else plain,
                 node.shim(ZAZEN_DISABLE="1"))
         for state in STATES:
-            if program == "changes":
+            if program in CHANGES_FRAMES:
                 node.make_dataset()
             shutil.rmtree(node.cache, ignore_errors=True)
             node.report.unlink(missing_ok=True)
@@ -76,6 +79,8 @@ def main(program):
                 hits, misses = (node.read_report()[key] for key in ("hits", "misses"))
                 expect((hits if state is cached else misses) > 0,
                        f"{program}, {state.__name__}: {hits} hits, {misses} misses")
+            if state is cached and program not in CHANGES_FRAMES:
+                compare(node, program, "not preloaded", plain, {"ZAZEN_CONFIG": str(node.config)})
             node.end_daemon()
 
 
