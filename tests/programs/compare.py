@@ -1,0 +1,168 @@
+"""A real program does the same with and without the shim: `compare.py NAME` runs its cases.
+
+Each case runs without the shim, and then with it while nothing, half, and all of the dataset is
+cached. Compared are standard output, standard error, exit status, and the tree that was written.
+That the frames were where the state says is seen from the daemon's counts of hits and misses.
+The origin must be as it was, and our attribute nowhere in what was written.
+"""
+import collections
+import json
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "posix"))
+
+import cases
+from frames import KINDS
+from node import BUILD, FRAMES, Node, expect
+from tree import difference, tree
+
+OUR_ATTRIBUTE = b"user.zazen"
+STATES = {"nothing": [], "half": range(0, FRAMES, 2), "all": range(FRAMES)}
+Seen = collections.namedtuple("Seen", "stdout stderr status tree")
+
+
+def another_device():
+    """Where the origin goes: another file system than the caches' if one keeps attributes."""
+    for parent in ("/dev/shm", None):
+        directory = tempfile.TemporaryDirectory(prefix="zazen origin ", dir=parent)
+        try:
+            os.setxattr(directory.name, "user.try", b"")
+            os.removexattr(directory.name, "user.try")
+            break
+        except OSError:
+            directory.cleanup()
+    return directory
+
+
+class Workplace(Node):
+    """A node whose dataset has frames of one kind, on another device than the cache."""
+
+    def __init__(self, kind):
+        self.kind = KINDS[kind]
+        self.origin = another_device()  # removed when the process ends
+        super().__init__(self.kind.template, origin=pathlib.Path(self.origin.name))
+        self.out = self.root / "out"
+
+    def frames(self):
+        return [self.frame(seq) for seq in range(FRAMES)]
+
+    def make_dataset(self):
+        """As of old, but of the kind; with modes, a hard link and attributes worth keeping."""
+        super().make_dataset()
+        for seq, frame in enumerate(self.frames()):
+            self.kind.write(frame, seq)
+            frame.chmod((0o644, 0o600, 0o444, 0o755, 0o664)[seq % 5])
+        self.frame(9).unlink()
+        self.frame(9).hardlink_to(self.frame(8))
+        for seq in (3, 12):
+            os.setxattr(self.frame(seq), "user.experiment", b"number %d" % seq)
+        self.kind.beside(self.dataset)
+        for number, path in enumerate(sorted(self.dataset.rglob("*"))):
+            os.utime(path, (1e9, 1e9 + number + 0.25), follow_symlinks=False)
+
+    def enter(self, state):
+        """A new daemon with an empty cache, which then holds what the state says."""
+        self.end_daemon()
+        shutil.rmtree(self.cache, ignore_errors=True)
+        self.start_daemon()
+        if STATES[state]:
+            self.warm(STATES[state])
+
+    def counts(self):
+        status = json.loads(self.run(
+            [BUILD / "tools" / "zazenctl", "--config", self.config, "status", "--json"]).stdout)
+        return status["hits"], status["misses"]
+
+    def words(self, case):
+        for word in case.words:
+            if word == "{frames}":
+                yield from self.frames()
+                continue
+            for field, value in (("data", self.dataset), ("out", self.out),
+                                 ("readers", HERE / "readers"),
+                                 ("built", BUILD / "tests" / "programs")):
+                word = word.replace(f"{{{field}}}", str(value))
+            yield word
+
+    def see(self, case, environment):
+        """One run, with Debian's programs only, in the dataset's directory."""
+        shutil.rmtree(self.out, ignore_errors=True)
+        self.out.mkdir()
+        done = self.run(["env", "-C", self.dataset, *self.words(case)],
+                        {"PATH": "/usr/bin:/bin", "HOME": str(self.root), **environment})
+        return Seen(done.stdout, done.stderr, done.returncode, tree(self.out, case.keeps_times))
+
+
+def first_difference(plain, other):
+    left, right = plain.split(b"\n"), other.split(b"\n")
+    for a, b in zip(left, right):
+        if a != b:
+            return f"\n  without: {a[:300]!r}\n  with:    {b[:300]!r}"
+    return f"\n  without: {len(left)} lines, with: {len(right)}: {(left + right)[-1][:300]!r}"
+
+
+def compare(place, case, plain, other, where):
+    if plain == other:
+        return
+    again = place.see(case, {})
+    expect(again == plain, f"{case}: two runs without the shim differ, the case is no good")
+    expect(plain.status == other.status, f"{where}: status {plain.status} without, {other.status} "
+           f"with the shim: {other.stderr.decode(errors='replace')}")
+    for stream in ("stdout", "stderr"):
+        a, b = getattr(plain, stream), getattr(other, stream)
+        expect(a == b, f"{where}: {stream} differs{first_difference(a, b)}")
+    expect(False, f"{where}: the tree that was written differs{difference(plain.tree, other.tree)}")
+
+
+def check_counts(case, state, hits, misses, where):
+    if not case.opens:
+        return
+    figures = f"{where}: {hits} hits, {misses} misses"
+    if state == "all":
+        expect(hits > 0 and misses == 0, figures)
+    else:
+        expect(misses > 0, figures)
+
+
+def check_case(place, case):
+    plain = place.see(case, {})
+    expect(plain.status == case.status, f"{case}: without the shim: {plain}")
+    expect(plain.stdout or plain.tree, f"{case}: shows nothing")
+    for state in STATES:
+        where = f"{case}, {state} cached"
+        place.enter(state)
+        hits, misses = place.counts()
+        other = place.see(case, place.shim())
+        hits_after, misses_after = place.counts()
+        compare(place, case, plain, other, where)
+        check_counts(case, state, hits_after - hits, misses_after - misses, where)
+        written = [path for path in place.out.rglob("*") if path.is_file()]
+        expect(not any(OUR_ATTRIBUTE in path.read_bytes() for path in written)
+               and OUR_ATTRIBUTE not in other.stdout, f"{where}: user.zazen was written")
+
+
+def main(name):
+    program = cases.PROGRAMS[name]
+    failures = []
+    with Workplace(program.kind) as place:
+        names = [frame.name for frame in place.frames()]
+        before = tree(place.dataset)
+        for case in program.cases:
+            try:
+                check_case(place, case)
+                after = tree(place.dataset)
+                expect(all(before[frame] == after.get(frame) for frame in names),
+                       f"{case}: the origin changed{difference(before, after)}")
+            except SystemExit as failure:
+                failures.append(str(failure))
+    expect(not failures, "\n".join(failures))
+
+
+if __name__ == "__main__":
+    os.umask(0o022)
+    main(sys.argv[1])
