@@ -1,9 +1,10 @@
 """What a case is: one command line of a real program, and what is expected of it.
 
 A command is a line that is split as a shell splits it, or a tuple of words where quoting would
-hide the sense. It runs in the dataset's directory. In its words {data} is that directory, {out} an
-empty directory to write to, {readers} the folder of this suite's own small programs and {built}
-where the compiled ones are; {frames} alone becomes the paths of all frames.
+hide the sense. It runs in the dataset's directory. In its words {data} is that directory (its path
+has a space in it), {out} an empty directory to write to, {readers} the folder of this suite's own
+small programs and {built} where the compiled ones are; {frames} alone becomes the paths of all
+frames.
 """
 import dataclasses
 import shlex
@@ -14,6 +15,7 @@ class Case:
     words: tuple
     status: int = 0
     opens: bool = True  # it opens frames, so hits and misses must show it
+    links: int = 0  # how often it opens f77, a symbolic link, which is not cached
     keeps_times: bool = True  # the files that it writes have times that do not depend on now
 
     def __str__(self):
@@ -30,8 +32,8 @@ def split(command):
     return tuple(shlex.split(command) if isinstance(command, str) else command)
 
 
-def reads(command, status=0):
-    return Case(split(command), status)
+def reads(command, status=0, links=0):
+    return Case(split(command), status, links=links)
 
 
 def looks(command, status=0):
@@ -39,9 +41,9 @@ def looks(command, status=0):
     return Case(split(command), status, opens=False)
 
 
-def copies(command, status=0):
+def copies(command, links=0):
     """What it writes is what it read, with the times of that."""
-    return Case(split(command), status)
+    return Case(split(command), links=links)
 
 
 def writes(command, status=0):

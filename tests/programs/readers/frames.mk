@@ -1,7 +1,8 @@
-# One target for each frame; what is older than its frame is made again.
+# One target for each frame, and one that is old: make says which frames are newer than it.
 frames := $(sort $(wildcard f1*))
-all: $(frames:%=$(OUT)/%.sum) $(OUT)/all
-$(OUT)/%.sum: %
-	wc -c $< | tee $@
-$(OUT)/all: $(frames)
-	cat $? > $@
+all: $(frames:%=%.sum) f03
+.PHONY: $(frames:%=%.sum)
+$(frames:%=%.sum): %.sum: %
+	wc -c $<
+f03: $(frames) notes.txt
+	@echo newer than $@: $?

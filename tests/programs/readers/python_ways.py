@@ -144,16 +144,16 @@ def way_subprocess():
     pid = os.posix_spawn("/usr/bin/md5sum", ["md5sum"], os.environ,
                          file_actions=[(os.POSIX_SPAWN_OPEN, 0, "f8", os.O_RDONLY, 0)])
     print(os.waitpid(pid, 0)[1])
-    print(os.popen("head -c 30 f9 | od -c").read())
+    with os.popen("head -c 30 f9 | od -c") as pipe:
+        print(pipe.read())
 
 
 def way_sendfile():
-    target = os.open(os.path.join(OUT, "all"), os.O_RDWR | os.O_CREAT)
+    target = os.open(os.path.join(OUT, "all"), os.O_RDWR | os.O_CREAT, 0o644)
     for name in FRAMES:
         with open(name, "rb") as file:
             size = os.fstat(file.fileno()).st_size
             print(os.sendfile(target, file.fileno(), 0, size) if size else 0, name)
-            print(os.copy_file_range(file.fileno(), target, size) if size else 0)
     print(os.lseek(target, 0, os.SEEK_END), digest(os.pread(target, 10_000_000, 0)))
     os.remove(os.path.join(OUT, "all"))
 
