@@ -42,6 +42,6 @@ def difference(plain, other):
         if a is None or b is None:
             lines.append(f"{name}: only {'with' if a is None else 'without'} the shim")
         elif a != b:
-            lines += [f"{name}: {key} {a.get(key)} without, {b.get(key)} with the shim"
+            lines += [f"{name}: {key} {a.get(key)} without, {b.get(key)} with the shim"[:200]
                       for key in a.keys() | b.keys() if a.get(key) != b.get(key)]
     return "\n  ".join(["", *lines[:8]])
