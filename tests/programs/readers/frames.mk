@@ -3,6 +3,6 @@ frames := $(sort $(wildcard f1*))
 all: $(frames:%=%.sum) f03
 .PHONY: $(frames:%=%.sum)
 $(frames:%=%.sum): %.sum: %
-	wc -c $<
+	cksum $<
 f03: $(frames) notes.txt
 	@echo newer than $@: $?
