@@ -17,6 +17,7 @@ class Case:
     opens: bool = True  # it opens frames, so hits and misses must show it
     links: int = 0  # how often it opens f77, a symbolic link, which is not cached
     keeps_times: bool = True  # the files that it writes have times that do not depend on now
+    changes: bool = False  # it writes to the dataset, and that is compared, not {out}
 
     def __str__(self):
         return shlex.join(self.words)
@@ -49,6 +50,11 @@ def copies(command, links=0):
 def writes(command, status=0):
     """What it writes is new and has today's times."""
     return Case(split(command), status, keeps_times=False)
+
+
+def changes(command, status=0):
+    """What it writes is the dataset itself; each run has a new one."""
+    return Case(split(command), status, opens=False, keeps_times=False, changes=True)
 
 
 def on(kind, *cases):

@@ -16,8 +16,11 @@ PROGRAMS = {
         reads("find . -name f1? -exec sha1sum {} ;"),
         looks("find {frames} -maxdepth 0 -inum +1 -print0"),
     ),
-    "xargs": on("text", reads(("bash", "-c", "printf '%s\\0' f* | xargs -0 -n 5 wc -l; true"), links=1),
-                reads("xargs -a f3 -n 3 echo")),
+    "xargs": on(
+        "text",
+        reads(("bash", "-c", "printf '%s\\0' f* | xargs -0 -n 5 wc -l; true"), links=1),
+        reads("xargs -a f3 -n 3 echo"),
+    ),
     "grep": on(
         "text",
         reads("grep -r alpha {data}"),
@@ -41,7 +44,8 @@ PROGRAMS = {
     "bash": on(
         "text",
         looks(("bash", "-c", "echo f* ; echo '{data}'/f?; echo */")),
-        looks(("bash", "-c", "shopt -s globstar nullglob; echo **; echo '{data}'/f[1-3]*; echo g*")),
+        looks(("bash", "-c",
+               "shopt -s globstar nullglob; echo **; echo '{data}'/f[1-3]*; echo g*")),
         reads(("bash", "-c", "for f in f*; do [[ -f $f ]] && wc -c < $f; done"), links=1),
         reads(("bash", "-c", "while IFS=$'\\t' read -r a b c; do echo $c $b $a; done < f4")),
         reads(("bash", "-c", "mapfile -t all < f5; echo ${#all[@]} ${all[7]}; echo \"$(< f2)\"")),
@@ -60,22 +64,27 @@ PROGRAMS = {
                reads(("dash", "-c", "exec 3< f6; cat <&3; cat < f404"), 2)),
     "perl": on(
         "text",
-        reads(("perl", "-ne", "$n{$ARGV} += length; END { print qq($_ $n{$_}\\n) for sort keys %n }",
+        reads(("perl", "-ne",
+               "$n{$ARGV} += length; END { print qq($_ $n{$_}\\n) for sort keys %n }",
                "{frames}")),
-        looks(("perl", "-e", "for (sort glob('f*')) { my @s = lstat; $s[8] = 0; print qq($_ @s\\n) }")),
+        looks(("perl", "-e",
+               "for (sort glob('f*')) { my @s = lstat; $s[8] = 0; print qq($_ @s\\n) }")),
         looks(("perl", "-e", "opendir D, '.'; print join ' ', sort readdir D")),
-        looks(("perl", "-MFile::Find", "-e", "find({ wanted => sub { print qq($File::Find::name\\n) },"
-               " preprocess => sub { sort @_ } }, '.')")),
+        looks(("perl", "-MFile::Find", "-e",
+               "find({ wanted => sub { print qq($File::Find::name\\n) }, "
+               "preprocess => sub { sort @_ } }, '.')")),
         reads(("perl", "-e", "open F, '<', 'f3'; my @s = stat F; $s[8] = 0; print qq(@s\\n); "
                "seek F, 10, 0; print <F>; print -s F, -M _ > 0, -f _, -r F")),
         reads(("perl", "-MFile::Copy", "-MFile::Spec", "-e",
-               "copy('f4', \\*STDOUT); print File::Spec->rel2abs('f4'); open F, 'f404' or print $!")),
+               "copy('f4', \\*STDOUT); print File::Spec->rel2abs('f4'); "
+               "open F, 'f404' or print $!")),
         reads(("perl", "-e", "sysopen F, 'f5', 0; sysread F, $x, 50, 0; print $x; "
                "print map { sprintf '%s', $_ } do { local @ARGV = 'f6'; <> }")),
     ),
     "make": on("text", reads("make -r -f {readers}/frames.mk")),
     "openssl": on("binary", reads("openssl dgst -sha256 {frames}")),
     "strings": on("text", reads("strings -f -n 8 f3 f4"), reads("objdump -s -b binary f3")),
-    "getfattr": on("binary", looks("getfattr -d -m - {frames}"), looks("getfattr -n user.zazen f3", 1),
-                   looks("getfacl -p f3 f4")),
+    "getfattr": on("binary", looks("getfattr -d -m - {frames}"),
+                   looks("getfattr -n user.zazen f3", 1)),
+    "getfacl": on("binary", looks("getfacl -p {frames}")),
 }

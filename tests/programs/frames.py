@@ -57,15 +57,15 @@ def write_hdf5(path, seq):
     with h5py.File(path, "w") as file:
         file["positions"] = positions(seq)
         file["step"] = seq
-        file.create_dataset("packed", data=list(range(seq * 10)), compression="gzip",
-                            chunks=(10,)) if seq else None
         file["positions"].attrs["unit"] = "nm"
+        file.create_dataset("packed", data=list(range(seq * 10 + 5)), compression="gzip",
+                            chunks=(5,))
 
 
 def write_netcdf(path, seq):
     import netCDF4
-    for_ncdump = "NETCDF4" if seq % 2 else "NETCDF3_CLASSIC"
-    with netCDF4.Dataset(str(path), "w", format=for_ncdump) as file:
+    version = "NETCDF4" if seq % 2 else "NETCDF3_CLASSIC"
+    with netCDF4.Dataset(str(path), "w", format=version) as file:
         file.createDimension("atom", ATOMS)
         file.createDimension("xyz", 3)
         file.createVariable("positions", "f4", ("atom", "xyz"))[:] = positions(seq)
@@ -87,12 +87,14 @@ def write_png(path, seq):
         return (struct.pack(">I", len(body)) + name + body
                 + struct.pack(">I", zlib.crc32(name + body)))
     rows = b"".join(b"\0" + bytes((seq * 10 + x * y) % 256 for x in range(20)) for y in range(10))
-    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 20, 10, 8, 0, 0, 0, 0))
+    header = struct.pack(">IIBBBBB", 20, 10, 8, 0, 0, 0, 0)
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header)
                      + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 
 def write_pdb(path, seq):
-    lines = [f"HEADER    FRAME {seq}\n", "CRYST1   30.000   30.000   30.000  90.00  90.00  90.00 P 1           1\n"]
+    lines = [f"HEADER    FRAME {seq}\n", f"CRYST1{30:9.3f}{30:9.3f}{30:9.3f}"
+             f"{90:7.2f}{90:7.2f}{90:7.2f} P 1           1\n"]
     for number, place in enumerate(positions(seq), 1):
         x, y, z = (10 * c for c in place)
         lines.append(f"ATOM  {number:5d}  CA  ALA A{number:4d}    {x:8.3f}{y:8.3f}{z:8.3f}"

@@ -5,7 +5,7 @@ for seq in range(22):
     name = f"f{seq}.h5"
     with h5py.File(name, "r") as file:
         print(file.filename, sorted(file), file["positions"][:].sum(), file["step"][()])
-        print(dict(file["positions"].attrs), file["packed"][:].sum() if seq else None)
+        print(dict(file["positions"].attrs), file["packed"][:].sum())
     with open(name, "rb") as raw, h5py.File(raw, "r") as file:
         print(file["positions"][3])
     with h5py.File(name, "r", driver="core", backing_store=False) as file:

@@ -4,7 +4,8 @@ import glob
 import mdtraj
 
 topology = mdtraj.load("topology.pdb").topology
-frames = sorted(glob.glob("f[0-9]*.xtc") + glob.glob("f[0-9]*.dcd"), key=lambda name: (len(name), name))
+frames = sorted(glob.glob("f[0-9]*.xtc") + glob.glob("f[0-9]*.dcd"),
+                key=lambda name: (len(name), name))
 for name in frames:
     frame = mdtraj.load(name, top=topology)
     print(name, frame, frame.time, mdtraj.compute_rg(frame), frame.xyz[0, 5])

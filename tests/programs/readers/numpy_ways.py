@@ -9,7 +9,8 @@ def way_fromfile():
     for name in sorted(glob.glob("f[0-9]*"), key=len):
         if name not in ("f03", "f55"):
             data = numpy.fromfile(name, dtype="u1")
-            print(name, data.size, data.sum(), numpy.fromfile(name, dtype="<f4", count=20).tobytes())
+            start = numpy.fromfile(name, dtype="<u4", count=20)
+            print(name, data.size, data.sum(), start)
     with open("f7", "rb") as file:
         print(numpy.fromfile(file, "u2", 10), file.tell(), numpy.fromfile(file, "u2", 10))
 

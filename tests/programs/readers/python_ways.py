@@ -89,11 +89,13 @@ def way_walk():
 def way_fwalk():
     for directory, folders, files, fd in os.fwalk("."):
         for name in sorted(files):
-            print(directory, folders, name, status_line(os.stat(name, dir_fd=fd, follow_symlinks=False)))
+            status = os.stat(name, dir_fd=fd, follow_symlinks=False)
+            print(directory, folders, name, status_line(status))
 
 
 def way_glob():
-    print(sorted(glob.glob("f*")), sorted(glob.glob(os.path.join(os.getcwd(), "**"), recursive=True)))
+    print(sorted(glob.glob("f*")))
+    print(sorted(glob.glob(os.path.join(os.getcwd(), "**"), recursive=True)))
     print(sorted(glob.iglob("f[1-3]?")), glob.glob("f3"), glob.glob("f404"))
 
 
@@ -101,7 +103,8 @@ def way_pathlib():
     here = pathlib.Path.cwd()
     for path in sorted(here.glob("f*")):
         if path.is_file():
-            print(path, digest(path.read_bytes()), path.owner(), path.resolve(), status_line(path.lstat()))
+            print(path, digest(path.read_bytes()), path.owner(), path.resolve())
+            print(status_line(path.lstat()))
     print(sorted(here.rglob("*")), sorted(here.iterdir()) == sorted(here.glob("*")))
     print((here / "f8").samefile(here / "f9"), (here / "f55").is_dir(), (here / "f77").is_symlink())
 
@@ -115,7 +118,8 @@ def way_copytree():
 
 def way_mmap():
     for name in FRAMES[1:]:
-        with open(name, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as area:
+        with open(name, "rb") as file:
+            area = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
             print(name, len(area), area.size(), digest(area[:]), area.find(b"\0\0"))
         fd = os.open(name, os.O_RDONLY)
         private = mmap.mmap(fd, 0, flags=mmap.MAP_PRIVATE)
@@ -170,4 +174,5 @@ def way_filecmp():
     print(filecmp.cmp("f8", "f9"), filecmp.cmp("f8", "f10"), filecmp.cmp("f3", "f3", shallow=False))
 
 
-globals()[f"way_{sys.argv[1]}"]() if __name__ == "__main__" else None
+if __name__ == "__main__":  # a spawned worker imports this file
+    globals()[f"way_{sys.argv[1]}"]()
