@@ -18,8 +18,9 @@ PROGRAMS = {
                           then_read("perl -e 'truncate q(f5), 7; unlink q(f6)'")),
     "changed_by_mv": on("text", then_read("mv f3 f4"), then_read("mv f5 notes.txt"),
                         then_read("mv -n f6 f7; mv f1 f55; mv f55/f1 f2")),
-    "changed_by_rm": on("text", then_read("rm f3 f4; rm f404"), then_read("rm -r '{data}'/f[56]*"),
-                        then_read("find . -name 'f2*' -delete")),
+    "changed_by_rm": on("text", then_read("rm f3 f4; cat f3 f4; rm f404"),
+                        then_read("rm -r f[56]*; stat f5; wc f6"),
+                        then_read("find . -name 'f2*' -delete; cat f2 f20")),
     "changed_by_cp": on("text", then_read("cp f3 f4"),
                         then_read("cp -p --remove-destination f5 f6"),
                         then_read("cp -lf f7 f1; cp -f f2 f3")),
@@ -33,11 +34,12 @@ PROGRAMS = {
     "changed_by_ln": on("text", then_read("ln f3 f30; ln -f f4 f5; ln -sf f6 f7")),
     "changed_by_setfattr": on("text", then_read("setfattr -n user.mark -v 1 f3; getfattr -d f3"),
                               then_read("setfattr -x user.experiment f3; getfattr -d f3"),
-                              then_read("setfacl -m u:7:r f4; getfacl -p f4")),
+                              then_read("setfacl -m u:7:rwx f4; getfacl -p f4")),
     "changed_by_tar": on("text", then_read("tar -cf x.tar f3 f4; echo new > f3; tar -xf x.tar"),
                          then_read("tar --overwrite -xf <(tar -c --transform s/f5/f6/ f5)")),
     "changed_by_rsync": on("text", then_read("rsync -a --inplace f3 f4; rsync -aI f5 f6")),
-    "changed_by_gzip": on("text", then_read("gzip f3; gzip -k f4; zcat f3.gz | wc; gunzip f3.gz")),
+    "changed_by_gzip": on("text", then_read("gzip f3; gzip -k f4; cat f3; zcat f3.gz | wc; "
+                                            "gunzip f3.gz")),
     "changed_by_git": on("text", then_read("""
         export HOME='{out}' GIT_AUTHOR_DATE=@1 GIT_COMMITTER_DATE=@1
         git init -qb main && git add -A && git -c user.name=a -c user.email=b commit -qm one
