@@ -24,6 +24,9 @@ PROGRAMS = {
     "changed_by_cp": on("text", then_read("cp f3 f4"),
                         then_read("cp -p --remove-destination f5 f6"),
                         then_read("cp -lf f7 f1; cp -f f2 f3")),
+    "changed_in_place": on("text", then_read("cat f3 >> f3; cp f4 f4; mv f6 f6; uniq f7 f7"),
+                           then_read("grep alpha f3 >> f3; dd if=f4 of=f4 conv=notrunc "
+                                     "status=none")),
     "changed_by_dd": on("text", then_read("dd if=f3 of=f4 conv=notrunc status=none"),
                         then_read("dd if=/dev/zero of=f5 bs=10 seek=3 count=2 status=none")),
     "changed_by_truncate": on("text", then_read("truncate -s 10 f3 f4; truncate -s +10 f5")),
@@ -52,5 +55,12 @@ with open("f4", "a") as f: f.write("more"); f.flush(); print(len(open("f4").read
 os.replace("f5", "f6"); os.truncate("f7", 5); pathlib.Path("f10").write_text("new")
 fd = os.open("f11", os.O_RDWR); os.pwrite(fd, b"12345", 0); os.fchmod(fd, 0o600); os.close(fd)
 shutil.move("f1", "f2"); print(sorted(os.listdir()))
+'"""), then_read("""/usr/bin/python3 -c '
+import os
+fd = os.open("f4", os.O_RDONLY)
+os.utime(fd, (6, 6)); os.fchmod(fd, 0o600); os.fchown(fd, 7, 8); os.setxattr(fd, "user.mark", b"1")
+for name in (fd, "f4"):
+    status = os.stat(name)
+    print(os.listxattr(name), status.st_mode, status.st_uid, status.st_mtime)
 '""")),
 }

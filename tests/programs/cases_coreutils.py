@@ -30,6 +30,8 @@ PROGRAMS = {
         copies("cp --preserve=all f3 f8 f9 f12 {out}"),
         looks("cp -as {data} {out}/links"),
         writes("cp -v f3 f4 {out}"),
+        copies(("bash", "-c", "cp -p /dev/stdin '{out}/x' < f3")),
+        copies(("bash", "-c", "cp -p /dev/fd/7 '{out}/x' 7< f4")),
         writes("cp -u f55 f3 {out}", 1),
     ),
     "md5sum": on("binary", reads("md5sum {frames}"), reads("md5sum f3 f55 f7 f404", 1)),
@@ -97,7 +99,9 @@ PROGRAMS = {
         reads(("bash", "-c", "realpath /proc/self/fd/0 < f3")),
         reads(("bash", "-c", "ls -l /proc/self/fd/8 8< f3 | sed 's/.*->//'")),
     ),
-    "test": on("binary", looks(("bash", "-c", """
+    "test": on("binary", reads(("bash", "-c", """
+        for t in -f -r -k -s; do /usr/bin/test $t /dev/stdin < f3; echo $t $?; done
+        /usr/bin/test /dev/fd/7 -ef f3 7< f3; echo $?""")), looks(("bash", "-c", """
         for f in f1 f3 f4 f8 f55 f77 f404 notes.txt; do
           for t in -e -f -d -L -r -w -x -s -O -u -k; do
             /usr/bin/test $t $f; echo $f $t $?
@@ -106,5 +110,7 @@ PROGRAMS = {
         /usr/bin/test f8 -ef f9; echo $?
         /usr/bin/test f3 -nt f4; echo $?
         /usr/bin/test f4 -ot notes.txt; echo $?"""))),
+    "stdbuf": on("text", reads("stdbuf -oL cut -f 1 f3 f4")),
+    "timeout": on("text", reads("timeout 25 nice nohup cat f3 f4")),
     "df": on("binary", looks("df --output=source,fstype,target f3 f4 {data}")),
 }

@@ -56,8 +56,8 @@ PROGRAMS = {
         reads(("bash", "-c", "cat <(cat f3) <(head -n 1 f4); . f404", ), 1),
         looks(("bash", "-c", "[[ f8 -ef f9 && f3 -ot f4 ]] && echo yes; "
                "for t in -e -f -r -w -x -s -h -k; do test $t f3; echo $t $?; done")),
-        reads(("bash", "-c", "(cat f3 & wait); cat f4 | cat - f5 | tail -n 2; coproc cat f6; "
-               "cat <&${COPROC[0]}")),
+        reads(("bash", "-c", "(cat f3 & wait); cat f4 | cat - f5 | tail -n 2; "
+               "exec 5< <(cat f6); cat <&5")),
     ),
     "dash": on("text", looks(("dash", "-c", "echo f* '{data}'/f1?")),
                reads(("dash", "-c", "while read -r a b; do echo $b; done < f3; cat f4 < f5")),
