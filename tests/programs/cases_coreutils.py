@@ -64,6 +64,7 @@ PROGRAMS = {
         looks(("stat", "-c", STATUS, "{frames}")),
         looks(("stat", "-L", "-c", STATUS, "f77", "f55", "notes.txt", "{data}", "f3")),
         looks(("stat", "-c", "%n %m", "f3", "f4")),
+        looks(("stat", "-c", "%n born %w", "{frames}")),
         looks(("stat", "-f", "-c", "%n %i %l %t %T %s %S", "f3", "{data}")),
         reads(("bash", "-c", f"stat -c '{STATUS}' - < f13")),
         reads(("bash", "-c", f"stat -L -c '{STATUS}' /proc/self/fd/7 7< f13")),
