@@ -24,11 +24,12 @@ def expect(condition, message):
 
 
 class Node:
-    """A directory with a dataset (sim1, f{seq}), a cache, a runtime directory, a daemon."""
+    """A directory with a dataset (sim1, f{seq}), a cache, a runtime directory, a daemon.
+    The dataset can be in another directory, `origin`, which is the caller's to remove."""
 
-    def __init__(self, template="f{seq}", options=""):
+    def __init__(self, template="f{seq}", options="", origin=None):
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="zazen posix "))
-        self.dataset = self.root / "sim1"
+        self.dataset = (origin or self.root) / "sim1"
         self.cache = self.root / "cache"
         self.report = self.root / "report.json"
         self.config = self.root / "zazen.toml"
@@ -97,9 +98,9 @@ class Node:
     def copy_of(self, path):
         return pathlib.Path(f"{self.cache}{path}")
 
-    def warm(self):
-        """Reads every frame once through the shim and waits for the copies."""
-        frames = [self.frame(seq) for seq in range(FRAMES)]
+    def warm(self, seqs=range(FRAMES)):
+        """Reads these frames once through the shim and waits for the copies."""
+        frames = [self.frame(seq) for seq in seqs]
         self.run(["cat", *frames], self.shim())
         self.wait_until(lambda: all(self.copy_of(f).exists() for f in frames), "all is cached")
 
