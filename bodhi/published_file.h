@@ -8,10 +8,14 @@
 
 namespace zazen {
 
-// A plain file of this user's or root's that nobody else can write to.
+// This user's or root's. libc's geteuid may be fakeroot's.
+inline bool owner_is_trusted(const struct stat& st) {
+  return st.st_uid == 0 || st.st_uid == static_cast<uid_t>(raw_call(SYS_geteuid));
+}
+
+// A plain file of a trusted owner that nobody else can write to.
 inline bool is_trusted(const struct stat& st) {
-  bool owner_is_trusted = st.st_uid == ::geteuid() || st.st_uid == 0;
-  return S_ISREG(st.st_mode) && owner_is_trusted && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  return S_ISREG(st.st_mode) && owner_is_trusted(st) && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 // <runtime>/<name> and its size, or -1.

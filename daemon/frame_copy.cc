@@ -4,8 +4,10 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 
 #include "bodhi/identity.h"
@@ -35,6 +37,30 @@ int write_all(int fd, const char* bytes, std::size_t size, off_t offset) {
   return 0;
 }
 
+// Fewer blocks than bytes: a copy without its holes would not look the same (SEEK_HOLE), and
+// take more room.
+bool has_holes(const struct stat& origin) {
+  return origin.st_blocks * 512 < origin.st_size;
+}
+
+bool is_zero(const char* bytes, std::size_t size) {
+  return bytes[0] == '\0' && std::memcmp(bytes, bytes + 1, size - 1) == 0;
+}
+
+// Leaves out the pages that are all zero.
+int write_pages(int fd, const char* bytes, std::size_t size, off_t offset) {
+  while (size > 0) {
+    std::size_t page =
+        std::min(size, kAlignment - static_cast<std::size_t>(offset) % kAlignment);
+    int code = is_zero(bytes, page) ? 0 : write_all(fd, bytes, page, offset);
+    if (code != 0) return code;
+    bytes += page;
+    size -= page;
+    offset += static_cast<off_t>(page);
+  }
+  return 0;
+}
+
 bool same_time(const timespec& a, const timespec& b) {
   return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
@@ -42,7 +68,7 @@ bool same_time(const timespec& a, const timespec& b) {
 }  // namespace
 
 int FrameCopy::allocate() {
-  if (before_.st_size == 0) return 0;
+  if (before_.st_size == 0 || has_holes(before_)) return 0;
   // The size stays 0: should a crash lose what is written next, no zeros pass for data.
   if (::fallocate(target_.fd(), FALLOC_FL_KEEP_SIZE, 0, before_.st_size) == 0) return 0;
   return errno == EOPNOTSUPP || errno == ENOSYS ? 0 : errno;
@@ -64,13 +90,15 @@ int FrameCopy::transfer(const std::function<bool()>& give_up) {
     if (size == 0) break;
     if (offset + size > before_.st_size) return ESTALE;
     XXH3_64bits_update(hash.get(), piece, static_cast<std::size_t>(size));
-    if (int code = write_all(target_.fd(), piece, static_cast<std::size_t>(size), offset);
+    auto write = has_holes(before_) ? write_pages : write_all;
+    if (int code = write(target_.fd(), piece, static_cast<std::size_t>(size), offset);
         code != 0) {
       return code;
     }
     offset += size;
   }
   if (offset != before_.st_size) return ESTALE;
+  if (has_holes(before_) && ::ftruncate(target_.fd(), before_.st_size) != 0) return errno;
   checksum_ = XXH3_64bits_digest(hash.get());
   return 0;
 }

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "bodhi/published_file.h"
 #include "preload/hook.h"
 #include "preload/raw.h"
 
@@ -80,7 +81,7 @@ bool ask_the_copy(int fd, const struct stat& local, OriginIdentity* identity,
   // Whoever made this file could have given it the attribute: it must be this user's or
   // root's, as a cache is, and as long as the attribute says.
   if (read_identity(fd, identity) != 0) return false;
-  if (local.st_uid != ::geteuid() && local.st_uid != 0) return false;
+  if (!owner_is_trusted(local)) return false;
   if (identity->size != static_cast<std::uint64_t>(local.st_size)) return false;
   bool alive = false;
   const Node* node = current_node(&alive);

@@ -21,16 +21,24 @@ constexpr std::size_t kMaxRequest =
 
 constinit std::atomic<std::int64_t> quiet_until_ms{0};
 
-// The socket must not be leaked by a cancellation in poll or sendmsg.
+// The socket must not be leaked by a cancellation in poll or sendmsg. The type is changed, too:
+// an asynchronous one does not wait for the state.
 class CancellationOff {
  public:
-  CancellationOff() { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old_); }
-  ~CancellationOff() { ::pthread_setcancelstate(old_, nullptr); }
+  CancellationOff() {
+    ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state_);
+    ::pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type_);
+  }
+  ~CancellationOff() {
+    ::pthread_setcanceltype(type_, nullptr);
+    ::pthread_setcancelstate(state_, nullptr);
+  }
   CancellationOff(const CancellationOff&) = delete;
   CancellationOff& operator=(const CancellationOff&) = delete;
 
  private:
-  int old_ = PTHREAD_CANCEL_ENABLE;
+  int state_ = PTHREAD_CANCEL_ENABLE;
+  int type_ = PTHREAD_CANCEL_DEFERRED;
 };
 
 // 0, the reply's errno, or a negative errno of the transport.

@@ -67,8 +67,11 @@ TEST_F(OriginTest, MissingFrameAndMissingDatasetAreENOENT) {
 
 class FrameCopyTest : public Scratch {
  protected:
-  void begin(const std::string& content) {
+  void begin(const std::string& content, off_t hole_up_to = 0) {
     write_file(origin("f1"), content);
+    if (hole_up_to != 0) {
+      ASSERT_EQ(::truncate(origin("f1").c_str(), hole_up_to), 0);
+    }
     Result<CacheDisk> disk = CacheDisk::open(cache());
     ASSERT_TRUE(disk.ok());
     disk_.emplace(std::move(*disk));
@@ -111,6 +114,21 @@ TEST_F(FrameCopyTest, CopyHasTheBytesTheIdentityAndTheMode) {
   EXPECT_TRUE(same_file(identity, from));
   EXPECT_EQ(identity.kind, FrameKind::kNative);
   EXPECT_EQ(identity.checksum, XXH3_64bits(content.data(), content.size()));
+}
+
+TEST_F(FrameCopyTest, HolesStayHoles) {
+  constexpr off_t kSize = 3'000'001;
+  begin(std::string(5000, 'a'), kSize);
+  ASSERT_EQ(transfer(), 0);
+  ASSERT_EQ(copy_->seal(FrameKind::kAlien), 0);
+  Temporary made = copy_->take_file();
+  struct stat st = {};
+  ASSERT_EQ(::fstat(made.fd(), &st), 0);
+  EXPECT_EQ(st.st_size, kSize);
+  EXPECT_LT(st.st_blocks * 512, 100'000);
+  std::string bytes(kSize, 'x');
+  ASSERT_EQ(::pread(made.fd(), bytes.data(), bytes.size(), 0), kSize);
+  EXPECT_EQ(bytes, read_file(origin("f1")));
 }
 
 TEST_F(FrameCopyTest, EmptyFrameIsAFrame) {
