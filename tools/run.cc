@@ -124,7 +124,9 @@ Status add_preloads(const std::vector<std::string>& preloads, Environment& envir
   if (blanks) {
     for (std::string& word : words) word = fs::path(word).filename().string();
     std::string directories = variable("LD_LIBRARY_PATH");
-    environment["LD_LIBRARY_PATH"] = path + (directories.empty() ? "" : ":" + directories);
+    if (directories != path && !directories.starts_with(path + ":")) {
+      environment["LD_LIBRARY_PATH"] = path + (directories.empty() ? "" : ":" + directories);
+    }
   }
   for (std::string& word : preloaded_already()) {
     if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);

@@ -177,16 +177,28 @@ void add_table(Text& text, std::size_t count, const Sums& total) {
   Sums rest = {};
   for (std::size_t i = kShownRows; i < count; ++i) add(rest, workspace->rows[i].sums);
   char label[64];
-  ::snprintf(label, sizeof label, "%s other call sites", count_cell(count - kShownRows).text);
+  bool one = count == kShownRows + 1;
+  ::snprintf(label, sizeof label, one ? "%s other call site" : "%s other call sites",
+             count_cell(count - kShownRows).text);
   add_line(line_of(rest), label);
 }
 
+void add_count(Text& text, std::uint64_t number, const char* one, const char* many) {
+  text.add("%s %s", count_cell(number).text, number == 1 ? one : many);
+}
+
 void add_sums(Text& text, const Sums& sums, bool with_hits) {
-  text.add("%s opens", count_cell(sums.opens).text);
+  add_count(text, sums.opens, "open", "opens");
   if (with_hits) {
-    text.add(" (%s hits, %s misses)", count_cell(sums.hits).text, count_cell(sums.misses).text);
+    text.add(" (");
+    add_count(text, sums.hits, "hit", "hits");
+    text.add(", ");
+    add_count(text, sums.misses, "miss", "misses");
+    text.add(")");
   }
-  text.add(", %s reads, %s", count_cell(sums.reads).text, bytes_cell(sums.bytes).text);
+  text.add(", ");
+  add_count(text, sums.reads, "read", "reads");
+  text.add(", %s", bytes_cell(sums.bytes).text);
   if (sums.mapped != 0) text.add(", %s mapped", bytes_cell(sums.mapped).text);
   text.add(", in %s", time_cell(sums.nanoseconds).text);
 }
