@@ -9,7 +9,7 @@ from nodes import PROGRAMS, SOURCES, ZAZENCTL, Nodes
 from processes import expect, run
 from trace_output import traces_in
 
-PARENTS_FRAMES, CHILDS_FRAMES = 28, 2
+FRAMES, PARENTS_FRAMES, RUNS = 30, 28, 7
 SIZE = 300
 
 
@@ -69,11 +69,11 @@ OTHERS = {
 SHOWN = 20
 
 
-def getline_rows():
-    """Of f8 and f9."""
+def getline_rows(base):
+    """Of the two frames that are read by lines."""
     lines = 0
-    for name in ("f8", "f9"):
-        with open(data.file(name), "rb") as file:
+    for number in (base + 8, base + 9):
+        with open(data.file(f"f{number}"), "rb") as file:
             lines += len(file.readlines())
     return {site("by_getline", "getline"): row(reads=lines, size=2 * SIZE)}
 
@@ -95,11 +95,11 @@ def check_rows(trace, expected, done):
 
 
 def check_named(program):
-    done = traced(program, "streams")
+    base, done = traced(program, "streams")
     [trace] = traces_in(done.stderr)
-    check_rows(trace, {**STREAMS, **getline_rows()}, done)
+    check_rows(trace, {**STREAMS, **getline_rows(base)}, done)
 
-    done = traced(program, "others")
+    _, done = traced(program, "others")
     *children, parent = traces_in(done.stderr)
     check_rows(parent, OTHERS, done)
     expect(len(children) == 2, f"three processes: {done}")
@@ -112,9 +112,9 @@ def check_named(program):
 
 def check_many(program):
     """The slowest call sites have rows of their own."""
-    done = traced(program, "all")
+    base, done = traced(program, "all")
     *_, trace = traces_in(done.stderr)
-    expected = {**STREAMS, **getline_rows(), **OTHERS}
+    expected = {**STREAMS, **getline_rows(base), **OTHERS}
     *shown, rest = trace.rows
     expect(len(shown) == SHOWN and set(shown) <= expected.keys(), f"{done}")
     expect(rest == f"{len(expected) - SHOWN} other call sites", f"{done}")
@@ -127,7 +127,7 @@ def check_stripped(program):
     stripped = nodes.path(os.path.basename(program) + "-stripped")
     shutil.copy(program, stripped)
     run(["strip", "--strip-all", stripped], nodes.env).succeeded()
-    done = traced(stripped, "all")
+    _, done = traced(stripped, "all")
     *_, trace = traces_in(done.stderr)
     expect((trace.head["opens"], trace.head["hits"]) == (PARENTS_FRAMES, 14), f"{done}")
     for name in trace.rows:
@@ -141,26 +141,23 @@ def check_stripped(program):
     expect(f"/{MARKS['thread']}" in where.succeeded().stdout, f"{where}")
 
 
-def start_over():
-    """Half of the frames are cached again."""
-    node.ctl("evict", data.path).succeeded()
-    nodes.warm(node, data, [f"f{number}" for number in range(0, len(data.frames), 2)])
-
-
 def traced(program, what):
-    start_over()
-    command = [program, data.path, what]
+    """A run with frames of its own, half of which are cached."""
+    base = next(bases)
+    command = [program, data.path, str(base), what]
     plain = run(command, nodes.env)
     done = run([ZAZENCTL, "--config", node.config, "run", "--trace", "--", *command], nodes.env)
     expect((plain.status, plain.stderr) == (7, ""), f"{plain}")
     expect((done.status, done.stdout) == (7, plain.stdout), f"{plain} {done}")
-    return done
+    return base, done
 
 
 with Nodes(1) as nodes:
-    data = nodes.dataset(frames=PARENTS_FRAMES + CHILDS_FRAMES, sizes=(SIZE,))
+    data = nodes.dataset(frames=FRAMES * RUNS, sizes=(SIZE,))
+    bases = iter(range(0, FRAMES * RUNS, FRAMES))
     nodes.start()
     node = nodes[0]
+    nodes.warm(node, data, [f"f{number}" for number in range(0, FRAMES * RUNS, 2)])
     check_named(f"{PROGRAMS}/traced")
     check_named(f"{PROGRAMS}/traced_no_pie")
     check_many(f"{PROGRAMS}/traced")

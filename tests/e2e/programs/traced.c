@@ -1,7 +1,7 @@
-/* traced DIRECTORY streams|others|all: reads frames in every way that the trace tells apart, two
-   frames in each function (f0 and f1 in the first, f2 and f3 in the second, and so on). Prints
-   what it got, the numbers of its descriptors and errno among it, so that a run without Zazen
-   can be compared. The marks at line ends are what the test looks for. */
+/* traced DIRECTORY BASE streams|others|all: reads frames in every way that the trace tells apart,
+   two frames in each function (from BASE on, f0 and f1 in the first, f2 and f3 in the second, and
+   so on). Prints what it got, the numbers of its descriptors and errno among it, so that a run
+   without Zazen can be compared. The marks at line ends are what the test looks for. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,11 +22,12 @@
 #define CHUNK 200
 
 static const char* directory;
+static int base;
 static __thread unsigned sum;
 
 static const char* frame(int number) {
   static __thread char path[4096];
-  snprintf(path, sizeof path, "%s/f%d", directory, number);
+  snprintf(path, sizeof path, "%s/f%d", directory, base + number);
   errno = 0;
   return path;
 }
@@ -113,6 +114,7 @@ FUNCTION by_duplicate(int number) {
 FUNCTION by_library(int number) {
   char bytes[2 * CHUNK];
   take(bytes, library_reads(frame(number), bytes, sizeof bytes)); /* mark: library */
+  printf("%d\n", errno);
 }
 
 FUNCTION by_library_thread(int number) {
@@ -181,9 +183,10 @@ FUNCTION by_handler(int number) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
+  if (argc != 4) return 2;
   directory = argv[1];
-  int streams = strcmp(argv[2], "others") != 0, others = strcmp(argv[2], "streams") != 0;
+  base = atoi(argv[2]);
+  int streams = strcmp(argv[3], "others") != 0, others = strcmp(argv[3], "streams") != 0;
   signal(SIGUSR1, handler);
   void (*functions[])(int) = {by_read, by_pread,     by_readv,   by_fread,          by_getline,
                               by_mmap, by_duplicate, by_library, by_library_thread, by_handler};
