@@ -93,16 +93,6 @@ bool describe_by_scopes(Dwarf_Die* unit, Dwarf_Addr address, const char* file, i
   return found;
 }
 
-// A symbol counts only if the address lies within its size: in a stripped program the nearest
-// one would be some other function.
-void function_by_symbol(Dwfl_Module* module, Dwarf_Addr address, SourceLine& out) {
-  GElf_Off offset = 0;
-  GElf_Sym symbol;
-  const char* name =
-      dwfl_module_addrinfo(module, address, &offset, &symbol, nullptr, nullptr, nullptr);
-  if (name != nullptr && offset < symbol.st_size) copy_function(out, name);
-}
-
 void describe_call(Dwfl* modules, Dwarf_Addr address, SourceLine& out) {
   Dwfl_Module* module = dwfl_addrmodule(modules, address);
   if (module == nullptr) return;
@@ -114,7 +104,8 @@ void describe_call(Dwfl* modules, Dwarf_Addr address, SourceLine& out) {
   Dwarf_Addr bias = 0;
   Dwarf_Die* unit = dwfl_module_addrdie(module, address, &bias);
   if (unit != nullptr && describe_by_scopes(unit, address - bias, file, line, out)) return;
-  function_by_symbol(module, address, out);
+  const char* symbol = dwfl_module_addrname(module, address);
+  if (symbol != nullptr) copy_function(out, symbol);
   copy_line(out, file, line);
 }
 
