@@ -19,6 +19,14 @@ constexpr std::size_t kMaxPath = 4096;
 constexpr int kPatienceMs = 1000;
 
 constinit char file[kMaxPath] = "";
+constinit bool had_stderr = false;
+constinit struct stat first_stderr = {};
+
+bool is_first_stderr() {
+  struct stat st;
+  return had_stderr && raw::fstat(STDERR_FILENO, &st) == 0 &&
+         st.st_dev == first_stderr.st_dev && st.st_ino == first_stderr.st_ino;
+}
 
 // Holds back the signals that a write can bring, and takes away those that it brought.
 class QuietSignals {
@@ -81,6 +89,7 @@ bool expand(char (&out)[kMaxPath]) {
 }  // namespace
 
 void read_destination() {
+  had_stderr = raw::fstat(STDERR_FILENO, &first_stderr) == 0;
   const char* value = ::secure_getenv("ZAZEN_TRACE_FILE");
   if (value == nullptr || std::strlen(value) >= sizeof file) return;
   std::memcpy(file, value, std::strlen(value) + 1);
@@ -92,7 +101,10 @@ bool goes_to_stderr() {
 
 void write_trace(const char* text, std::size_t size) {
   QuietSignals quiet;
-  if (goes_to_stderr()) return write_all(STDERR_FILENO, text, size);
+  if (goes_to_stderr()) {
+    if (is_first_stderr()) write_all(STDERR_FILENO, text, size);
+    return;
+  }
   char path[kMaxPath];
   if (!expand(path)) return;
   int fd = raw::openat(AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);

@@ -59,15 +59,31 @@ def check_lost_reader():
     expect(len(done.stdout.encode("utf-8", "replace")) > 0, f"{done}")
 
 
+def check_no_stderr():
+    """What has the number of the standard error is the program's own file."""
+    out = nodes.path("own file")
+    script = ("import os, sys; out = os.open(sys.argv[2], os.O_RDWR | os.O_CREAT);"
+              "open(sys.argv[1]).close(); os.write(out, b'%d' % out)")
+    zazenctl("run", "--trace", "--", "sh", "-c", 'exec "$0" -c "$1" "$2" "$3" 2>&-', PYTHON, script,
+             data.file("f0"), out).succeeded()
+    with open(out) as file:
+        expect((content := file.read()) == "2", f"its file has {content}")
+
+
+def plan_of(*words, preloaded):
+    """What a run would set. (A sanitizer minds libraries in front of it.)"""
+    done = zazenctl("run", "--dry-run", "--json", *words, "true", LD_PRELOAD=preloaded,
+                    ASAN_OPTIONS="verify_asan_link_order=0").succeeded()
+    return json.loads(done.stdout)["environment"]
+
+
 def check_options():
-    plan = json.loads(zazenctl("run", "--dry-run", "--json", "--trace", "--trace-file", "t-%p",
-                               "true", LD_PRELOAD="libm.so.6").succeeded().stdout)["environment"]
+    plan = plan_of("--trace", "--trace-file", "t-%p", preloaded="libm.so.6")
     shim = os.path.realpath(SHIM)
     expect(plan["LD_PRELOAD"] == f"{TRACE}:{shim}:libm.so.6", f"{plan}")
     expect(plan["ZAZEN_TRACE_FILE"] == os.path.join(os.getcwd(), "t-%p"), f"{plan}")
-    inner = json.loads(zazenctl("run", "--dry-run", "--json", "true",
-                                LD_PRELOAD=plan["LD_PRELOAD"]).succeeded().stdout)["environment"]
-    expect(inner["LD_PRELOAD"] == plan["LD_PRELOAD"], f"inside a trace: {inner}")
+    inner = plan_of(preloaded="libzazen-trace.so:libm.so.6")
+    expect(inner["LD_PRELOAD"].startswith(f"{TRACE}:{shim}:"), f"inside a trace: {inner}")
     done = zazenctl("run", "--trace-file", "t", "true")
     expect(done.status == 125 and "--trace" in done.stderr, f"a file for what? {done}")
 
@@ -119,6 +135,7 @@ with Nodes(1) as nodes:
     nodes.wait_for_aliens(data, 10)
     check_coreutils()
     check_lost_reader()
+    check_no_stderr()
     check_options()
     check_file()
     check_ranks()
