@@ -96,17 +96,14 @@ void read_destination() {
 }
 
 bool goes_to_stderr() {
-  return file[0] == '\0';
+  return file[0] == '\0' && is_first_stderr();
 }
 
 void write_trace(const char* text, std::size_t size) {
   QuietSignals quiet;
-  if (goes_to_stderr()) {
-    if (is_first_stderr()) write_all(STDERR_FILENO, text, size);
-    return;
-  }
+  if (goes_to_stderr()) return write_all(STDERR_FILENO, text, size);
   char path[kMaxPath];
-  if (!expand(path)) return;
+  if (file[0] == '\0' || !expand(path)) return;
   int fd = raw::openat(AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (fd < 0) return;
   write_all(fd, text, size);
