@@ -62,10 +62,9 @@ def check_lost_reader():
 def check_no_stderr():
     """What has the number of the standard error is the program's own file."""
     out = nodes.path("own file")
-    script = ("import os, sys; out = os.open(sys.argv[2], os.O_RDWR | os.O_CREAT);"
+    script = ("import os, sys; os.closerange(2, 3); out = os.open(sys.argv[2], os.O_RDWR | os.O_CREAT);"
               "open(sys.argv[1]).close(); os.write(out, b'%d' % out)")
-    zazenctl("run", "--trace", "--", "sh", "-c", 'exec "$0" -c "$1" "$2" "$3" 2>&-', PYTHON, script,
-             data.file("f0"), out).succeeded()
+    zazenctl("run", "--trace", "--", PYTHON, "-c", script, data.file("f0"), out).succeeded()
     with open(out) as file:
         expect((content := file.read()) == "2", f"its file has {content}")
 
