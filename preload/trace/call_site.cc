@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
+#include <time.h>
 
 #include <cstring>
 #include <initializer_list>
@@ -14,6 +15,7 @@ namespace zazen::trace {
 namespace {
 
 constexpr std::size_t kMaxPath = 4096;
+constexpr int kPatienceSeconds = 1;
 
 constinit std::uintptr_t program_start = 0, program_end = 0;
 constinit char program_path[kMaxPath] = "";
@@ -88,17 +90,31 @@ bool look_for_signal(std::uintptr_t, bool signal_frame, void* context) {
   return !signal_frame;
 }
 
-// One at a time, and never left half-way by a cancelled thread.
-void walk(Visitor visit, void* context) {
+// libunwind takes the loader's lock. A thread that waits for ours while it holds that one, in a
+// callback of dl_iterate_phdr, must not wait for ever.
+bool lock_walks() {
+  if (::pthread_mutex_trylock(&walks) == 0) return true;
+  struct timespec until;
+  ::clock_gettime(CLOCK_MONOTONIC, &until);
+  until.tv_sec += kPatienceSeconds;
+  return ::pthread_mutex_clocklock(&walks, CLOCK_MONOTONIC, &until) == 0;
+}
+
+// One at a time, and never left half-way by a cancelled thread. False if it had to be left out.
+bool walk(Visitor visit, void* context) {
   int cancelling = 0;
   ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
+  bool locked = false;
   {
     ModeScope scope(Mode::kWalking);
-    ::pthread_mutex_lock(&walks);
-    callsites->walk(visit, context);
-    ::pthread_mutex_unlock(&walks);
+    locked = lock_walks();
+    if (locked) {
+      callsites->walk(visit, context);
+      ::pthread_mutex_unlock(&walks);
+    }
   }
   ::pthread_setcancelstate(cancelling, nullptr);
+  return locked;
 }
 
 }  // namespace
@@ -124,8 +140,7 @@ std::uintptr_t call_site(const void* caller) {
 bool is_in_signal_handler() {
   if (mode != Mode::kTracing) return true;  // it interrupted us
   bool found = false;
-  if (callsites != nullptr) walk(look_for_signal, &found);
-  return found;
+  return callsites != nullptr && (!walk(look_for_signal, &found) || found);
 }
 
 bool module_of(std::uintptr_t address, ModuleOffset* out) {

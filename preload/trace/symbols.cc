@@ -21,10 +21,11 @@ void copy_text(char (&out)[size], const char* text) {
   std::snprintf(out, size, "%s", text);
 }
 
+// Only what begins so is C++'s: to the demangler a function `a` would be a signed char.
 void copy_function(SourceLine& out, const char* name) {
-  int status = 0;
-  char* plain = abi::__cxa_demangle(name, nullptr, nullptr, &status);
-  copy_text(out.function, status == 0 && plain != nullptr ? plain : name);
+  bool mangled = std::strncmp(name, "_Z", 2) == 0;
+  char* plain = mangled ? abi::__cxa_demangle(name, nullptr, nullptr, nullptr) : nullptr;
+  copy_text(out.function, plain != nullptr ? plain : name);
   std::free(plain);
 }
 

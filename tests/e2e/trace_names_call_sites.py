@@ -61,8 +61,8 @@ OTHERS = {
     site("by_library", "library"): row(opens=2, hits=1, reads=2, size=2 * SIZE, closes=2),
     **around("carry_out", "library thread"),
     site("carry_out", "library thread"): row(reads=2, size=2 * SIZE),
-    **around("handler", "handler"),
-    site("handler", "handler"): row(reads=2, size=2 * SIZE),
+    **around("h", "handler"),
+    site("h", "handler"): row(reads=2, size=2 * SIZE),
     **around("thread_reads", "thread", opens=8),
     site("thread_reads", "thread"): row(reads=4000, size=4000),
 }

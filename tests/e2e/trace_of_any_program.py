@@ -37,6 +37,22 @@ def check_python():
     expect((parent["bytes"], parent["mapped"]) == ("1.80 kB", f"{2 * SIZE} B"), f"parent: {done}")
 
 
+def check_cxx():
+    """Names as people write them; lines of the program, not of the library's headers."""
+    with open(f"{SOURCES}/traced_cxx.cc") as file:
+        lines = {line.rpartition("// the ")[2].strip(): number
+                 for number, line in enumerate(file, 1) if "  // the " in line}
+    done = zazenctl("run", "--trace", *program("traced_cxx"), data.file("f0"), data.file("none"),
+                    data.file("f1")).succeeded()
+    expect(done.stdout == f"{SIZE}\nno such frame\n{2 * SIZE}\n", f"{done}")
+    rows = trace_in(done.stderr).rows
+    for what in ("open", "read"):
+        name = f"analysis::Reader::read(char const*) (traced_cxx.cc:{lines[what]})"
+        expect(name in rows and rows[name][f"{what}s"] >= 2, f"{name}: {done}")
+    expect(all(name.startswith("analysis::Reader::read(char const*) (traced") for name in rows),
+           f"{done}")
+
+
 def check_coreutils():
     """They close their standard error before the end."""
     for words, reads in ((["sha256sum", data.file("f0")], 1), (["grep", "-ac", "", data.file("f0")], 2),
@@ -132,6 +148,7 @@ with Nodes(1) as nodes:
     nodes.warm(node, data, [f"f{number}" for number in range(0, 10, 2)])
     check_python()
     nodes.wait_for_aliens(data, 10)
+    check_cxx()
     check_coreutils()
     check_lost_reader()
     check_no_stderr()

@@ -169,7 +169,8 @@ FUNCTION by_child(int number, int in_haste) {
 
 static int number_for_handler;
 
-static void handler(int unused) {
+/* Its name would be a type if it were taken for one of C++. */
+static void h(int unused) {
   char bytes[2 * CHUNK];
   (void)unused;
   int fd = open(frame(number_for_handler), O_RDONLY); /* mark: handler's open */
@@ -187,7 +188,7 @@ int main(int argc, char** argv) {
   directory = argv[1];
   base = atoi(argv[2]);
   int streams = strcmp(argv[3], "others") != 0, others = strcmp(argv[3], "streams") != 0;
-  signal(SIGUSR1, handler);
+  signal(SIGUSR1, h);
   void (*functions[])(int) = {by_read, by_pread,     by_readv,   by_fread,          by_getline,
                               by_mmap, by_duplicate, by_library, by_library_thread, by_handler};
   for (int i = streams ? 0 : 5; i < (others ? 10 : 5); ++i) {
