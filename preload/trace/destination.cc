@@ -88,11 +88,21 @@ bool expand(char (&out)[kMaxPath]) {
 
 }  // namespace
 
+// A relative name means one in the directory where the program was started.
 void read_destination() {
   had_stderr = raw::fstat(STDERR_FILENO, &first_stderr) == 0;
   const char* value = ::secure_getenv("ZAZEN_TRACE_FILE");
-  if (value == nullptr || std::strlen(value) >= sizeof file) return;
-  std::memcpy(file, value, std::strlen(value) + 1);
+  if (value == nullptr || *value == '\0') return;
+  std::size_t directory = 0;
+  if (*value != '/') {
+    if (::syscall(SYS_getcwd, file, sizeof file - 1) <= 0) return;
+    directory = std::strlen(file);
+    file[directory++] = '/';
+  }
+  std::size_t length = std::strlen(value);
+  bool fits = directory + length < sizeof file;
+  if (fits) std::memcpy(file + directory, value, length);
+  file[fits ? directory + length : 0] = '\0';
 }
 
 bool goes_to_stderr() {

@@ -112,7 +112,7 @@ def check_options():
 
 
 def check_file():
-    """One for each process; relative names mean where zazenctl was started."""
+    """One for each process; a relative name means where the program was started."""
     pattern = nodes.path("trace-%p")
     done = zazenctl("run", "--trace", "--trace-file", pattern, "--", "sh", "-c",
                     'cat "$0" && cat "$0"; exit 5', data.file("f2"))
@@ -123,6 +123,14 @@ def check_file():
         with open(nodes.path(name)) as file:
             trace = trace_in(file.read())
         expect(totals(trace) == [1, 1, 0] and name == f"trace-{trace.head['pid']}", f"{name}")
+
+
+def check_relative_file():
+    words = [PYTHON, "-c", f"import os; os.chdir('/'); open({data.file('f0')!r}, 'rb').read()"]
+    plan = plan_of("--trace", preloaded="")
+    run(words, dict(nodes.env, **plan, ZAZEN_TRACE_FILE="relative"), cwd=nodes.directory).succeeded()
+    with open(nodes.path("relative")) as file:
+        expect(totals(trace_in(file.read())) == [1, 1, 0], "the file")
 
 
 def check_ranks():
@@ -154,4 +162,5 @@ with Nodes(1) as nodes:
     check_no_stderr()
     check_options()
     check_file()
+    check_relative_file()
     check_ranks()
