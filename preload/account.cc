@@ -4,6 +4,9 @@
 #include "preload/settings.h"
 
 namespace zazen {
+
+constinit thread_local int last_open = 0;
+
 namespace {
 
 constinit std::atomic<std::uint64_t> hits{0}, misses{0};
@@ -24,6 +27,7 @@ std::uint64_t size_of(int fd) {
 }  // namespace
 
 void count_opened(const Route& route, int fd, Source source) {
+  last_open = source == Source::kCache ? 1 : 2;
   (source == Source::kCache ? hits : misses).fetch_add(1, std::memory_order_relaxed);
   if (route.node != nullptr && route.node->counters != nullptr) {
     DatasetCounters& counters = route.node->counters->datasets[route.dataset];

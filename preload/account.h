@@ -11,6 +11,10 @@ enum class Source { kCache, kOrigin };
 // A frame was opened for reading.
 void count_opened(const Route& route, int fd, Source source);
 
+// What the thread's last such open was: 1 a hit, 2 a miss; 0 if nobody opened one, or
+// zazen_last_open() has told it.
+extern constinit thread_local int last_open __attribute__((tls_model("initial-exec")));
+
 // A frame's name was shown in a listing that no view filters.
 void count_listed(std::uint32_t dataset, FrameSeq seq);
 

@@ -50,6 +50,8 @@ struct PushOptions : CommonOptions {
 struct RunOptions : CommonOptions {
   std::vector<std::string> datasets;
   std::string report;
+  bool trace = false;
+  std::string trace_file;
   std::vector<std::string> command;
   bool verbose = false;
   bool dry_run = false;

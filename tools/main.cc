@@ -132,6 +132,13 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
       ->allow_extra_args(false);
   run->add_option("--report", chosen.run.report, "Write a report of the job as JSON")
       ->type_name("FILE");
+  CLI::Option* trace =
+      run->add_flag("--trace", chosen.run.trace,
+                    "Print at the end which lines of the program opened and read frames");
+  run->add_option("--trace-file", chosen.run.trace_file,
+                  "Append the trace to this file; %p in its name is the process's number")
+      ->type_name("FILE")
+      ->needs(trace);
   run->add_flag("--verbose", chosen.run.verbose, "Say at start and end what the cache did");
   CLI::Option* dry_run = run->add_flag("--dry-run", chosen.run.dry_run,
                                        "Only print the environment that would be set");

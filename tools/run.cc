@@ -34,8 +34,8 @@ using Environment = std::map<std::string, std::string>;
 
 const std::vector<std::string>& known_variables() {
   static const std::vector<std::string> names{
-      "ZAZEN_CONFIG",  "ZAZEN_RUNTIME", "ZAZEN_FILTER", "ZAZEN_LOG",     "ZAZEN_LOG_FILE",
-      "ZAZEN_DISABLE", "ZAZEN_REPORT",  "ZAZEN_VIEW",   "ZAZEN_DATASETS"};
+      "ZAZEN_CONFIG",  "ZAZEN_RUNTIME", "ZAZEN_FILTER", "ZAZEN_LOG",      "ZAZEN_LOG_FILE",
+      "ZAZEN_DISABLE", "ZAZEN_REPORT",  "ZAZEN_VIEW",   "ZAZEN_DATASETS", "ZAZEN_TRACE_FILE"};
   return names;
 }
 
@@ -79,30 +79,60 @@ Result<std::string> find_shim() {
                "build it: cmake --build --preset release"};
 }
 
+std::vector<std::string> preloaded_already() {
+  std::vector<std::string> words;
+  std::string list = variable("LD_PRELOAD");
+  for (std::size_t at = 0; (at = list.find_first_not_of(": ", at)) != std::string::npos;) {
+    std::size_t end = std::min(list.find_first_of(": ", at), list.size());
+    words.push_back(list.substr(at, end - at));
+    at = end;
+  }
+  return words;
+}
+
+// The tracing plug-in lies beside the shim and goes in front of it. Inside a run that is
+// traced (run --trace mpirun run program) it stays.
+Result<std::vector<std::string>> find_preloads(bool trace) {
+  constexpr char kPlugin[] = "libzazen-trace.so";
+  Result<std::string> shim = find_shim();
+  if (!shim) return shim.error();
+  for (const std::string& word : preloaded_already()) {
+    trace = trace || fs::path(word).filename() == kPlugin;
+  }
+  if (!trace) return std::vector<std::string>{*shim};
+  std::string plugin = fs::path(*shim).replace_filename(kPlugin).string();
+  if (access(plugin.c_str(), R_OK) != 0) {
+    return Error{errno, plugin + ": " + std::strerror(errno),
+                 "build it: cmake --build --preset release"};
+  }
+  return std::vector<std::string>{plugin, *shim};
+}
+
 // The loader splits LD_PRELOAD at blanks and colons. A name without '/' is looked for in
 // LD_LIBRARY_PATH, where blanks are no separators.
-Status add_shim(const std::string& shim, Environment& environment) {
-  std::string before = variable("LD_PRELOAD");
-  if (before == shim || before.starts_with(shim + ":") || before.starts_with(shim + " ")) {
-    return Done{};
-  }
-  std::string word = shim;
-  if (shim.find_first_of(" \t") != std::string::npos) {
-    fs::path path(shim);
-    if (shim.find_first_of(":;") != std::string::npos) {
-      return Error{EINVAL,
-                   shim + ": the loader cannot preload a path with both blanks and colons",
-                   "install Zazen in a directory with a simpler name"};
-    }
-    std::string directories = variable("LD_LIBRARY_PATH");
-    environment["LD_LIBRARY_PATH"] =
-        path.parent_path().string() + (directories.empty() ? "" : ":" + directories);
-    word = path.filename().string();
-  } else if (shim.find(':') != std::string::npos) {
-    return Error{EINVAL, shim + ": the loader cannot preload a path with a colon",
+Status add_preloads(const std::vector<std::string>& preloads, Environment& environment) {
+  fs::path directory = fs::path(preloads.front()).parent_path();
+  const std::string& path = directory.native();
+  bool blanks = path.find_first_of(" \t") != std::string::npos;
+  if (path.find_first_of(blanks ? ":;" : ":") != std::string::npos) {
+    return Error{EINVAL,
+                 path + ": the loader cannot preload from a directory with " +
+                     (blanks ? "both blanks and colons" : "a colon") + " in its name",
                  "install Zazen in a directory with a simpler name"};
   }
-  environment["LD_PRELOAD"] = word + (before.empty() ? "" : ":" + before);
+  std::vector<std::string> words = preloads;
+  if (blanks) {
+    for (std::string& word : words) word = fs::path(word).filename().string();
+    std::string directories = variable("LD_LIBRARY_PATH");
+    if (directories != path && !directories.starts_with(path + ":")) {
+      environment["LD_LIBRARY_PATH"] = path + (directories.empty() ? "" : ":" + directories);
+    }
+  }
+  for (std::string& word : preloaded_already()) {
+    if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
+  }
+  std::string& list = environment["LD_PRELOAD"];
+  for (const std::string& word : words) list += (list.empty() ? "" : ":") + word;
   return Done{};
 }
 
@@ -159,9 +189,9 @@ void forward_to_other_hosts(const RunOptions& options, Environment& environment)
 
 Result<Environment> environment_for(const Node& node, const RunOptions& options) {
   Environment environment;
-  Result<std::string> shim = find_shim();
-  if (!shim) return shim.error();
-  if (Status added = add_shim(*shim, environment); !added) return added.error();
+  Result<std::vector<std::string>> preloads = find_preloads(options.trace);
+  if (!preloads) return preloads.error();
+  if (Status added = add_preloads(*preloads, environment); !added) return added.error();
   if (Status added = add_datasets(node, options.datasets, environment); !added) {
     return added.error();
   }
@@ -171,12 +201,15 @@ Result<Environment> environment_for(const Node& node, const RunOptions& options)
   if (!options.report.empty()) {
     environment["ZAZEN_REPORT"] = fs::absolute(options.report, ignored).string();
   }
+  if (!options.trace_file.empty()) {
+    environment["ZAZEN_TRACE_FILE"] = fs::absolute(options.trace_file, ignored).string();
+  }
   if (options.verbose && variable("ZAZEN_LOG") != "debug") environment["ZAZEN_LOG"] = "info";
   if (is_mpi_launcher(options.command)) forward_to_other_hosts(options, environment);
   return environment;
 }
 
-void say_what_to_expect(const Node& node) {
+void say_what_to_expect(const Node& node, bool verbose) {
   if (variable("ZAZEN_DISABLE") == "1") {
     fmt::print(stderr, "zazenctl: note: ZAZEN_DISABLE=1, the program runs without Zazen\n");
     return;
@@ -188,6 +221,7 @@ void say_what_to_expect(const Node& node) {
                printable(node.runtime));
     return;
   }
+  if (!verbose) return unmap_table(table);
   fmt::print(stderr, "zazenctl: node {} caches", printable(table->node_name));
   for (std::uint32_t i = 0; i < table->dataset_count; ++i) {
     fmt::print(stderr, "{} {}", i == 0 ? "" : ",", printable(table->datasets[i].path));
@@ -248,7 +282,9 @@ int run_command(const RunOptions& options) {
     print_plan(options, *environment);
     return kDone;
   }
-  if (options.verbose && speaks_for_job()) say_what_to_expect(node);
+  if ((options.verbose || options.trace) && speaks_for_job()) {
+    say_what_to_expect(node, options.verbose);
+  }
   for (const auto& [name, value] : *environment) {
     if (setenv(name.c_str(), value.c_str(), 1) != 0) {
       print_error(name + ": " + std::strerror(errno));

@@ -1,4 +1,5 @@
-"""libzazen.so needs libc only, and exports and imports exactly what the checked-in lists say.
+"""libzazen.so needs libc only, and exports and imports exactly what the checked-in lists say. It
+does not hook what happens on an open descriptor; libzazen-trace.so does, and needs libc only, too.
 
 Which of memcpy, strlen, gnu_dev_major and their like are called depends on the compiler's
 options; the list of imports names them, and a build that inlines some of them is fine.
@@ -10,16 +11,19 @@ import subprocess
 import sys
 
 SHIM = os.environ["ZAZEN_BUILD"] + "/preload/libzazen.so"
+TRACE = os.environ["ZAZEN_BUILD"] + "/preload/libzazen-trace.so"
 LISTS = pathlib.Path(sys.argv[1])
 ALLOWED_LIBRARIES = {"libc.so.6", "ld-linux-x86-64.so.2"}
+ONLY_TRACED = {"read", "pread", "pread64", "readv", "preadv", "fread", "fread_unlocked", "close",
+               "fclose", "mmap", "mmap64", "__read_chk", "__fread_chk"}
 
 
 def output(*argv):
     return subprocess.run(argv, check=True, capture_output=True, text=True).stdout
 
 
-def symbols(*options):
-    lines = output("nm", "-D", *options, SHIM).splitlines()
+def symbols(*options, library=SHIM):
+    lines = output("nm", "-D", *options, library).splitlines()
     return {line.split()[-1].split("@")[0] for line in lines}
 
 
@@ -32,11 +36,16 @@ def expect_equal(what, found, listed):
         sys.exit(f"FAILED: {what}: new {sorted(found - listed)}, gone {sorted(listed - found)}")
 
 
-needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", output("readelf", "-d", SHIM)))
-if not needed <= ALLOWED_LIBRARIES:
-    sys.exit(f"FAILED: libzazen.so needs {sorted(needed - ALLOWED_LIBRARIES)}")
+for library in (SHIM, TRACE):
+    needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", output("readelf", "-d", library)))
+    if not needed <= ALLOWED_LIBRARIES:
+        sys.exit(f"FAILED: {library} needs {sorted(needed - ALLOWED_LIBRARIES)}")
 
-expect_equal("exports", symbols("--defined-only"), lines_of("exports.txt"))
+exports = symbols("--defined-only")
+expect_equal("exports", exports, lines_of("exports.txt"))
+expect_equal("hooks of open descriptors", exports & ONLY_TRACED, set())
+traced = symbols("--defined-only", library=TRACE)
+expect_equal("hooks of the trace", traced & ONLY_TRACED, ONLY_TRACED)
 
 imports, listed = symbols("--undefined-only"), lines_of("imports.txt")
 by_the_compiler = {name for name in listed if name.startswith(("mem", "str", "gnu_dev_"))}

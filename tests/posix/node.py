@@ -12,6 +12,8 @@ import time
 
 BUILD = pathlib.Path(os.environ["ZAZEN_BUILD"])
 SHIM = BUILD / "preload" / "libzazen.so"
+TRACE = BUILD / "preload" / "libzazen-trace.so"
+TRACED = {"LD_PRELOAD": f"{TRACE}:{SHIM}", "ZAZEN_TRACE_FILE": "/dev/null"}
 ZAZEND = BUILD / "daemon" / "zazend"
 PROGRAMS = BUILD / "tests" / "posix"
 FRAMES = 22
@@ -105,7 +107,9 @@ class Node:
         self.wait_until(lambda: all(self.copy_of(f).exists() for f in frames), "all is cached")
 
     def shim(self, **more):
-        return {"LD_PRELOAD": str(SHIM), "ZAZEN_CONFIG": str(self.config), **more}
+        """With ZAZEN_TRACED set, as `zazenctl run --trace` would."""
+        preload = TRACED if os.environ.get("ZAZEN_TRACED") else {"LD_PRELOAD": str(SHIM)}
+        return {**preload, "ZAZEN_CONFIG": str(self.config), **more}
 
     def run(self, argv, extra_environment=None):
         environment = {"PATH": os.environ["PATH"], "LC_ALL": "C"}

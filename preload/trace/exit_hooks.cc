@@ -1,0 +1,23 @@
+// _exit skips the destructors; forked workers, those of Python's multiprocessing among them,
+// end by it. (A child of vfork is not counted, and prints nothing.)
+#include "preload/hook.h"
+#include "preload/trace/next.h"
+#include "preload/trace/printout.h"
+
+namespace {
+
+[[noreturn]] void end_process(zazen::trace::Pointer<void(int)> next, int status) {
+  zazen::trace::print_at_end();
+  if (next.call != nullptr) next.call(status);
+  for (;;) ::syscall(SYS_exit_group, status);
+}
+
+}  // namespace
+
+ZAZEN_HOOK [[noreturn]] void _exit(int status) {
+  end_process(zazen::trace::next._exit, status);
+}
+
+ZAZEN_HOOK [[noreturn]] void _Exit(int status) {
+  end_process(zazen::trace::next._Exit, status);
+}

@@ -1,0 +1,66 @@
+// The life of the plug-in in a process. It is a guest like the shim and keeps the shim's rules,
+// but for three that a trace cannot keep: it prints, it takes a lock around libunwind, and it
+// has handlers around fork, so that the lock is free in the child and the child's figures
+// start at zero.
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+
+#include <cstring>
+
+#include "preload/hook.h"
+#include "preload/trace/call_site.h"
+#include "preload/trace/figures.h"
+#include "preload/trace/frame_files.h"
+#include "preload/trace/next.h"
+#include "preload/trace/printout.h"
+#include "preload/trace/record.h"
+
+namespace zazen::trace {
+
+constinit thread_local Mode mode = Mode::kTracing;
+constinit std::atomic<bool> active{false};
+
+namespace {
+
+constinit thread_local Mode mode_before_fork = Mode::kTracing;
+
+bool is_wanted() {
+  const char* disabled = ::secure_getenv("ZAZEN_DISABLE");
+  return ::getauxval(AT_SECURE) == 0 &&
+         (disabled == nullptr || *disabled == '\0' || std::strcmp(disabled, "0") == 0);
+}
+
+// Other handlers may do anything, I/O included, while the lock is held: quietly.
+void before_fork() {
+  hold_walks();
+  mode_before_fork = mode;
+  mode = Mode::kQuiet;
+}
+
+void after_fork() {
+  mode = mode_before_fork;
+  release_walks();
+}
+
+void after_fork_in_child() {
+  start_afresh_in_child();
+  after_fork();
+}
+
+__attribute__((constructor)) void start() {
+  ErrnoKeeper keep;
+  resolve_next();
+  if (!is_wanted() || !make_sites() || !make_frame_files() || !prepare_printout()) return;
+  find_program();
+  find_shim();
+  ::pthread_atfork(before_fork, after_fork, after_fork_in_child);
+  active.store(true);
+}
+
+__attribute__((destructor)) void end() {
+  print_at_end();
+}
+
+}  // namespace
+}  // namespace zazen::trace

@@ -1,0 +1,37 @@
+// mmap of a file: how much of it is mapped. What the program then reads from memory, and the
+// time of its page faults, nobody sees. Allocators map, too: a mapping of no file passes by.
+#include "preload/trace/next.h"
+#include "preload/trace/record.h"
+
+namespace {
+
+template <class Call>
+void* traced_mmap(int flags, int fd, size_t size, const void* caller, Call call) {
+  if ((flags & MAP_ANONYMOUS) != 0) return call();
+  return zazen::trace::measured(call, [&](void* place, std::uint64_t nanoseconds) {
+    if (place != MAP_FAILED) zazen::trace::record_map(fd, size, nanoseconds, caller);
+  });
+}
+
+void* raw_mmap(void* place, size_t size, int protection, int flags, int fd, off_t offset) {
+  return reinterpret_cast<void*>(
+      ::syscall(SYS_mmap, place, size, protection, flags, fd, offset));
+}
+
+}  // namespace
+
+ZAZEN_HOOK void* mmap(void* place, size_t size, int protection, int flags, int fd,
+                      off_t offset) {
+  return traced_mmap(flags, fd, size, ZAZEN_CALLER, [&] {
+    return ZAZEN_NEXT(mmap, (place, size, protection, flags, fd, offset),
+                      raw_mmap(place, size, protection, flags, fd, offset));
+  });
+}
+
+ZAZEN_HOOK void* mmap64(void* place, size_t size, int protection, int flags, int fd,
+                        off_t offset) {
+  return traced_mmap(flags, fd, size, ZAZEN_CALLER, [&] {
+    return ZAZEN_NEXT(mmap64, (place, size, protection, flags, fd, offset),
+                      raw_mmap(place, size, protection, flags, fd, offset));
+  });
+}

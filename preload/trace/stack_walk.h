@@ -1,0 +1,11 @@
+// The two halves of libzazen-callsites.so; callsites.h says what they do.
+#pragma once
+#include "preload/trace/callsites.h"
+
+namespace zazen::trace {
+
+void walk_stack(Visitor visit, void* context);
+void describe_calls(const std::uintptr_t* return_addresses, std::size_t count,
+                    SourceLine* lines);
+
+}  // namespace zazen::trace
