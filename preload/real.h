@@ -63,6 +63,7 @@
   X(renameat2, int(int, const char*, int, const char*, unsigned))                        \
   X(truncate, int(const char*, off_t))                                                   \
   X(truncate64, int(const char*, off_t))                                                 \
+  X(syscall, long(long, ...))                                                            \
   X(execve, int(const char*, char* const*, char* const*))                                \
   X(execvpe, int(const char*, char* const*, char* const*))                               \
   X(fexecve, int(int, char* const*, char* const*))                                       \
