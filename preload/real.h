@@ -16,6 +16,8 @@
 #define ZAZEN_REAL_FUNCTIONS(X)                                                          \
   X(open, int(const char*, int, ...))                                                    \
   X(open64, int(const char*, int, ...))                                                  \
+  X(__open, int(const char*, int, ...))                                                  \
+  X(__open64, int(const char*, int, ...))                                                \
   X(openat, int(int, const char*, int, ...))                                             \
   X(openat64, int(int, const char*, int, ...))                                           \
   X(creat, int(const char*, mode_t))                                                     \
@@ -26,6 +28,7 @@
   X(__openat64_2, int(int, const char*, int))                                            \
   X(fopen, FILE*(const char*, const char*))                                              \
   X(fopen64, FILE*(const char*, const char*))                                            \
+  X(_IO_fopen, FILE*(const char*, const char*))                                          \
   X(freopen, FILE*(const char*, const char*, FILE*))                                     \
   X(freopen64, FILE*(const char*, const char*, FILE*))                                   \
   X(stat, int(const char*, struct ::stat*))                                              \

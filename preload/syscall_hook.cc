@@ -13,7 +13,6 @@
 #include "preload/syscall_hook.h"
 
 #include <linux/openat2.h>
-#include <pthread.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/xattr.h>
@@ -21,6 +20,7 @@
 #include <utility>
 
 #include "preload/cached_copy.h"
+#include "preload/cancellation.h"
 #include "preload/hook.h"
 #include "preload/origin_open.h"
 #include "preload/raw.h"
@@ -67,19 +67,8 @@ class Inside {
 };
 
 // libc's open is a cancellation point, the system call is none.
-class NotCancelled {
- public:
-  NotCancelled() { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
-  ~NotCancelled() { ::pthread_setcancelstate(before_, nullptr); }
-  NotCancelled(const NotCancelled&) = delete;
-  NotCancelled& operator=(const NotCancelled&) = delete;
-
- private:
-  int before_ = PTHREAD_CANCEL_ENABLE;
-};
-
 int open_at(int dirfd, const char* path, int flags, mode_t mode) {
-  NotCancelled here;
+  zazen::CancellationOff off;
   return ::openat(dirfd, path, flags, mode);
 }
 
@@ -88,7 +77,7 @@ int open_path(const char* path, int flags, mode_t mode) {
 }
 
 int create(const char* path, mode_t mode) {
-  NotCancelled here;
+  zazen::CancellationOff off;
   return ::creat(path, mode);
 }
 
