@@ -69,9 +69,6 @@ static void reopens(const char* dir) {
   show("bad mode", freopen(f5, "q", stream));
   stream = fopen("/dev/null", "r");
   show_wide("bad ccs", freopen(f5, "r,ccs=none", stream));
-  char memory[10] = "memory";
-  stream = fmemopen(memory, sizeof memory, "r");
-  show("memory", freopen(f5, "r", stream));
   stream = fopen("/dev/null", "w");
   errno = ENOTTY;
   stream = freopen(f5, "r", stream);
