@@ -109,6 +109,9 @@ int main(int argc, char** argv) {
 
   /* The list stays the caller's: it works twice, also after another directory is current. */
   if (chdir(dir) != 0) return 1;
+  posix_spawn_file_actions_addchdir_np(&actions, "../other");
+  add(7, "f3", O_RDONLY);
+  run("from one directory to another", self, NULL);
   add(7, "f6", O_RDONLY);
   char* args[] = {self, "child", "spawnp", NULL};
   for (int turn = 0; turn < 3; ++turn) {

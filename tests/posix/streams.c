@@ -41,37 +41,46 @@ static void show_wide(const char* what, FILE* stream) {
 
 /* The stream keeps its number if it has one, or gets the lowest that is free. */
 static void reopens(const char* dir) {
-  const char* f5 = join(dir, "f5");
+  const char* f6 = join(dir, "f6"); /* nobody wrote to it: there is a copy */
   FILE* stream = fopen("/dev/null", "r");
   FILE* other = fopen("/dev/null", "r");
-  show("reopened below another", freopen(f5, "rb", stream));
+  show("reopened below another", freopen(f6, "rb", stream));
   stream = fopen("/dev/null", "r");
-  show("cloexec", freopen(f5, "re", stream));
+  show("cloexec", freopen(f6, "re", stream));
   stream = fopen("/dev/null", "w");
-  show_wide("ccs", freopen(f5, "r,ccs=ISO-8859-1", stream));
+  show_wide("ccs", freopen(f6, "r,ccs=ISO-8859-1", stream));
   stream = fopen("/dev/null", "r");
   close(fileno(stream));
-  show("number closed before", freopen(f5, "r", stream));
+  show("number closed before", freopen(f6, "r", stream));
   stream = fopen("/dev/null", "r");
   close(fileno(stream));
   int taken = open("/dev/zero", O_RDONLY);
-  show("number taken by another", freopen(f5, "r", stream));
+  show("number taken by another", freopen(f6, "r", stream));
   printf("taken %d\n", fcntl(taken, F_GETFD));
-  stream = fopen(f5, "r");
+  FILE* lower = fopen("/dev/null", "r");
+  stream = fopen("/dev/null", "r");
+  fclose(lower);
+  show("lower number free", freopen(f6, "r", stream));
+  lower = fopen("/dev/null", "r");
+  stream = fopen("/dev/null", "r");
+  fclose(lower);
+  close(fileno(stream));
+  show("lower number free, own one closed before", freopen(f6, "r", stream));
+  stream = fopen(f6, "r");
   fgetc(stream);
-  show("onto itself", freopen(f5, "r", stream));
+  show("onto itself", freopen(f6, "r", stream));
   stream = fopen("/dev/null", "r");
   show("without a name", freopen(NULL, "r", stream));
-  stream = fopen(f5, "r");
+  stream = fopen(f6, "r");
   fgetc(stream);
   show("frame without a name", freopen(NULL, "r", stream));
   stream = fopen("/dev/null", "r");
-  show("bad mode", freopen(f5, "q", stream));
+  show("bad mode", freopen(f6, "q", stream));
   stream = fopen("/dev/null", "r");
-  show_wide("bad ccs", freopen(f5, "r,ccs=none", stream));
+  show_wide("bad ccs", freopen(f6, "r,ccs=none", stream));
   stream = fopen("/dev/null", "w");
   errno = ENOTTY;
-  stream = freopen(f5, "r", stream);
+  stream = freopen(f6, "r", stream);
   printf("errno %s\n", strerrorname_np(errno));
   printf("next number %d\n", dup(fileno(stream)));
   fclose(stream);
