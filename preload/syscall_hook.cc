@@ -14,12 +14,9 @@
 
 #include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
-#include <sys/xattr.h>
 
 #include <utility>
 
-#include "preload/cached_copy.h"
 #include "preload/cancellation.h"
 #include "preload/hook.h"
 #include "preload/origin_open.h"
@@ -91,19 +88,26 @@ int stat_at(int dirfd, const char* path, struct stat* st, int flags) {
   return ::fstatat(dirfd, path, st, flags);
 }
 
-// The kernel judges flags and mode more strictly than for openat, and `resolve` may refuse a
-// path: only what it would open all the same comes from the copy.
+// As openat would take it, which judges flags and modes less strictly and has no `resolve`.
+bool is_plain(const struct open_how& how) {
+  constexpr std::uint64_t kKnownFlags = O_ACCMODE | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW |
+                                        O_NONBLOCK | O_NOATIME | O_DIRECT | O_CREAT | O_EXCL |
+                                        O_TRUNC | O_APPEND | O_SYNC;
+  constexpr std::uint64_t kModes = 07777;
+  std::uint64_t modes = (how.flags & O_CREAT) != 0 ? kModes : 0;
+  return how.resolve == 0 && (how.flags & ~kKnownFlags) == 0 && (how.mode & ~modes) == 0;
+}
+
+// The rest is the origin's: the kernel may refuse what the copy's path would allow.
 int open_at2(int dirfd, const char* path, const struct open_how* how, std::size_t size) {
   auto forward = [&] {
     return static_cast<int>(raw::call(SYS_openat2, dirfd, path, how, size));
   };
-  zazen::Route route = zazen::route_for(dirfd, path);
-  if (!route || how == nullptr || size != sizeof *how) return forward();
-  constexpr std::uint64_t kKnownFlags =
-      O_ACCMODE | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK | O_NOATIME | O_DIRECT;
+  if (how == nullptr || size != sizeof *how) return forward();
   int flags = static_cast<int>(how->flags);
-  bool plain = how->resolve == 0 && how->mode == 0 && (how->flags & ~kKnownFlags) == 0;
-  if (int fd = plain ? zazen::open_copy(route, flags) : -1; fd >= 0) return fd;
+  if (is_plain(*how)) return open_at(dirfd, path, flags, static_cast<mode_t>(how->mode));
+  zazen::Route route = zazen::route_for(dirfd, path);
+  if (!route) return forward();
   zazen::Change change(route, flags);
   return zazen::origin_opened(route, flags, change.done(forward()));
 }
