@@ -1,6 +1,6 @@
 /* Reads one file by one road that is named on the command line: roads ROAD DIRECTORY NAME. The
    test counts the hits: the road led to the copy. The roads by posix_spawn end in a program
-   that prints its standard input. */
+   that prints its standard input, with "-write" into the file. */
 #include <linux/openat2.h>
 #include <spawn.h>
 #include <sys/syscall.h>
@@ -48,7 +48,9 @@ static int by_spawn(const char* road) {
   if (strstr(road, "-chdir") != NULL) posix_spawn_file_actions_addchdir_np(&actions, dir);
   if (strstr(road, "-fchdir") != NULL) posix_spawn_file_actions_addfchdir_np(&actions, dirfd);
   int relative = strstr(road, "chdir") != NULL;
-  posix_spawn_file_actions_addopen(&actions, 0, relative ? name : path, O_RDONLY, 0);
+  int writes = strstr(road, "-write") != NULL;
+  posix_spawn_file_actions_addopen(&actions, writes, relative ? name : path,
+                                   writes ? O_WRONLY | O_TRUNC : O_RDONLY, 0);
   if (strstr(road, "-waiting") != NULL) {
     fputs("made\n", stderr);
     getchar();

@@ -1,5 +1,6 @@
 """Roads to a file that pass by the usual names lead to the copy, a miss by them starts a fill,
 and a copy that goes in the middle of a posix_spawn is not missed."""
+import os
 import subprocess
 
 from node import PROGRAMS, SHIM, Node, expect
@@ -53,6 +54,15 @@ def check_evicted_during_spawn(node):
     expect(not copy.exists(), "the copy was removed")
 
 
+def check_filled_during_spawn(node):
+    """The child opens the frame for writing; a fill that ended just before is dropped, too."""
+    copy = node.copy_of(node.frame(13))
+    os.link(copy, f"{copy}.saved")
+    take(node, "spawn-write", 13, LD_PRELOAD=f"{SHIM}:{UNDERLAY}", UNDERLAY_RESTORES=str(copy))
+    expect(not os.path.exists(f"{copy}.saved"), "the copy came back")
+    expect(not copy.exists(), "the copy is dropped again")
+
+
 def check_open_on_top_of_syscall(node):
     for preloads in (f"{SHIM}:{UNDERLAY}", f"{UNDERLAY}:{SHIM}"):
         for road in ("open", "openat", "SYS_open", "SYS_openat"):
@@ -70,3 +80,4 @@ with Node() as node:
     check_evicted_before_spawn(node)
     check_evicted_during_spawn(node)
     check_open_on_top_of_syscall(node)
+    check_filled_during_spawn(node)

@@ -1,5 +1,6 @@
 /* Another preloaded library: its open and openat are written on top of syscall(), and before a
-   program is spawned it removes the file that UNDERLAY_REMOVES names. */
+   program is spawned it removes the file that UNDERLAY_REMOVES names, or puts the one that
+   UNDERLAY_RESTORES names back, from a second name of it. */
 #include <dlfcn.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -34,6 +35,12 @@ int posix_spawn(pid_t* pid, const char* path, const posix_spawn_file_actions_t* 
                 const posix_spawnattr_t* attributes, char* const argv[], char* const envp[]) {
   const char* victim = getenv("UNDERLAY_REMOVES");
   if (victim != NULL) syscall(SYS_unlink, victim);
+  const char* restored = getenv("UNDERLAY_RESTORES");
+  if (restored != NULL) {
+    char saved[4096];
+    snprintf(saved, sizeof saved, "%s.saved", restored);
+    syscall(SYS_rename, saved, restored);
+  }
   Spawn* next = (Spawn*)dlsym(RTLD_NEXT, "posix_spawn");
   return next(pid, path, actions, attributes, argv, envp);
 }
