@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "preload/cached_copy.h"
+#include "preload/copy_origin.h"
 #include "preload/hook.h"
 #include "preload/origin_open.h"
 #include "preload/real.h"
@@ -48,16 +49,26 @@ FILE* stream_of_copy(const zazen::Route& route, const char* mode, int flags) {
 }
 
 template <class Forward>
-FILE* fopen_frame(const char* path, const char* mode, Forward forward) {
+FILE* fopen_named(const char* path, const char* mode, Forward forward) {
   zazen::Route route = zazen::route_for(AT_FDCWD, path);
   int flags = route ? flags_of(mode) : -1;
   if (flags < 0) [[likely]]
-    return forward();
+    return forward(path);
   if (FILE* stream = stream_of_copy(route, mode, flags)) return stream;
   zazen::Change change(route, flags);
-  FILE* stream = forward();
+  FILE* stream = forward(path);
   zazen::origin_opened(route, flags, change.done(stream == nullptr ? -1 : ::fileno(stream)));
   return stream;
+}
+
+// As open: through /proc/self/fd nobody gets a copy for writing.
+template <class Forward>
+FILE* fopen_frame(const char* path, const char* mode, Forward forward) {
+  int flags = zazen::descriptor_link(path) != nullptr ? flags_of(mode) : -1;
+  if (flags < 0 || !zazen::may_write(flags)) [[likely]]
+    return fopen_named(path, mode, forward);
+  zazen::FollowedLink link(AT_FDCWD, path);
+  return fopen_named(link.path(), mode, forward);
 }
 
 template <class Forward>
@@ -78,11 +89,13 @@ using zazen::real::late;
 using zazen::real::next;
 
 ZAZEN_HOOK FILE* fopen(const char* path, const char* mode) {
-  return fopen_frame(path, mode, [&] { return late(next.fopen)(path, mode); });
+  return fopen_frame(path, mode,
+                     [&](const char* name) { return late(next.fopen)(name, mode); });
 }
 
 ZAZEN_HOOK FILE* fopen64(const char* path, const char* mode) {
-  return fopen_frame(path, mode, [&] { return late(next.fopen64)(path, mode); });
+  return fopen_frame(path, mode,
+                     [&](const char* name) { return late(next.fopen64)(name, mode); });
 }
 
 ZAZEN_HOOK FILE* freopen(const char* path, const char* mode, FILE* stream) {
