@@ -9,15 +9,21 @@
 namespace raw = zazen::raw;
 using zazen::change_followed;
 using zazen::change_frame;
+using zazen::change_route;
 
 namespace {
 
+// `from` is the first name's frame.
 template <class Forward>
-int change_two(int from, const char* old_path, int to, const char* new_path, Forward forward) {
-  int result =
-      change_frame(from, old_path, [&] { return change_frame(to, new_path, forward); });
+int change_two(const zazen::Route& from, int to, const char* new_path, Forward forward) {
+  int result = change_route(from, [&] { return change_frame(to, new_path, forward); });
   if (result == 0) zazen::look_again();  // it may have been a dataset's directory
   return result;
+}
+
+template <class Forward>
+int change_two(int from, const char* old_path, int to, const char* new_path, Forward forward) {
+  return change_two(zazen::route_for(from, old_path), to, new_path, forward);
 }
 
 // remove(3) is unlink for a file and rmdir for a directory.
@@ -76,26 +82,29 @@ ZAZEN_HOOK int link(const char* old_path, const char* new_path) {
 }
 
 ZAZEN_HOOK int linkat(int from, const char* old_path, int to, const char* new_path, int flags) {
-  auto link = [&](int directory, const char* path, int how) {
-    return change_two(directory, path, to, new_path, [&] {
+  auto link = [&](const zazen::Route& route, int directory, const char* path, int how) {
+    return change_two(route, to, new_path, [&] {
       return ZAZEN_FORWARD(linkat, (directory, path, to, new_path, how),
                            raw::status(SYS_linkat, directory, path, to, new_path, how));
     });
   };
   if ((flags & AT_EMPTY_PATH) != 0 && zazen::may_be_string(old_path) && *old_path == '\0') {
     zazen::CopyOrigin origin;
-    if (!zazen::find_origin(from, &origin)) return link(from, old_path, flags);
-    int result = link(AT_FDCWD, zazen::name_for_changes(origin), flags & ~AT_EMPTY_PATH);
+    if (!zazen::find_origin(from, &origin)) {
+      return link(zazen::route_of_open(from), from, old_path, flags);
+    }
+    const char* name = zazen::name_for_changes(origin);
+    int result = link(zazen::route_for(AT_FDCWD, name), AT_FDCWD, name, flags & ~AT_EMPTY_PATH);
     if (result == 0) zazen::renew_identity(from);
     return result;
   }
   if ((flags & AT_SYMLINK_FOLLOW) != 0 && zazen::descriptor_link(old_path) != nullptr) {
     zazen::FollowedLink followed(from, old_path);
-    int result = link(from, followed.path(), flags);
+    int result = link(followed.route(), from, followed.path(), flags);
     if (result == 0) followed.renew();
     return result;
   }
-  return link(from, old_path, flags);
+  return link(zazen::route_for(from, old_path), from, old_path, flags);
 }
 
 ZAZEN_HOOK int symlink(const char* target, const char* path) {

@@ -14,20 +14,40 @@ namespace zazen {
 namespace {
 
 constexpr char kDeleted[] = " (deleted)";  // what the kernel appends to a lost name
+constexpr std::size_t kMaxName = sizeof CopyOrigin::copy;
 constexpr char kNowhere[] = "/proc/self/fd/none";
 
 bool is_watching() {
   return settings.active && !guard_is_raised();
 }
 
-// The kernel's name of an open file; 0 if it has none or it does not fit.
-std::size_t name_of_fd(int fd, char* out, std::size_t capacity) {
-  char link[64];
-  ::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  ssize_t length = raw::readlinkat(AT_FDCWD, link, out, capacity);
+// What a link of procfs says; 0 if that is no path or does not fit.
+std::size_t read_proc_link(int dirfd, const char* link, char* out, std::size_t capacity) {
+  ssize_t length = raw::readlinkat(dirfd, link, out, capacity);
   if (length <= 0 || static_cast<std::size_t>(length) >= capacity || out[0] != '/') return 0;
   out[length] = '\0';
   return static_cast<std::size_t>(length);
+}
+
+// By what stat says it may be a frame's origin.
+bool may_be_frame(const struct stat& st) {
+  bool alive = false;
+  const Node* node = S_ISREG(st.st_mode) ? current_node(&alive) : nullptr;
+  for (std::uint32_t i = 0; node != nullptr && i < node->table->dataset_count; ++i) {
+    DirectoryKey key;
+    if (node->places[i].path_length != 0 && frame_directory(node->places[i], &key) &&
+        key.dev == st.st_dev) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// The kernel's name of an open file; 0 as above.
+std::size_t name_of_fd(int fd, char* out, std::size_t capacity) {
+  char link[64];
+  ::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  return read_proc_link(AT_FDCWD, link, out, capacity);
 }
 
 bool is_origin(const struct stat& st, const OriginIdentity& identity) {
@@ -56,11 +76,9 @@ void find_path(CopyOrigin* origin) {
   }
 }
 
-// The path is a link of procfs to what looks like a copy.
-bool links_to_copy(int dirfd, const char* path) {
-  struct stat file, link, proc;
-  return raw::fstatat(dirfd, path, &file, 0) == 0 && looks_like_copy(file, file.st_dev) &&
-         raw::fstatat(dirfd, path, &link, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(link.st_mode) &&
+bool is_proc_link(int dirfd, const char* path) {
+  struct stat link, proc;
+  return raw::fstatat(dirfd, path, &link, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(link.st_mode) &&
          raw::fstatat(AT_FDCWD, "/proc", &proc, 0) == 0 && link.st_dev == proc.st_dev;
 }
 
@@ -95,6 +113,17 @@ bool find_origin(int fd, CopyOrigin* origin) {
   }
   find_path(origin);
   return true;
+}
+
+Route route_of_open(int fd) {
+  if (!is_watching()) return {};
+  ErrnoKeeper keep;
+  struct stat st;
+  char name[kMaxName];
+  if (raw::fstat(fd, &st) != 0 || !may_be_frame(st) || name_of_fd(fd, name, sizeof name) == 0) {
+    return {};
+  }
+  return route_for(AT_FDCWD, name);
 }
 
 int open_origin(const CopyOrigin& origin) {
@@ -160,13 +189,29 @@ const char* name_for_changes(const CopyOrigin& origin) {
 }
 
 FollowedLink::FollowedLink(int dirfd, const char* path)
-    : dirfd_(dirfd), link_(descriptor_link(path)), path_(path), leads_to_copy_(false) {
+    : dirfd_(dirfd), link_(descriptor_link(path)), path_(path), route_(route_for(dirfd, path)) {
   if (link_ == nullptr || !is_watching()) return;
   ErrnoKeeper keep;
-  if (!links_to_copy(dirfd, link_)) return;
-  RawFd copy(raw::openat(dirfd, link_, O_RDONLY | O_CLOEXEC, 0));
-  leads_to_copy_ = copy.valid() && find_origin(copy.get(), &origin_);
-  if (leads_to_copy_ || !copy.valid()) path_ = name_for_changes(origin_);
+  struct stat file;
+  if (raw::fstatat(dirfd, link_, &file, 0) == 0 &&
+      (looks_like_copy(file, file.st_dev) || may_be_frame(file)) &&
+      is_proc_link(dirfd, link_)) {
+    follow(file);
+  }
+}
+
+void FollowedLink::follow(const struct stat& file) {
+  if (looks_like_copy(file, file.st_dev)) {
+    RawFd copy(raw::openat(dirfd_, link_, O_RDONLY | O_CLOEXEC, 0));
+    leads_to_copy_ = copy.valid() && find_origin(copy.get(), &origin_);
+    if (leads_to_copy_ || !copy.valid()) {
+      path_ = name_for_changes(origin_);
+      route_ = route_for(AT_FDCWD, path_);
+      return;
+    }
+  }
+  char name[kMaxName];
+  if (read_proc_link(dirfd_, link_, name, sizeof name) != 0) route_ = route_for(AT_FDCWD, name);
 }
 
 void FollowedLink::renew() const {

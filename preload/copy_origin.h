@@ -23,6 +23,10 @@ struct CopyOrigin {
 // False: fd is no copy's. Costs one fstat then.
 bool find_origin(int fd, CopyOrigin* origin);
 
+// For a file that is no copy: the frame that it is, by the name that the kernel knows it by.
+// Costs one fstat, if it is on no dataset's device.
+Route route_of_open(int fd);
+
 // The origin's file for reading, or -1: it is gone, or may no longer be read.
 int open_origin(const CopyOrigin& origin);
 
@@ -43,15 +47,21 @@ class FollowedLink {
  public:
   FollowedLink(int dirfd, const char* path);
   const char* path() const { return path_; }
+  // The frame that path() means.
+  const Route& route() const { return route_; }
+  // Null: the link does not lead to a copy.
   const CopyOrigin* origin() const { return leads_to_copy_ ? &origin_ : nullptr; }
   // After a change; see renew_identity.
   void renew() const;
 
  private:
+  void follow(const struct stat& file);
+
   const int dirfd_;
   const char* const link_;
   const char* path_;
-  bool leads_to_copy_;
+  Route route_;
+  bool leads_to_copy_ = false;
   CopyOrigin origin_;
 };
 

@@ -13,20 +13,25 @@
 
 namespace zazen {
 
+template <class Forward>
+int change_route(const Route& route, Forward forward) {
+  Change change(route);
+  return change.done(forward());
+}
+
 // The name itself, be it a link or not. forward() makes the real call.
 template <class Forward>
 int change_frame(int dirfd, const char* path, Forward forward) {
   Route route = route_for(dirfd, path);
   if (!route) [[likely]]
     return forward();
-  Change change(route);
-  return change.done(forward());
+  return change_route(route, forward);
 }
 
 template <class Forward>
 [[gnu::noinline]] int change_behind_link(int dirfd, const char* path, Forward forward) {
   FollowedLink link(dirfd, path);
-  int result = change_frame(dirfd, link.path(), [&] { return forward(link.path()); });
+  int result = change_route(link.route(), [&] { return forward(link.path()); });
   if (result == 0) link.renew();
   return result;
 }
@@ -44,8 +49,9 @@ int change_followed(int dirfd, const char* path, Forward forward) {
 template <class Forward>
 int change_open(int fd, Forward forward) {
   CopyOrigin origin;
-  if (!find_origin(fd, &origin)) [[likely]]
-    return forward(fd);
+  if (!find_origin(fd, &origin)) [[likely]] {
+    return change_route(route_of_open(fd), [&] { return forward(fd); });
+  }
   RawFd file(open_origin(origin));
   if (!file.valid()) {
     errno = ESTALE;
@@ -54,8 +60,7 @@ int change_open(int fd, Forward forward) {
   Route route = route_for(AT_FDCWD, origin.path);
   // A copy of a node that this process knows nothing of loses its name all the same.
   if (route.node == nullptr) raw_call(SYS_unlinkat, AT_FDCWD, origin.copy, 0);
-  Change change(route);
-  int result = change.done(forward(file.get()));
+  int result = change_route(route, [&] { return forward(file.get()); });
   if (result == 0) renew_identity(fd);
   return result;
 }

@@ -16,27 +16,29 @@ using zazen::real::next;
 
 namespace {
 
-// The kernel has written `length` bytes of the link; a buffer that is too short cuts the
-// origin's name as it would have cut the copy's.
-[[gnu::noinline]] ssize_t show_origin(int dirfd, const char* path, char* out, size_t capacity,
-                                      ssize_t length) {
+// A buffer that is too short cuts the origin's name as the kernel would. The copy's name is
+// longer; no more of it is asked for than will be written over. forward(capacity).
+template <class Forward>
+[[gnu::noinline]] ssize_t read_proc_link(int dirfd, const char* path, char* out,
+                                         size_t capacity, Forward forward) {
   zazen::FollowedLink link(dirfd, path);
-  if (link.origin() == nullptr) return length;
-  char name[sizeof link.origin()->copy];
-  std::size_t whole = zazen::name_in_proc(*link.origin(), name, sizeof name);
-  if (whole == 0) return length;
-  std::size_t shown = std::min(whole, capacity);
-  std::memcpy(out, name, shown);
-  return static_cast<ssize_t>(shown);
+  char name[sizeof zazen::CopyOrigin::copy];
+  std::size_t length =
+      link.origin() == nullptr ? 0 : zazen::name_in_proc(*link.origin(), name, sizeof name);
+  if (length == 0) return forward(capacity);
+  std::size_t shown = std::min(length, capacity);
+  ssize_t result = forward(shown);
+  if (result > 0) std::memcpy(out, name, shown);
+  return result > 0 ? static_cast<ssize_t>(shown) : result;
 }
 
 template <class Forward>
 ssize_t read_link(int dirfd, const char* path, char* out, size_t capacity, Forward forward) {
-  ssize_t length = forward();
   // /dev/stdin is a link to such a link, and says so.
-  if (length <= 0 || zazen::descriptor_link(path) != path) [[likely]]
-    return length;
-  return show_origin(dirfd, path, out, capacity, length);
+  const char* link = zazen::descriptor_link(path);
+  if (link == nullptr || link != path) [[likely]]
+    return forward(capacity);
+  return read_proc_link(dirfd, path, out, capacity, forward);
 }
 
 template <class Forward>
@@ -50,30 +52,31 @@ char* resolve(const char* path, Forward forward) {
 }  // namespace
 
 ZAZEN_HOOK ssize_t readlink(const char* path, char* out, size_t capacity) {
-  return read_link(AT_FDCWD, path, out, capacity, [&] {
-    return ZAZEN_FORWARD(readlink, (path, out, capacity),
-                         raw::readlinkat(AT_FDCWD, path, out, capacity));
+  return read_link(AT_FDCWD, path, out, capacity, [&](size_t room) {
+    return ZAZEN_FORWARD(readlink, (path, out, room),
+                         raw::readlinkat(AT_FDCWD, path, out, room));
   });
 }
 
 ZAZEN_HOOK ssize_t readlinkat(int dirfd, const char* path, char* out, size_t capacity) {
-  return read_link(dirfd, path, out, capacity, [&] {
-    return ZAZEN_FORWARD(readlinkat, (dirfd, path, out, capacity),
-                         raw::readlinkat(dirfd, path, out, capacity));
+  return read_link(dirfd, path, out, capacity, [&](size_t room) {
+    return ZAZEN_FORWARD(readlinkat, (dirfd, path, out, room),
+                         raw::readlinkat(dirfd, path, out, room));
   });
 }
 
 // What a program built with _FORTIFY_SOURCE calls; it aborts if the buffer is smaller than
 // the program says.
 ZAZEN_HOOK ssize_t __readlink_chk(const char* path, char* out, size_t capacity, size_t size) {
-  return read_link(AT_FDCWD, path, out, capacity,
-                   [&] { return late(next.__readlink_chk)(path, out, capacity, size); });
+  return read_link(AT_FDCWD, path, out, capacity, [&](size_t room) {
+    return late(next.__readlink_chk)(path, out, room, size);
+  });
 }
 
 ZAZEN_HOOK ssize_t __readlinkat_chk(int dirfd, const char* path, char* out, size_t capacity,
                                     size_t size) {
-  return read_link(dirfd, path, out, capacity, [&] {
-    return late(next.__readlinkat_chk)(dirfd, path, out, capacity, size);
+  return read_link(dirfd, path, out, capacity, [&](size_t room) {
+    return late(next.__readlinkat_chk)(dirfd, path, out, room, size);
   });
 }
 

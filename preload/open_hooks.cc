@@ -14,8 +14,7 @@ namespace raw = zazen::raw;
 namespace {
 
 template <class Forward>
-int open_named(int dirfd, const char* path, int flags, Forward forward) {
-  zazen::Route route = zazen::route_for(dirfd, path);
+int open_routed(const zazen::Route& route, const char* path, int flags, Forward forward) {
   if (!route) [[likely]]
     return forward(path);
   if (int fd = zazen::open_copy(route, flags); fd >= 0) return fd;
@@ -28,7 +27,7 @@ template <class Forward>
 [[gnu::noinline]] int open_behind_link(int dirfd, const char* path, int flags,
                                        Forward forward) {
   zazen::FollowedLink link(dirfd, path);
-  return open_named(dirfd, link.path(), flags, forward);
+  return open_routed(link.route(), link.path(), flags, forward);
 }
 
 template <class Forward>
@@ -36,7 +35,7 @@ int open_frame(int dirfd, const char* path, int flags, Forward forward) {
   if ((zazen::may_write(flags) || (flags & O_PATH) != 0) && (flags & O_NOFOLLOW) == 0 &&
       zazen::descriptor_link(path) != nullptr) [[unlikely]]
     return open_behind_link(dirfd, path, flags, forward);
-  return open_named(dirfd, path, flags, forward);
+  return open_routed(zazen::route_for(dirfd, path), path, flags, forward);
 }
 
 constexpr int kCreatFlags = O_CREAT | O_WRONLY | O_TRUNC;

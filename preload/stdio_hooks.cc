@@ -49,8 +49,8 @@ FILE* stream_of_copy(const zazen::Route& route, const char* mode, int flags) {
 }
 
 template <class Forward>
-FILE* fopen_named(const char* path, const char* mode, Forward forward) {
-  zazen::Route route = zazen::route_for(AT_FDCWD, path);
+FILE* fopen_routed(const zazen::Route& route, const char* path, const char* mode,
+                   Forward forward) {
   int flags = route ? flags_of(mode) : -1;
   if (flags < 0) [[likely]]
     return forward(path);
@@ -66,9 +66,9 @@ template <class Forward>
 FILE* fopen_frame(const char* path, const char* mode, Forward forward) {
   int flags = zazen::descriptor_link(path) != nullptr ? flags_of(mode) : -1;
   if (flags < 0 || !zazen::may_write(flags)) [[likely]]
-    return fopen_named(path, mode, forward);
+    return fopen_routed(zazen::route_for(AT_FDCWD, path), path, mode, forward);
   zazen::FollowedLink link(AT_FDCWD, path);
-  return fopen_named(link.path(), mode, forward);
+  return fopen_routed(link.route(), link.path(), mode, forward);
 }
 
 template <class Forward>
