@@ -4,12 +4,17 @@
 //
 // A hook may run before the constructor (from another library's), and a name may be missing.
 // Then a raw system call stands in. The functions that have none (streams, directories,
-// spawning) allocate anyway, so for them a late look-up is safe.
+// spawning, realpath, statvfs) are none that an allocator calls, so for them a late look-up is
+// safe.
 #pragma once
 #include <dirent.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <sys/time.h>
 #include <unistd.h>
+#include <utime.h>
 
 #include "preload/raw.h"
 
@@ -67,6 +72,57 @@
   X(truncate, int(const char*, off_t))                                                   \
   X(truncate64, int(const char*, off_t))                                                 \
   X(syscall, long(long, ...))                                                            \
+  X(chmod, int(const char*, mode_t))                                                     \
+  X(fchmodat, int(int, const char*, mode_t, int))                                        \
+  X(lchmod, int(const char*, mode_t))                                                    \
+  X(fchmod, int(int, mode_t))                                                            \
+  X(chown, int(const char*, uid_t, gid_t))                                               \
+  X(lchown, int(const char*, uid_t, gid_t))                                              \
+  X(fchownat, int(int, const char*, uid_t, gid_t, int))                                  \
+  X(fchown, int(int, uid_t, gid_t))                                                      \
+  X(utime, int(const char*, const struct ::utimbuf*))                                    \
+  X(utimes, int(const char*, const struct ::timeval*))                                   \
+  X(lutimes, int(const char*, const struct ::timeval*))                                  \
+  X(futimes, int(int, const struct ::timeval*))                                          \
+  X(futimesat, int(int, const char*, const struct ::timeval*))                           \
+  X(utimensat, int(int, const char*, const struct ::timespec*, int))                     \
+  X(futimens, int(int, const struct ::timespec*))                                        \
+  X(getxattr, ssize_t(const char*, const char*, void*, size_t))                          \
+  X(fgetxattr, ssize_t(int, const char*, void*, size_t))                                 \
+  X(listxattr, ssize_t(const char*, char*, size_t))                                      \
+  X(flistxattr, ssize_t(int, char*, size_t))                                             \
+  X(setxattr, int(const char*, const char*, const void*, size_t, int))                   \
+  X(lsetxattr, int(const char*, const char*, const void*, size_t, int))                  \
+  X(fsetxattr, int(int, const char*, const void*, size_t, int))                          \
+  X(removexattr, int(const char*, const char*))                                          \
+  X(lremovexattr, int(const char*, const char*))                                         \
+  X(fremovexattr, int(int, const char*))                                                 \
+  X(statfs, int(const char*, struct ::statfs*))                                          \
+  X(statfs64, int(const char*, struct ::statfs64*))                                      \
+  X(fstatfs, int(int, struct ::statfs*))                                                 \
+  X(fstatfs64, int(int, struct ::statfs64*))                                             \
+  X(statvfs, int(const char*, struct ::statvfs*))                                        \
+  X(statvfs64, int(const char*, struct ::statvfs64*))                                    \
+  X(fstatvfs, int(int, struct ::statvfs*))                                               \
+  X(fstatvfs64, int(int, struct ::statvfs64*))                                           \
+  X(link, int(const char*, const char*))                                                 \
+  X(linkat, int(int, const char*, int, const char*, int))                                \
+  X(symlink, int(const char*, const char*))                                              \
+  X(symlinkat, int(const char*, int, const char*))                                       \
+  X(mkdir, int(const char*, mode_t))                                                     \
+  X(mkdirat, int(int, const char*, mode_t))                                              \
+  X(mknod, int(const char*, mode_t, dev_t))                                              \
+  X(mknodat, int(int, const char*, mode_t, dev_t))                                       \
+  X(mkfifo, int(const char*, mode_t))                                                    \
+  X(mkfifoat, int(int, const char*, mode_t))                                             \
+  X(rmdir, int(const char*))                                                             \
+  X(readlink, ssize_t(const char*, char*, size_t))                                       \
+  X(readlinkat, ssize_t(int, const char*, char*, size_t))                                \
+  X(__readlink_chk, ssize_t(const char*, char*, size_t, size_t))                         \
+  X(__readlinkat_chk, ssize_t(int, const char*, char*, size_t, size_t))                  \
+  X(realpath, char*(const char*, char*))                                                 \
+  X(__realpath_chk, char*(const char*, char*, size_t))                                   \
+  X(canonicalize_file_name, char*(const char*))                                          \
   X(execve, int(const char*, char* const*, char* const*))                                \
   X(execvpe, int(const char*, char* const*, char* const*))                               \
   X(fexecve, int(int, char* const*, char* const*))                                       \

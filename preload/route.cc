@@ -7,17 +7,11 @@
 #include "preload/settings.h"
 
 namespace zazen {
-namespace {
-
-constexpr std::uintptr_t kFirstPage = 4096;  // never mapped
-
-}  // namespace
 
 Route route_for(int dirfd, const char* path) {
   Route route;
   if (!settings.active || guard_is_raised()) return route;
-  // What is no string at all is the kernel's to refuse; *path would end the program.
-  if (reinterpret_cast<std::uintptr_t>(path) < kFirstPage || *path == '\0') return route;
+  if (!may_be_string(path) || *path == '\0') return route;
   ErrnoKeeper keep;
   std::size_t length = std::strlen(path);
   bool alive = false;

@@ -9,6 +9,7 @@
 
 #include "preload/cached_copy.h"
 #include "preload/cancellation.h"
+#include "preload/copy_origin.h"
 #include "preload/hook.h"
 #include "preload/origin_open.h"
 #include "preload/real.h"
@@ -90,8 +91,8 @@ FILE* stream_of_copy(const zazen::Route& route, const char* mode, int flags, For
 }
 
 template <class Forward>
-FILE* fopen_frame(const char* path, const char* mode, Forward forward) {
-  zazen::Route route = zazen::route_for(AT_FDCWD, path);
+FILE* fopen_routed(const zazen::Route& route, const char* path, const char* mode,
+                   Forward forward) {
   int flags = route ? flags_of(mode) : -1;
   if (flags < 0) [[likely]]
     return forward(path);
@@ -100,6 +101,16 @@ FILE* fopen_frame(const char* path, const char* mode, Forward forward) {
   FILE* stream = forward(path);
   zazen::origin_opened(route, flags, change.done(stream == nullptr ? -1 : ::fileno(stream)));
   return stream;
+}
+
+// As open: through /proc/self/fd nobody gets a copy for writing.
+template <class Forward>
+FILE* fopen_frame(const char* path, const char* mode, Forward forward) {
+  int flags = zazen::descriptor_link(path) != nullptr ? flags_of(mode) : -1;
+  if (flags < 0 || !zazen::may_write(flags)) [[likely]]
+    return fopen_routed(zazen::route_for(AT_FDCWD, path), path, mode, forward);
+  zazen::FollowedLink link(AT_FDCWD, path);
+  return fopen_routed(link.route(), link.path(), mode, forward);
 }
 
 // The stream keeps its number, whatever number the new file had at first.
