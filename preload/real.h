@@ -8,6 +8,9 @@
 // safe.
 #pragma once
 #include <dirent.h>
+#include <fts.h>
+#include <ftw.h>
+#include <glob.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <sys/statfs.h>
@@ -63,6 +66,27 @@
                  int (*)(const struct ::dirent**, const struct ::dirent**)))             \
   X(scandir64, int(const char*, struct ::dirent64***, int (*)(const struct ::dirent64*), \
                    int (*)(const struct ::dirent64**, const struct ::dirent64**)))       \
+  X(scandirat, ScanAt<struct ::dirent>)                                                  \
+  X(scandirat64, ScanAt<struct ::dirent64>)                                              \
+  X(getdents64, ssize_t(int, void*, size_t))                                             \
+  X(getdirentries, ssize_t(int, char*, size_t, off_t*))                                  \
+  X(getdirentries64, ssize_t(int, char*, size_t, off64_t*))                              \
+  X(glob, int(const char*, int, int (*)(const char*, int), ::glob_t*))                   \
+  X(glob64, int(const char*, int, int (*)(const char*, int), ::glob64_t*))               \
+  X(ftw, int(const char*, ::__ftw_func_t, int))                                          \
+  X(ftw64, int(const char*, ::__ftw64_func_t, int))                                      \
+  X(nftw, int(const char*, ::__nftw_func_t, int, int))                                   \
+  X(nftw64, int(const char*, ::__nftw64_func_t, int, int))                               \
+  X(fts_open, FTS*(char* const*, int, int (*)(const FTSENT**, const FTSENT**)))          \
+  X(fts_read, FTSENT*(FTS*))                                                             \
+  X(fts_children, FTSENT*(FTS*, int))                                                    \
+  X(fts_set, int(FTS*, FTSENT*, int))                                                    \
+  X(fts_close, int(FTS*))                                                                \
+  X(fts64_open, FTS64*(char* const*, int, int (*)(const FTSENT64**, const FTSENT64**)))  \
+  X(fts64_read, FTSENT64*(FTS64*))                                                       \
+  X(fts64_children, FTSENT64*(FTS64*, int))                                              \
+  X(fts64_set, int(FTS64*, FTSENT64*, int))                                              \
+  X(fts64_close, int(FTS64*))                                                            \
   X(unlink, int(const char*))                                                            \
   X(unlinkat, int(int, const char*, int))                                                \
   X(remove, int(const char*))                                                            \
@@ -135,6 +159,10 @@
                       const posix_spawnattr_t*, char* const*, char* const*))
 
 namespace zazen::real {
+
+template <class Entry>
+using ScanAt = int(int, const char*, Entry***, int (*)(const Entry*),
+                   int (*)(const Entry**, const Entry**));
 
 template <class Type>
 struct Pointer {
