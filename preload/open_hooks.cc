@@ -73,16 +73,16 @@ ZAZEN_HOOK int open64(const char* path, int flags, ...) {
 // libc's own names for the two, which it exports as well.
 ZAZEN_HOOK int __open(const char* path, int flags, ...) {
   MODE_ARGUMENT(mode, flags)
-  return open_frame(AT_FDCWD, path, flags, [&] {
-    return ZAZEN_FORWARD(__open, (path, flags, mode), raw::openat(AT_FDCWD, path, flags, mode));
+  return open_frame(AT_FDCWD, path, flags, [&](const char* name) {
+    return ZAZEN_FORWARD(__open, (name, flags, mode), raw::openat(AT_FDCWD, name, flags, mode));
   });
 }
 
 ZAZEN_HOOK int __open64(const char* path, int flags, ...) {
   MODE_ARGUMENT(mode, flags)
-  return open_frame(AT_FDCWD, path, flags, [&] {
-    return ZAZEN_FORWARD(__open64, (path, flags, mode),
-                         raw::openat(AT_FDCWD, path, flags, mode));
+  return open_frame(AT_FDCWD, path, flags, [&](const char* name) {
+    return ZAZEN_FORWARD(__open64, (name, flags, mode),
+                         raw::openat(AT_FDCWD, name, flags, mode));
   });
 }
 

@@ -113,15 +113,15 @@ FILE* fopen_frame(const char* path, const char* mode, Forward forward) {
   return fopen_routed(link.route(), link.path(), mode, forward);
 }
 
-// The stream keeps its number, whatever number the new file had at first.
 int number_of(FILE* stream) {
   zazen::ErrnoKeeper keep;
   return ::fileno(stream);
 }
 
+// The stream keeps its number, whatever number the new file had at first.
 template <class Forward>
-FILE* freopen_frame(const char* path, const char* mode, FILE* old, Forward forward) {
-  zazen::Route route = zazen::route_for(AT_FDCWD, path);
+FILE* freopen_routed(const zazen::Route& route, const char* path, const char* mode, FILE* old,
+                     Forward forward) {
   int flags = route ? flags_of(mode) : -1;
   if (flags < 0) [[likely]]
     return forward(path);
@@ -132,6 +132,21 @@ FILE* freopen_frame(const char* path, const char* mode, FILE* old, Forward forwa
   FILE* stream = forward(path);
   zazen::origin_opened(route, flags, change.done(stream == nullptr ? -1 : ::fileno(stream)));
   return stream;
+}
+
+// Without a path libc opens the stream's own file anew, through /proc/self/fd.
+template <class Forward>
+FILE* freopen_frame(const char* path, const char* mode, FILE* old, Forward forward) {
+  path = zazen::unpromised(path);
+  char own[32];
+  if (path == nullptr) ::snprintf(own, sizeof own, "/proc/self/fd/%d", number_of(old));
+  const char* name = path == nullptr ? own : path;
+  int flags = zazen::descriptor_link(name) != nullptr ? flags_of(mode) : -1;
+  if (flags < 0 || !zazen::may_write(flags)) [[likely]]
+    return freopen_routed(zazen::route_for(AT_FDCWD, path), path, mode, old, forward);
+  zazen::FollowedLink link(AT_FDCWD, name);
+  if (link.origin() == nullptr) return freopen_routed(link.route(), path, mode, old, forward);
+  return freopen_routed(link.route(), link.path(), mode, old, forward);
 }
 
 }  // namespace

@@ -12,8 +12,13 @@
 // our hook of open does call it; what it then asks of syscall() is not taken up again.
 #include "preload/syscall_hook.h"
 
+#include <dirent.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
+#include <utime.h>
 
 #include <utility>
 
@@ -82,6 +87,27 @@ int access_at(int dirfd, const char* path, int mode) {  // this one has no flags
   return ::faccessat(dirfd, path, mode, 0);
 }
 
+int chmod_at(int dirfd, const char* path, mode_t mode) {  // nor has this one
+  return ::fchmodat(dirfd, path, mode, 0);
+}
+
+// The system call is what futimens is made of; libc's own utimensat refuses a null path.
+int set_times_at(int dirfd, const char* path, const struct timespec* times, int flags) {
+  if (path != nullptr) return ::utimensat(dirfd, path, times, flags);
+  if (flags == 0) return ::futimens(dirfd, times);
+  return static_cast<int>(raw::call(SYS_utimensat, dirfd, path, times, flags));
+}
+
+// The kernel's size is an int, and must be positive.
+ssize_t read_link_at(int dirfd, const char* path, char* out, int size) {
+  if (size <= 0) return raw::call(SYS_readlinkat, dirfd, path, out, size);
+  return ::readlinkat(dirfd, path, out, static_cast<std::size_t>(size));
+}
+
+ssize_t read_link(const char* path, char* out, int size) {
+  return read_link_at(AT_FDCWD, path, out, size);
+}
+
 // Newer kernels take a null path, libc does not.
 int stat_at(int dirfd, const char* path, struct stat* st, int flags) {
   if (path == nullptr) return raw::fstatat(dirfd, path, st, flags);
@@ -113,26 +139,61 @@ int open_at2(int dirfd, const char* path, const struct open_how* how, std::size_
 }
 
 // None of them has a sixth argument.
-#define ZAZEN_FILE_CALLS(X)      \
-  X(SYS_open, open_path)         \
-  X(SYS_openat, open_at)         \
-  X(SYS_openat2, open_at2)       \
-  X(SYS_creat, create)           \
-  X(SYS_stat, ::stat)            \
-  X(SYS_lstat, ::lstat)          \
-  X(SYS_fstat, ::fstat)          \
-  X(SYS_newfstatat, stat_at)     \
-  X(SYS_statx, ::statx)          \
-  X(SYS_access, ::access)        \
-  X(SYS_faccessat, access_at)    \
-  X(SYS_faccessat2, ::faccessat) \
-  X(SYS_unlink, ::unlink)        \
-  X(SYS_unlinkat, ::unlinkat)    \
-  X(SYS_rename, ::rename)        \
-  X(SYS_renameat, ::renameat)    \
-  X(SYS_renameat2, ::renameat2)  \
-  X(SYS_truncate, ::truncate)    \
-  X(SYS_execve, ::execve)        \
+#define ZAZEN_FILE_CALLS(X)           \
+  X(SYS_open, open_path)              \
+  X(SYS_openat, open_at)              \
+  X(SYS_openat2, open_at2)            \
+  X(SYS_creat, create)                \
+  X(SYS_stat, ::stat)                 \
+  X(SYS_lstat, ::lstat)               \
+  X(SYS_fstat, ::fstat)               \
+  X(SYS_newfstatat, stat_at)          \
+  X(SYS_statx, ::statx)               \
+  X(SYS_access, ::access)             \
+  X(SYS_faccessat, access_at)         \
+  X(SYS_faccessat2, ::faccessat)      \
+  X(SYS_unlink, ::unlink)             \
+  X(SYS_unlinkat, ::unlinkat)         \
+  X(SYS_rename, ::rename)             \
+  X(SYS_renameat, ::renameat)         \
+  X(SYS_renameat2, ::renameat2)       \
+  X(SYS_truncate, ::truncate)         \
+  X(SYS_chmod, ::chmod)               \
+  X(SYS_fchmod, ::fchmod)             \
+  X(SYS_fchmodat, chmod_at)           \
+  X(SYS_chown, ::chown)               \
+  X(SYS_lchown, ::lchown)             \
+  X(SYS_fchown, ::fchown)             \
+  X(SYS_fchownat, ::fchownat)         \
+  X(SYS_utime, ::utime)               \
+  X(SYS_utimes, ::utimes)             \
+  X(SYS_futimesat, ::futimesat)       \
+  X(SYS_utimensat, set_times_at)      \
+  X(SYS_getxattr, ::getxattr)         \
+  X(SYS_fgetxattr, ::fgetxattr)       \
+  X(SYS_listxattr, ::listxattr)       \
+  X(SYS_flistxattr, ::flistxattr)     \
+  X(SYS_setxattr, ::setxattr)         \
+  X(SYS_lsetxattr, ::lsetxattr)       \
+  X(SYS_fsetxattr, ::fsetxattr)       \
+  X(SYS_removexattr, ::removexattr)   \
+  X(SYS_lremovexattr, ::lremovexattr) \
+  X(SYS_fremovexattr, ::fremovexattr) \
+  X(SYS_link, ::link)                 \
+  X(SYS_linkat, ::linkat)             \
+  X(SYS_symlink, ::symlink)           \
+  X(SYS_symlinkat, ::symlinkat)       \
+  X(SYS_mkdir, ::mkdir)               \
+  X(SYS_mkdirat, ::mkdirat)           \
+  X(SYS_mknod, ::mknod)               \
+  X(SYS_mknodat, ::mknodat)           \
+  X(SYS_rmdir, ::rmdir)               \
+  X(SYS_readlink, read_link)          \
+  X(SYS_readlinkat, read_link_at)     \
+  X(SYS_statfs, ::statfs)             \
+  X(SYS_fstatfs, ::fstatfs)           \
+  X(SYS_getdents64, ::getdents64)     \
+  X(SYS_execve, ::execve)             \
   X(SYS_execveat, ::execveat)
 
 constexpr std::size_t kNumbers = 512;
