@@ -9,6 +9,8 @@
 // below the dataset, the *frame directory* (often the dataset itself), are what a rank's
 // listing filters. Lean, trivially copyable, no allocation.
 #pragma once
+#include <dirent.h>
+
 #include "bodhi/base_types.h"
 
 namespace zazen {
@@ -39,6 +41,11 @@ class FrameName {
   std::size_t directory_length() const { return directory_length_; }
   // True if an entry is a directory that holds the frame, as in "{seq}/traj.dcd".
   bool entry_is_directory() const { return entry_suffix_length_ != suffix_length_; }
+  // Could an entry of this type (DT_*) be one? A link, or an unknown type, may be.
+  bool type_fits(std::uint8_t type) const {
+    return type == DT_UNKNOWN || type == DT_LNK ||
+           type == (entry_is_directory() ? DT_DIR : DT_REG);
+  }
 
  private:
   char prefix_[kMaxTemplate] = {};  // all before the number: "run1/f"

@@ -37,11 +37,6 @@ DirectoryIdentity identity_of_directory(const struct stat& st) {
   return {st.st_ino, to_ns(st.st_mtim), to_ns(st.st_ctim)};
 }
 
-bool type_can_be_frame(std::uint8_t type, const FrameName& name) {
-  if (type == DT_UNKNOWN || type == DT_LNK) return true;
-  return type == (name.entry_is_directory() ? DT_DIR : DT_REG);
-}
-
 struct Entries {
   std::vector<std::pair<FrameSeq, std::uint64_t>> frames;  // with inode number
   std::vector<OrdinaryName> others;
@@ -64,7 +59,7 @@ int read_entries(int fd, const FrameName& name, Entries* out) {
       const char* text = at + kNameAt;
       std::size_t length = std::strlen(text);
       FrameSeq seq;
-      if (name.match_entry(text, length, &seq) && type_can_be_frame(type, name)) {
+      if (name.type_fits(type) && name.match_entry(text, length, &seq)) {
         out->frames.emplace_back(seq, ino);
       } else {
         out->others.push_back({std::string(text, length), ino, type});

@@ -146,6 +146,22 @@ void unmap_view(const View* view, Tally* tally) {
   ::munmap(tally, tally_size);
 }
 
+bool is_own(const View& view, const ViewDataset& dataset, FrameSeq seq) {
+  const ViewFrame* frames = own_frames(view, dataset);
+  std::uint64_t low = 0;
+  std::uint64_t high = dataset.own_count;
+  while (low < high) {
+    std::uint64_t middle = low + (high - low) / 2;
+    if (frames[middle].seq == seq) return true;
+    if (frames[middle].seq < seq) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return false;
+}
+
 std::int64_t domain_index(const View& view, const ViewDataset& dataset, FrameSeq seq) {
   const ViewRun* runs = array_at<ViewRun>(&view, dataset.runs_offset);
   std::uint64_t low = 0;

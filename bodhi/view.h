@@ -95,6 +95,8 @@ inline const ViewName* other_names(const View& view, const ViewDataset& dataset)
   return reinterpret_cast<const ViewName*>(reinterpret_cast<const char*>(&view) +
                                            dataset.names_offset);
 }
+// Is the frame among the rank's own?
+bool is_own(const View& view, const ViewDataset& dataset, FrameSeq seq);
 // A frame's index in the domain, or -1.
 std::int64_t domain_index(const View& view, const ViewDataset& dataset, FrameSeq seq);
 

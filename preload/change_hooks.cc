@@ -1,31 +1,29 @@
-// The calls that change a frame by its name. The copy goes first, so that nobody reads it as
-// current; it goes again afterwards, because a fill of the old content may have been under
-// way.
+// The calls that make, remove or move a name, and truncate. Where a name could be made, there
+// was no file: a copy under it is one of a frame that is gone.
+#include "preload/frame_change.h"
 #include "preload/hook.h"
 #include "preload/node.h"
-#include "preload/origin_open.h"
 #include "preload/raw.h"
 #include "preload/real.h"
 
 namespace raw = zazen::raw;
+using zazen::change_followed;
+using zazen::change_frame;
+using zazen::change_route;
 
 namespace {
 
+// `from` is the first name's frame.
 template <class Forward>
-int change_frame(int dirfd, const char* path, Forward forward) {
-  zazen::Route route = zazen::route_for(dirfd, path);
-  if (!route) [[likely]]
-    return forward();
-  zazen::Change change(route);
-  return change.done(forward());
+int change_two(const zazen::Route& from, int to, const char* new_path, Forward forward) {
+  int result = change_route(from, [&] { return change_frame(to, new_path, forward); });
+  if (result == 0) zazen::look_again();  // it may have been a dataset's directory
+  return result;
 }
 
 template <class Forward>
 int change_two(int from, const char* old_path, int to, const char* new_path, Forward forward) {
-  int result =
-      change_frame(from, old_path, [&] { return change_frame(to, new_path, forward); });
-  if (result == 0) zazen::look_again();  // it may have been a dataset's directory
-  return result;
+  return change_two(zazen::route_for(from, old_path), to, new_path, forward);
 }
 
 // remove(3) is unlink for a file and rmdir for a directory.
@@ -76,14 +74,106 @@ ZAZEN_HOOK int renameat2(int from, const char* old_path, int to, const char* new
   });
 }
 
-ZAZEN_HOOK int truncate(const char* path, off_t length) {
+// A second name changes the file's ctime: the copy under the first is no longer current.
+ZAZEN_HOOK int link(const char* old_path, const char* new_path) {
+  return change_two(AT_FDCWD, old_path, AT_FDCWD, new_path, [&] {
+    return ZAZEN_FORWARD(link, (old_path, new_path), raw::status(SYS_link, old_path, new_path));
+  });
+}
+
+ZAZEN_HOOK int linkat(int from, const char* old_path, int to, const char* new_path, int flags) {
+  auto link = [&](const zazen::Route& route, int directory, const char* path, int how) {
+    return change_two(route, to, new_path, [&] {
+      return ZAZEN_FORWARD(linkat, (directory, path, to, new_path, how),
+                           raw::status(SYS_linkat, directory, path, to, new_path, how));
+    });
+  };
+  if ((flags & AT_EMPTY_PATH) != 0 && zazen::may_be_string(old_path) && *old_path == '\0') {
+    zazen::CopyOrigin origin;
+    if (!zazen::find_origin(from, &origin)) {
+      return link(zazen::route_of_open(from), from, old_path, flags);
+    }
+    const char* name = zazen::name_for_changes(origin);
+    int result = link(zazen::route_for(AT_FDCWD, name), AT_FDCWD, name, flags & ~AT_EMPTY_PATH);
+    if (result == 0) zazen::renew_identity(from);
+    return result;
+  }
+  if ((flags & AT_SYMLINK_FOLLOW) != 0 && zazen::descriptor_link(old_path) != nullptr) {
+    zazen::FollowedLink followed(from, old_path);
+    int result = link(followed.route(), from, followed.path(), flags);
+    if (result == 0) followed.renew();
+    return result;
+  }
+  return link(zazen::route_for(from, old_path), from, old_path, flags);
+}
+
+ZAZEN_HOOK int symlink(const char* target, const char* path) {
   return change_frame(AT_FDCWD, path, [&] {
-    return ZAZEN_FORWARD(truncate, (path, length), raw::truncate(path, length));
+    return ZAZEN_FORWARD(symlink, (target, path), raw::status(SYS_symlink, target, path));
+  });
+}
+
+ZAZEN_HOOK int symlinkat(const char* target, int dirfd, const char* path) {
+  return change_frame(dirfd, path, [&] {
+    return ZAZEN_FORWARD(symlinkat, (target, dirfd, path),
+                         raw::status(SYS_symlinkat, target, dirfd, path));
+  });
+}
+
+ZAZEN_HOOK int mkdir(const char* path, mode_t mode) {
+  return change_frame(AT_FDCWD, path, [&] {
+    return ZAZEN_FORWARD(mkdir, (path, mode), raw::status(SYS_mkdir, path, mode));
+  });
+}
+
+ZAZEN_HOOK int mkdirat(int dirfd, const char* path, mode_t mode) {
+  return change_frame(dirfd, path, [&] {
+    return ZAZEN_FORWARD(mkdirat, (dirfd, path, mode),
+                         raw::status(SYS_mkdirat, dirfd, path, mode));
+  });
+}
+
+ZAZEN_HOOK int mknod(const char* path, mode_t mode, dev_t device) {
+  return change_frame(AT_FDCWD, path, [&] {
+    return ZAZEN_FORWARD(mknod, (path, mode, device),
+                         raw::status(SYS_mknod, path, mode, device));
+  });
+}
+
+ZAZEN_HOOK int mknodat(int dirfd, const char* path, mode_t mode, dev_t device) {
+  return change_frame(dirfd, path, [&] {
+    return ZAZEN_FORWARD(mknodat, (dirfd, path, mode, device),
+                         raw::status(SYS_mknodat, dirfd, path, mode, device));
+  });
+}
+
+ZAZEN_HOOK int mkfifo(const char* path, mode_t mode) {
+  return change_frame(AT_FDCWD, path, [&] {
+    return ZAZEN_FORWARD(mkfifo, (path, mode), raw::status(SYS_mknod, path, mode | S_IFIFO, 0));
+  });
+}
+
+ZAZEN_HOOK int mkfifoat(int dirfd, const char* path, mode_t mode) {
+  return change_frame(dirfd, path, [&] {
+    return ZAZEN_FORWARD(mkfifoat, (dirfd, path, mode),
+                         raw::status(SYS_mknodat, dirfd, path, mode | S_IFIFO, 0));
+  });
+}
+
+ZAZEN_HOOK int rmdir(const char* path) {
+  int result = ZAZEN_FORWARD(rmdir, (path), raw::unlinkat(AT_FDCWD, path, AT_REMOVEDIR));
+  if (result == 0) zazen::look_again();  // as for rename
+  return result;
+}
+
+ZAZEN_HOOK int truncate(const char* path, off_t length) {
+  return change_followed(AT_FDCWD, path, [&](const char* name) {
+    return ZAZEN_FORWARD(truncate, (name, length), raw::truncate(name, length));
   });
 }
 
 ZAZEN_HOOK int truncate64(const char* path, off64_t length) {
-  return change_frame(AT_FDCWD, path, [&] {
-    return ZAZEN_FORWARD(truncate64, (path, length), raw::truncate(path, length));
+  return change_followed(AT_FDCWD, path, [&](const char* name) {
+    return ZAZEN_FORWARD(truncate64, (name, length), raw::truncate(name, length));
   });
 }

@@ -1,12 +1,12 @@
 #include "preload/daemon_link.h"
 
-#include <pthread.h>
 #include <stdio.h>
 
 #include <cstring>
 
 #include "bodhi/wire.h"
 #include "preload/cached_copy.h"
+#include "preload/cancellation.h"
 #include "preload/hook.h"
 #include "preload/log.h"
 #include "preload/raw.h"
@@ -21,26 +21,6 @@ constexpr std::size_t kMaxRequest =
 
 constinit std::atomic<std::int64_t> quiet_until_ms{0};
 
-// The socket must not be leaked by a cancellation in poll or sendmsg. The type is changed, too:
-// an asynchronous one does not wait for the state.
-class CancellationOff {
- public:
-  CancellationOff() {
-    ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state_);
-    ::pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type_);
-  }
-  ~CancellationOff() {
-    ::pthread_setcanceltype(type_, nullptr);
-    ::pthread_setcancelstate(state_, nullptr);
-  }
-  CancellationOff(const CancellationOff&) = delete;
-  CancellationOff& operator=(const CancellationOff&) = delete;
-
- private:
-  int state_ = PTHREAD_CANCEL_ENABLE;
-  int type_ = PTHREAD_CANCEL_DEFERRED;
-};
-
 // 0, the reply's errno, or a negative errno of the transport.
 int exchange(MessageType type, const Route& route, const char* name, int passed_fd,
              int answer_ms) {
@@ -53,7 +33,7 @@ int exchange(MessageType type, const Route& route, const char* name, int passed_
                            route.published().path, name, packet, sizeof packet);
   if (size == 0) return -EMSGSIZE;
 
-  CancellationOff no_cancellation;
+  CancellationOff no_cancellation;  // in poll or sendmsg it would leak the socket
   int socket = connect_daemon(settings.runtime, answer_ms > 0 ? answer_ms : kSendMs);
   int result = socket;
   if (socket >= 0) result = send_message(socket, packet, size, passed_fd, kSendMs);

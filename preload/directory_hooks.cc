@@ -5,7 +5,6 @@
 // struct dirent64 is struct dirent on this machine.
 #include "preload/directory_stream.h"
 #include "preload/hook.h"
-#include "preload/raw.h"
 #include "preload/real.h"
 
 static_assert(sizeof(struct dirent) == sizeof(struct dirent64));
@@ -16,13 +15,6 @@ using zazen::real::late;
 using zazen::real::next;
 
 namespace {
-
-zazen::StreamSource source_of_fd(int fd) {
-  zazen::ErrnoKeeper keep;
-  struct stat st;
-  if (zazen::raw::fstat(fd, &st) != 0) return {};
-  return zazen::source_of(st);
-}
 
 struct dirent64* read_64(DIR* directory) {
   return late(next.readdir64)(directory);
@@ -41,7 +33,7 @@ int read_reentrant(DirectoryStream& stream, Entry* entry, Entry** result, Forwar
     return 0;
   }
   int status = forward();
-  if (status == 0 && *result != nullptr) zazen::note_entry(stream, *out);
+  if (status == 0 && *result != nullptr) zazen::note_entry(stream.source, *out);
   return status;
 }
 
@@ -51,7 +43,7 @@ ZAZEN_HOOK DIR* opendir(const char* path) {
   DIR* directory = late(next.opendir)(path);
   if (directory == nullptr || !zazen::listings_are_watched()) [[likely]]
     return directory;
-  zazen::StreamSource source = source_of_fd(::dirfd(directory));
+  zazen::StreamSource source = zazen::source_of_fd(::dirfd(directory));
   if (!source) return directory;
   DirectoryStream* stream = zazen::claim_stream(source);
   if (stream == nullptr) {
@@ -66,7 +58,7 @@ ZAZEN_HOOK DIR* opendir(const char* path) {
 ZAZEN_HOOK DIR* fdopendir(int fd) {
   if (!zazen::listings_are_watched()) [[likely]]
     return late(next.fdopendir)(fd);
-  zazen::StreamSource source = source_of_fd(fd);
+  zazen::StreamSource source = zazen::source_of_fd(fd);
   if (!source) return late(next.fdopendir)(fd);
   DirectoryStream* stream = zazen::claim_stream(source);
   if (stream == nullptr) {

@@ -7,6 +7,7 @@
 #include "preload/account.h"
 #include "preload/guard.h"
 #include "preload/hook.h"
+#include "preload/raw.h"
 #include "preload/settings.h"
 
 namespace zazen {
@@ -74,6 +75,13 @@ StreamSource source_of(const struct stat& directory) {
   return source;
 }
 
+StreamSource source_of_fd(int fd) {
+  ErrnoKeeper keep;
+  struct stat st;
+  if (raw::fstat(fd, &st) != 0 || !S_ISDIR(st.st_mode)) return {};
+  return source_of(st);
+}
+
 DirectoryStream* claim_stream(const StreamSource& source) {
   ErrnoKeeper keep;
   for (Block* block = &first_block; block != nullptr; block = block_after(*block)) {
@@ -94,10 +102,7 @@ DirectoryStream* claim_stream(const StreamSource& source) {
 
 void publish_stream(DirectoryStream* stream, DIR* directory) {
   stream->key.store(directory, std::memory_order_release);
-  const StreamSource& source = stream->source;
-  if (source.view != nullptr) {
-    source.view->tally->datasets[source.dataset].listed.fetch_add(1);
-  }
+  note_listing(stream->source);
 }
 
 void release_stream(DirectoryStream* stream) {
@@ -147,12 +152,17 @@ bool take_entry(DirectoryStream& stream, struct dirent64* out) {
   return true;
 }
 
-void note_entry(const DirectoryStream& stream, const struct dirent64& entry) {
-  const FrameName& name = stream.source.node->places[stream.source.dataset].name;
+void note_listing(const StreamSource& source) {
+  if (source.view == nullptr) return;
+  source.view->tally->datasets[source.dataset].listed.fetch_add(1);
+}
+
+void note_entry(const StreamSource& source, const struct dirent64& entry) {
+  const FrameName& name = source.node->places[source.dataset].name;
   FrameSeq seq;
-  if (entry.d_type == DT_DIR && !name.entry_is_directory()) return;
+  if (!name.type_fits(entry.d_type)) return;
   if (!name.match_entry(entry.d_name, std::strlen(entry.d_name), &seq)) return;
-  count_listed(stream.source.dataset, seq);
+  count_listed(source.dataset, seq);
 }
 
 struct dirent64* next_entry(DirectoryStream& stream, DIR* directory,
@@ -161,7 +171,7 @@ struct dirent64* next_entry(DirectoryStream& stream, DIR* directory,
     return take_entry(stream, &stream.entry) ? &stream.entry : nullptr;
   }
   struct dirent64* entry = read_on(directory);
-  if (entry != nullptr) note_entry(stream, *entry);
+  if (entry != nullptr) note_entry(stream.source, *entry);
   return entry;
 }
 

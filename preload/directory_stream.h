@@ -36,6 +36,7 @@ bool listings_are_watched();
 
 // The dataset whose frame directory this is, if a view or the ledger cares. Keeps errno.
 StreamSource source_of(const struct stat& directory);
+StreamSource source_of_fd(int fd);
 
 // A slot, not yet found by any look-up; null if there is no memory.
 DirectoryStream* claim_stream(const StreamSource& source);
@@ -50,6 +51,9 @@ struct dirent64* next_entry(DirectoryStream& stream, DIR* directory,
                             struct dirent64* (*read_on)(DIR*));
 // Fills *out with a synthesised stream's next entry; false at the end.
 bool take_entry(DirectoryStream& stream, struct dirent64* out);
-void note_entry(const DirectoryStream& stream, const struct dirent64& entry);
+// A listing of the directory begins: the view's tally counts it.
+void note_listing(const StreamSource& source);
+// Without a view: the name was shown.
+void note_entry(const StreamSource& source, const struct dirent64& entry);
 
 }  // namespace zazen

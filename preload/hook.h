@@ -5,6 +5,7 @@
 // leaves errno as the plain call would have.
 #pragma once
 #include <cerrno>
+#include <cstdint>
 
 #define ZAZEN_HOOK extern "C" __attribute__((visibility("default")))
 
@@ -16,6 +17,12 @@ template <class T>
 T* unpromised(T* pointer) {
   __asm__("" : "+r"(pointer));
   return pointer;
+}
+
+// What is no string at all is the kernel's to refuse; looking at it would end the program.
+inline bool may_be_string(const char* pointer) {
+  constexpr std::uintptr_t kFirstPage = 4096;  // never mapped
+  return reinterpret_cast<std::uintptr_t>(unpromised(pointer)) >= kFirstPage;
 }
 
 class ErrnoKeeper {  // gives errno back as it was

@@ -8,6 +8,7 @@
 #include "preload/real.h"
 #include "preload/serial_report.h"
 #include "preload/settings.h"
+#include "preload/syscall_hook.h"
 
 namespace zazen {
 
@@ -18,6 +19,7 @@ namespace {
 __attribute__((constructor)) void start() {
   ErrnoKeeper keep;
   real::resolve();
+  prepare_syscall_hook();
   read_settings();
   if (!settings.active) return;
 

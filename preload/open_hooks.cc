@@ -3,6 +3,7 @@
 #include <stdarg.h>
 
 #include "preload/cached_copy.h"
+#include "preload/copy_origin.h"
 #include "preload/hook.h"
 #include "preload/origin_open.h"
 #include "preload/raw.h"
@@ -13,13 +14,28 @@ namespace raw = zazen::raw;
 namespace {
 
 template <class Forward>
-int open_frame(int dirfd, const char* path, int flags, Forward forward) {
-  zazen::Route route = zazen::route_for(dirfd, path);
+int open_routed(const zazen::Route& route, const char* path, int flags, Forward forward) {
   if (!route) [[likely]]
-    return forward();
+    return forward(path);
   if (int fd = zazen::open_copy(route, flags); fd >= 0) return fd;
   zazen::Change change(route, flags);
-  return zazen::origin_opened(route, flags, change.done(forward()));
+  return zazen::origin_opened(route, flags, change.done(forward(path)));
+}
+
+// Nobody gets a copy for writing, nor for changes by its descriptor, through /proc/self/fd.
+template <class Forward>
+[[gnu::noinline]] int open_behind_link(int dirfd, const char* path, int flags,
+                                       Forward forward) {
+  zazen::FollowedLink link(dirfd, path);
+  return open_routed(link.route(), link.path(), flags, forward);
+}
+
+template <class Forward>
+int open_frame(int dirfd, const char* path, int flags, Forward forward) {
+  if ((zazen::may_write(flags) || (flags & O_PATH) != 0) && (flags & O_NOFOLLOW) == 0 &&
+      zazen::descriptor_link(path) != nullptr) [[unlikely]]
+    return open_behind_link(dirfd, path, flags, forward);
+  return open_routed(zazen::route_for(dirfd, path), path, flags, forward);
 }
 
 constexpr int kCreatFlags = O_CREAT | O_WRONLY | O_TRUNC;
@@ -42,68 +58,84 @@ bool has_mode(int flags) {
 
 ZAZEN_HOOK int open(const char* path, int flags, ...) {
   MODE_ARGUMENT(mode, flags)
-  return open_frame(AT_FDCWD, path, flags, [&] {
-    return ZAZEN_FORWARD(open, (path, flags, mode), raw::openat(AT_FDCWD, path, flags, mode));
+  return open_frame(AT_FDCWD, path, flags, [&](const char* name) {
+    return ZAZEN_FORWARD(open, (name, flags, mode), raw::openat(AT_FDCWD, name, flags, mode));
   });
 }
 
 ZAZEN_HOOK int open64(const char* path, int flags, ...) {
   MODE_ARGUMENT(mode, flags)
-  return open_frame(AT_FDCWD, path, flags, [&] {
-    return ZAZEN_FORWARD(open64, (path, flags, mode), raw::openat(AT_FDCWD, path, flags, mode));
+  return open_frame(AT_FDCWD, path, flags, [&](const char* name) {
+    return ZAZEN_FORWARD(open64, (name, flags, mode), raw::openat(AT_FDCWD, name, flags, mode));
+  });
+}
+
+// libc's own names for the two, which it exports as well.
+ZAZEN_HOOK int __open(const char* path, int flags, ...) {
+  MODE_ARGUMENT(mode, flags)
+  return open_frame(AT_FDCWD, path, flags, [&](const char* name) {
+    return ZAZEN_FORWARD(__open, (name, flags, mode), raw::openat(AT_FDCWD, name, flags, mode));
+  });
+}
+
+ZAZEN_HOOK int __open64(const char* path, int flags, ...) {
+  MODE_ARGUMENT(mode, flags)
+  return open_frame(AT_FDCWD, path, flags, [&](const char* name) {
+    return ZAZEN_FORWARD(__open64, (name, flags, mode),
+                         raw::openat(AT_FDCWD, name, flags, mode));
   });
 }
 
 ZAZEN_HOOK int openat(int dirfd, const char* path, int flags, ...) {
   MODE_ARGUMENT(mode, flags)
-  return open_frame(dirfd, path, flags, [&] {
-    return ZAZEN_FORWARD(openat, (dirfd, path, flags, mode),
-                         raw::openat(dirfd, path, flags, mode));
+  return open_frame(dirfd, path, flags, [&](const char* name) {
+    return ZAZEN_FORWARD(openat, (dirfd, name, flags, mode),
+                         raw::openat(dirfd, name, flags, mode));
   });
 }
 
 ZAZEN_HOOK int openat64(int dirfd, const char* path, int flags, ...) {
   MODE_ARGUMENT(mode, flags)
-  return open_frame(dirfd, path, flags, [&] {
-    return ZAZEN_FORWARD(openat64, (dirfd, path, flags, mode),
-                         raw::openat(dirfd, path, flags, mode));
+  return open_frame(dirfd, path, flags, [&](const char* name) {
+    return ZAZEN_FORWARD(openat64, (dirfd, name, flags, mode),
+                         raw::openat(dirfd, name, flags, mode));
   });
 }
 
 ZAZEN_HOOK int creat(const char* path, mode_t mode) {
-  return open_frame(AT_FDCWD, path, kCreatFlags, [&] {
-    return ZAZEN_FORWARD(creat, (path, mode), raw::openat(AT_FDCWD, path, kCreatFlags, mode));
+  return open_frame(AT_FDCWD, path, kCreatFlags, [&](const char* name) {
+    return ZAZEN_FORWARD(creat, (name, mode), raw::openat(AT_FDCWD, name, kCreatFlags, mode));
   });
 }
 
 ZAZEN_HOOK int creat64(const char* path, mode_t mode) {
-  return open_frame(AT_FDCWD, path, kCreatFlags, [&] {
-    return ZAZEN_FORWARD(creat64, (path, mode), raw::openat(AT_FDCWD, path, kCreatFlags, mode));
+  return open_frame(AT_FDCWD, path, kCreatFlags, [&](const char* name) {
+    return ZAZEN_FORWARD(creat64, (name, mode), raw::openat(AT_FDCWD, name, kCreatFlags, mode));
   });
 }
 
 // What a program built with _FORTIFY_SOURCE calls.
 ZAZEN_HOOK int __open_2(const char* path, int flags) {
-  return open_frame(AT_FDCWD, path, flags, [&] {
-    return ZAZEN_FORWARD(__open_2, (path, flags), raw::openat(AT_FDCWD, path, flags, 0));
+  return open_frame(AT_FDCWD, path, flags, [&](const char* name) {
+    return ZAZEN_FORWARD(__open_2, (name, flags), raw::openat(AT_FDCWD, name, flags, 0));
   });
 }
 
 ZAZEN_HOOK int __open64_2(const char* path, int flags) {
-  return open_frame(AT_FDCWD, path, flags, [&] {
-    return ZAZEN_FORWARD(__open64_2, (path, flags), raw::openat(AT_FDCWD, path, flags, 0));
+  return open_frame(AT_FDCWD, path, flags, [&](const char* name) {
+    return ZAZEN_FORWARD(__open64_2, (name, flags), raw::openat(AT_FDCWD, name, flags, 0));
   });
 }
 
 ZAZEN_HOOK int __openat_2(int dirfd, const char* path, int flags) {
-  return open_frame(dirfd, path, flags, [&] {
-    return ZAZEN_FORWARD(__openat_2, (dirfd, path, flags), raw::openat(dirfd, path, flags, 0));
+  return open_frame(dirfd, path, flags, [&](const char* name) {
+    return ZAZEN_FORWARD(__openat_2, (dirfd, name, flags), raw::openat(dirfd, name, flags, 0));
   });
 }
 
 ZAZEN_HOOK int __openat64_2(int dirfd, const char* path, int flags) {
-  return open_frame(dirfd, path, flags, [&] {
-    return ZAZEN_FORWARD(__openat64_2, (dirfd, path, flags),
-                         raw::openat(dirfd, path, flags, 0));
+  return open_frame(dirfd, path, flags, [&](const char* name) {
+    return ZAZEN_FORWARD(__openat64_2, (dirfd, name, flags),
+                         raw::openat(dirfd, name, flags, 0));
   });
 }

@@ -9,11 +9,6 @@
 namespace zazen {
 namespace {
 
-bool may_write(int flags) {
-  return (flags & O_PATH) == 0 &&
-         ((flags & O_ACCMODE) != O_RDONLY || (flags & (O_TRUNC | O_CREAT)) != 0);
-}
-
 bool copy_exists(const Route& route) {
   ErrnoKeeper keep;
   CopyPath copy;
@@ -31,6 +26,11 @@ void replace_with_copy(const Route& route, int flags, int fd) {
 }
 
 }  // namespace
+
+bool may_write(int flags) {
+  return (flags & O_PATH) == 0 &&
+         ((flags & O_ACCMODE) != O_RDONLY || (flags & (O_TRUNC | O_CREAT)) != 0);
+}
 
 Change::Change(const Route& route) : route_(route ? &route : nullptr) {
   if (route_ != nullptr && copy_exists(route)) invalidate_copy(route);

@@ -5,6 +5,9 @@
 
 namespace zazen {
 
+// The flags of an open say that it may change the file.
+bool may_write(int flags);
+
 // Drops a frame's copy before a change and again after it, because a fill may have been
 // under way. Without a frame it does nothing.
 class Change {

@@ -15,6 +15,12 @@ long call(long number, Arguments... arguments) {
   return -1;
 }
 
+// For the many calls that give 0 or -1.
+template <class... Arguments>
+int status(long number, Arguments... arguments) {
+  return static_cast<int>(call(number, arguments...));
+}
+
 inline int openat(int directory, const char* path, int flags, mode_t mode) {
   return static_cast<int>(call(SYS_openat, directory, path, flags, mode));
 }

@@ -4,18 +4,28 @@
 //
 // A hook may run before the constructor (from another library's), and a name may be missing.
 // Then a raw system call stands in. The functions that have none (streams, directories,
-// spawning) allocate anyway, so for them a late look-up is safe.
+// spawning, realpath, statvfs) are none that an allocator calls, so for them a late look-up is
+// safe.
 #pragma once
 #include <dirent.h>
+#include <fts.h>
+#include <ftw.h>
+#include <glob.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <sys/time.h>
 #include <unistd.h>
+#include <utime.h>
 
 #include "preload/raw.h"
 
 #define ZAZEN_REAL_FUNCTIONS(X)                                                          \
   X(open, int(const char*, int, ...))                                                    \
   X(open64, int(const char*, int, ...))                                                  \
+  X(__open, int(const char*, int, ...))                                                  \
+  X(__open64, int(const char*, int, ...))                                                \
   X(openat, int(int, const char*, int, ...))                                             \
   X(openat64, int(int, const char*, int, ...))                                           \
   X(creat, int(const char*, mode_t))                                                     \
@@ -26,6 +36,7 @@
   X(__openat64_2, int(int, const char*, int))                                            \
   X(fopen, FILE*(const char*, const char*))                                              \
   X(fopen64, FILE*(const char*, const char*))                                            \
+  X(_IO_fopen, FILE*(const char*, const char*))                                          \
   X(freopen, FILE*(const char*, const char*, FILE*))                                     \
   X(freopen64, FILE*(const char*, const char*, FILE*))                                   \
   X(stat, int(const char*, struct ::stat*))                                              \
@@ -55,6 +66,27 @@
                  int (*)(const struct ::dirent**, const struct ::dirent**)))             \
   X(scandir64, int(const char*, struct ::dirent64***, int (*)(const struct ::dirent64*), \
                    int (*)(const struct ::dirent64**, const struct ::dirent64**)))       \
+  X(scandirat, ScanAt<struct ::dirent>)                                                  \
+  X(scandirat64, ScanAt<struct ::dirent64>)                                              \
+  X(getdents64, ssize_t(int, void*, size_t))                                             \
+  X(getdirentries, ssize_t(int, char*, size_t, off_t*))                                  \
+  X(getdirentries64, ssize_t(int, char*, size_t, off64_t*))                              \
+  X(glob, int(const char*, int, int (*)(const char*, int), ::glob_t*))                   \
+  X(glob64, int(const char*, int, int (*)(const char*, int), ::glob64_t*))               \
+  X(ftw, int(const char*, ::__ftw_func_t, int))                                          \
+  X(ftw64, int(const char*, ::__ftw64_func_t, int))                                      \
+  X(nftw, int(const char*, ::__nftw_func_t, int, int))                                   \
+  X(nftw64, int(const char*, ::__nftw64_func_t, int, int))                               \
+  X(fts_open, FTS*(char* const*, int, int (*)(const FTSENT**, const FTSENT**)))          \
+  X(fts_read, FTSENT*(FTS*))                                                             \
+  X(fts_children, FTSENT*(FTS*, int))                                                    \
+  X(fts_set, int(FTS*, FTSENT*, int))                                                    \
+  X(fts_close, int(FTS*))                                                                \
+  X(fts64_open, FTS64*(char* const*, int, int (*)(const FTSENT64**, const FTSENT64**)))  \
+  X(fts64_read, FTSENT64*(FTS64*))                                                       \
+  X(fts64_children, FTSENT64*(FTS64*, int))                                              \
+  X(fts64_set, int(FTS64*, FTSENT64*, int))                                              \
+  X(fts64_close, int(FTS64*))                                                            \
   X(unlink, int(const char*))                                                            \
   X(unlinkat, int(int, const char*, int))                                                \
   X(remove, int(const char*))                                                            \
@@ -63,16 +95,74 @@
   X(renameat2, int(int, const char*, int, const char*, unsigned))                        \
   X(truncate, int(const char*, off_t))                                                   \
   X(truncate64, int(const char*, off_t))                                                 \
+  X(syscall, long(long, ...))                                                            \
+  X(chmod, int(const char*, mode_t))                                                     \
+  X(fchmodat, int(int, const char*, mode_t, int))                                        \
+  X(lchmod, int(const char*, mode_t))                                                    \
+  X(fchmod, int(int, mode_t))                                                            \
+  X(chown, int(const char*, uid_t, gid_t))                                               \
+  X(lchown, int(const char*, uid_t, gid_t))                                              \
+  X(fchownat, int(int, const char*, uid_t, gid_t, int))                                  \
+  X(fchown, int(int, uid_t, gid_t))                                                      \
+  X(utime, int(const char*, const struct ::utimbuf*))                                    \
+  X(utimes, int(const char*, const struct ::timeval*))                                   \
+  X(lutimes, int(const char*, const struct ::timeval*))                                  \
+  X(futimes, int(int, const struct ::timeval*))                                          \
+  X(futimesat, int(int, const char*, const struct ::timeval*))                           \
+  X(utimensat, int(int, const char*, const struct ::timespec*, int))                     \
+  X(futimens, int(int, const struct ::timespec*))                                        \
+  X(getxattr, ssize_t(const char*, const char*, void*, size_t))                          \
+  X(fgetxattr, ssize_t(int, const char*, void*, size_t))                                 \
+  X(listxattr, ssize_t(const char*, char*, size_t))                                      \
+  X(flistxattr, ssize_t(int, char*, size_t))                                             \
+  X(setxattr, int(const char*, const char*, const void*, size_t, int))                   \
+  X(lsetxattr, int(const char*, const char*, const void*, size_t, int))                  \
+  X(fsetxattr, int(int, const char*, const void*, size_t, int))                          \
+  X(removexattr, int(const char*, const char*))                                          \
+  X(lremovexattr, int(const char*, const char*))                                         \
+  X(fremovexattr, int(int, const char*))                                                 \
+  X(statfs, int(const char*, struct ::statfs*))                                          \
+  X(statfs64, int(const char*, struct ::statfs64*))                                      \
+  X(fstatfs, int(int, struct ::statfs*))                                                 \
+  X(fstatfs64, int(int, struct ::statfs64*))                                             \
+  X(statvfs, int(const char*, struct ::statvfs*))                                        \
+  X(statvfs64, int(const char*, struct ::statvfs64*))                                    \
+  X(fstatvfs, int(int, struct ::statvfs*))                                               \
+  X(fstatvfs64, int(int, struct ::statvfs64*))                                           \
+  X(link, int(const char*, const char*))                                                 \
+  X(linkat, int(int, const char*, int, const char*, int))                                \
+  X(symlink, int(const char*, const char*))                                              \
+  X(symlinkat, int(const char*, int, const char*))                                       \
+  X(mkdir, int(const char*, mode_t))                                                     \
+  X(mkdirat, int(int, const char*, mode_t))                                              \
+  X(mknod, int(const char*, mode_t, dev_t))                                              \
+  X(mknodat, int(int, const char*, mode_t, dev_t))                                       \
+  X(mkfifo, int(const char*, mode_t))                                                    \
+  X(mkfifoat, int(int, const char*, mode_t))                                             \
+  X(rmdir, int(const char*))                                                             \
+  X(readlink, ssize_t(const char*, char*, size_t))                                       \
+  X(readlinkat, ssize_t(int, const char*, char*, size_t))                                \
+  X(__readlink_chk, ssize_t(const char*, char*, size_t, size_t))                         \
+  X(__readlinkat_chk, ssize_t(int, const char*, char*, size_t, size_t))                  \
+  X(realpath, char*(const char*, char*))                                                 \
+  X(__realpath_chk, char*(const char*, char*, size_t))                                   \
+  X(canonicalize_file_name, char*(const char*))                                          \
   X(execve, int(const char*, char* const*, char* const*))                                \
   X(execvpe, int(const char*, char* const*, char* const*))                               \
   X(fexecve, int(int, char* const*, char* const*))                                       \
   X(execveat, int(int, const char*, char* const*, char* const*, int))                    \
+  X(posix_spawn_file_actions_addopen,                                                    \
+    int(posix_spawn_file_actions_t*, int, const char*, int, mode_t))                     \
   X(posix_spawn, int(pid_t*, const char*, const posix_spawn_file_actions_t*,             \
                      const posix_spawnattr_t*, char* const*, char* const*))              \
   X(posix_spawnp, int(pid_t*, const char*, const posix_spawn_file_actions_t*,            \
                       const posix_spawnattr_t*, char* const*, char* const*))
 
 namespace zazen::real {
+
+template <class Entry>
+using ScanAt = int(int, const char*, Entry***, int (*)(const Entry*),
+                   int (*)(const Entry**, const Entry**));
 
 template <class Type>
 struct Pointer {

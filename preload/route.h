@@ -7,6 +7,7 @@
 
 #include "preload/current_view.h"
 #include "preload/guard.h"
+#include "preload/hook.h"
 #include "preload/node.h"
 #include "preload/settings.h"
 
@@ -40,12 +41,7 @@ inline bool may_name_frame(const char* path, std::size_t length) {
 
 // errno is kept. A null or empty path is no frame.
 inline Route route_for(int dirfd, const char* path) {
-  constexpr std::uintptr_t kFirstPage = 4096;  // never mapped
-  // What is no string at all is the kernel's to refuse; *path would end the program.
-  if (!settings.active || guard_is_raised() ||
-      reinterpret_cast<std::uintptr_t>(path) < kFirstPage) {
-    return {};
-  }
+  if (!settings.active || guard_is_raised() || !may_be_string(path)) return {};
   std::size_t length = std::strlen(path);
   if (!may_name_frame(path, length)) [[likely]]
     return {};

@@ -1,6 +1,6 @@
-// scandir: glibc's own reads the directory by internal names and would show every frame. For
-// a frame directory that a view or the ledger cares about, the same is done here over the
-// hooked calls. The result is the caller's to free, so this one place uses malloc.
+// scandir and scandirat: glibc's own reads the directory by internal names and would show every
+// frame. For a frame directory that a view or the ledger cares about, the same is done here
+// over the hooked calls. The result is the caller's to free, so this one place uses malloc.
 #include <stdlib.h>
 
 #include <cstring>
@@ -12,12 +12,20 @@
 
 namespace {
 
-bool is_watched(const char* path) {
-  if (path == nullptr || !zazen::listings_are_watched()) return false;
+bool is_watched(int dirfd, const char* path) {
+  if (zazen::unpromised(path) == nullptr || !zazen::listings_are_watched()) return false;
   zazen::ErrnoKeeper keep;
   struct stat st;
-  return zazen::raw::fstatat(AT_FDCWD, path, &st, 0) == 0 && S_ISDIR(st.st_mode) &&
+  return zazen::raw::fstatat(dirfd, path, &st, 0) == 0 && S_ISDIR(st.st_mode) &&
          static_cast<bool>(zazen::source_of(st));
+}
+
+DIR* open_directory(int dirfd, const char* path) {
+  int fd = openat(dirfd, path, O_RDONLY | O_NONBLOCK | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return nullptr;
+  DIR* directory = fdopendir(fd);
+  if (directory == nullptr) zazen::raw::close(fd);
+  return directory;
 }
 
 template <class Entry>
@@ -51,10 +59,10 @@ template <class Entry>
 using Compare = int (*)(const Entry**, const Entry**);
 
 template <class Entry>
-int scan(const char* path, Entry*** out, Filter<Entry> filter, Compare<Entry> compare,
-         Entry* (*read)(DIR*)) {
+int scan(int dirfd, const char* path, Entry*** out, Filter<Entry> filter,
+         Compare<Entry> compare, Entry* (*read)(DIR*)) {
   int saved = errno;
-  DIR* directory = opendir(path);
+  DIR* directory = open_directory(dirfd, path);
   if (directory == nullptr) return -1;
   Names<Entry> names;
   int failure = 0;
@@ -95,15 +103,31 @@ using zazen::real::next;
 ZAZEN_HOOK int scandir(const char* path, struct dirent*** out,
                        int (*filter)(const struct dirent*),
                        int (*compare)(const struct dirent**, const struct dirent**)) {
-  if (!is_watched(path)) [[likely]]
+  if (!is_watched(AT_FDCWD, path)) [[likely]]
     return late(next.scandir)(path, out, filter, compare);
-  return scan<struct dirent>(path, out, filter, compare, readdir);
+  return scan<struct dirent>(AT_FDCWD, path, out, filter, compare, readdir);
 }
 
 ZAZEN_HOOK int scandir64(const char* path, struct dirent64*** out,
                          int (*filter)(const struct dirent64*),
                          int (*compare)(const struct dirent64**, const struct dirent64**)) {
-  if (!is_watched(path)) [[likely]]
+  if (!is_watched(AT_FDCWD, path)) [[likely]]
     return late(next.scandir64)(path, out, filter, compare);
-  return scan<struct dirent64>(path, out, filter, compare, readdir64);
+  return scan<struct dirent64>(AT_FDCWD, path, out, filter, compare, readdir64);
+}
+
+ZAZEN_HOOK int scandirat(int dirfd, const char* path, struct dirent*** out,
+                         int (*filter)(const struct dirent*),
+                         int (*compare)(const struct dirent**, const struct dirent**)) {
+  if (!is_watched(dirfd, path)) [[likely]]
+    return late(next.scandirat)(dirfd, path, out, filter, compare);
+  return scan<struct dirent>(dirfd, path, out, filter, compare, readdir);
+}
+
+ZAZEN_HOOK int scandirat64(int dirfd, const char* path, struct dirent64*** out,
+                           int (*filter)(const struct dirent64*),
+                           int (*compare)(const struct dirent64**, const struct dirent64**)) {
+  if (!is_watched(dirfd, path)) [[likely]]
+    return late(next.scandirat64)(dirfd, path, out, filter, compare);
+  return scan<struct dirent64>(dirfd, path, out, filter, compare, readdir64);
 }

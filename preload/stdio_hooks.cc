@@ -1,11 +1,15 @@
 // fopen and freopen: glibc opens the file by an internal name, so hooking open does not see
 // it. A hit is fdopen on the copy; everything after that is stdio on a real descriptor.
 //
-// freopen closes the stream before it opens the new file and cannot be tried twice; it always
-// takes the origin.
+// freopen, and fopen with ",ccs=", which fdopen does not know, need a path: that of the copy's
+// own descriptor, which nobody can evict. freopen closes the stream before it opens the new
+// file and cannot be tried twice, so that path is tried first.
+#include <algorithm>
 #include <cstring>
 
 #include "preload/cached_copy.h"
+#include "preload/cancellation.h"
+#include "preload/copy_origin.h"
 #include "preload/hook.h"
 #include "preload/origin_open.h"
 #include "preload/real.h"
@@ -37,9 +41,48 @@ int flags_of(const char* mode) {
   return flags;
 }
 
-FILE* stream_of_copy(const zazen::Route& route, const char* mode, int flags) {
-  if (std::strchr(mode, ',') != nullptr) return nullptr;  // fdopen knows no ",ccs="
+// The copy, open under a number that libc's next open does not get, and a path to it.
+class CopyAside {
+ public:
+  CopyAside(const zazen::Route& route, int flags, int above) : flags_(flags | O_CLOEXEC) {
+    zazen::ErrnoKeeper keep;
+    int fd = zazen::open_copy(route, flags_);
+    if (fd < 0) return;
+    fd_ = static_cast<int>(
+        zazen::raw::call(SYS_fcntl, fd, F_DUPFD_CLOEXEC, std::max(fd, above) + 1));
+    zazen::raw::close(fd);
+    ::snprintf(path_, sizeof path_, "/proc/thread-self/fd/%d", fd_);
+  }
+  ~CopyAside() {
+    zazen::ErrnoKeeper keep;
+    if (fd_ >= 0) zazen::raw::close(fd_);
+  }
+  CopyAside(const CopyAside&) = delete;
+  CopyAside& operator=(const CopyAside&) = delete;
+
+  const char* path() const { return path_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  bool opens_by_path() const {
+    zazen::ErrnoKeeper keep;
+    int fd = zazen::raw::openat(AT_FDCWD, path_, flags_, 0);
+    if (fd >= 0) zazen::raw::close(fd);
+    return fd >= 0;
+  }
+
+ private:
+  zazen::CancellationOff off_;
+  int flags_;
+  int fd_ = -1;
+  char path_[48];
+};
+
+template <class Forward>
+FILE* stream_of_copy(const zazen::Route& route, const char* mode, int flags, Forward forward) {
   zazen::ErrnoKeeper keep;
+  if (std::strchr(mode, ',') != nullptr) {
+    CopyAside copy(route, flags, -1);
+    return copy ? forward(copy.path()) : nullptr;
+  }
   int fd = zazen::open_copy(route, flags);
   if (fd < 0) return nullptr;
   FILE* stream = ::fdopen(fd, mode);
@@ -48,28 +91,62 @@ FILE* stream_of_copy(const zazen::Route& route, const char* mode, int flags) {
 }
 
 template <class Forward>
-FILE* fopen_frame(const char* path, const char* mode, Forward forward) {
-  zazen::Route route = zazen::route_for(AT_FDCWD, path);
+FILE* fopen_routed(const zazen::Route& route, const char* path, const char* mode,
+                   Forward forward) {
   int flags = route ? flags_of(mode) : -1;
   if (flags < 0) [[likely]]
-    return forward();
-  if (FILE* stream = stream_of_copy(route, mode, flags)) return stream;
+    return forward(path);
+  if (FILE* stream = stream_of_copy(route, mode, flags, forward)) return stream;
   zazen::Change change(route, flags);
-  FILE* stream = forward();
+  FILE* stream = forward(path);
   zazen::origin_opened(route, flags, change.done(stream == nullptr ? -1 : ::fileno(stream)));
   return stream;
 }
 
+// As open: through /proc/self/fd nobody gets a copy for writing.
 template <class Forward>
-FILE* freopen_frame(const char* path, const char* mode, Forward forward) {
-  zazen::Route route = zazen::route_for(AT_FDCWD, path);
+FILE* fopen_frame(const char* path, const char* mode, Forward forward) {
+  int flags = zazen::descriptor_link(path) != nullptr ? flags_of(mode) : -1;
+  if (flags < 0 || !zazen::may_write(flags)) [[likely]]
+    return fopen_routed(zazen::route_for(AT_FDCWD, path), path, mode, forward);
+  zazen::FollowedLink link(AT_FDCWD, path);
+  return fopen_routed(link.route(), link.path(), mode, forward);
+}
+
+int number_of(FILE* stream) {
+  zazen::ErrnoKeeper keep;
+  return ::fileno(stream);
+}
+
+// The stream keeps its number, whatever number the new file had at first.
+template <class Forward>
+FILE* freopen_routed(const zazen::Route& route, const char* path, const char* mode, FILE* old,
+                     Forward forward) {
   int flags = route ? flags_of(mode) : -1;
   if (flags < 0) [[likely]]
-    return forward();
+    return forward(path);
+  if (CopyAside copy(route, flags, number_of(old)); copy && copy.opens_by_path()) {
+    return forward(copy.path());
+  }
   zazen::Change change(route, flags);
-  FILE* stream = forward();
+  FILE* stream = forward(path);
   zazen::origin_opened(route, flags, change.done(stream == nullptr ? -1 : ::fileno(stream)));
   return stream;
+}
+
+// Without a path libc opens the stream's own file anew, through /proc/self/fd.
+template <class Forward>
+FILE* freopen_frame(const char* path, const char* mode, FILE* old, Forward forward) {
+  path = zazen::unpromised(path);
+  char own[32];
+  if (path == nullptr) ::snprintf(own, sizeof own, "/proc/self/fd/%d", number_of(old));
+  const char* name = path == nullptr ? own : path;
+  int flags = zazen::descriptor_link(name) != nullptr ? flags_of(mode) : -1;
+  if (flags < 0 || !zazen::may_write(flags)) [[likely]]
+    return freopen_routed(zazen::route_for(AT_FDCWD, path), path, mode, old, forward);
+  zazen::FollowedLink link(AT_FDCWD, name);
+  if (link.origin() == nullptr) return freopen_routed(link.route(), path, mode, old, forward);
+  return freopen_routed(link.route(), link.path(), mode, old, forward);
 }
 
 }  // namespace
@@ -78,17 +155,29 @@ using zazen::real::late;
 using zazen::real::next;
 
 ZAZEN_HOOK FILE* fopen(const char* path, const char* mode) {
-  return fopen_frame(path, mode, [&] { return late(next.fopen)(path, mode); });
+  return fopen_frame(path, mode,
+                     [&](const char* name) { return late(next.fopen)(name, mode); });
 }
 
 ZAZEN_HOOK FILE* fopen64(const char* path, const char* mode) {
-  return fopen_frame(path, mode, [&] { return late(next.fopen64)(path, mode); });
+  return fopen_frame(path, mode,
+                     [&](const char* name) { return late(next.fopen64)(name, mode); });
+}
+
+// libc's older name for fopen, which it still exports.
+ZAZEN_HOOK FILE* _IO_fopen(const char* path, const char* mode) {
+  return fopen_frame(path, mode,
+                     [&](const char* name) { return late(next._IO_fopen)(name, mode); });
 }
 
 ZAZEN_HOOK FILE* freopen(const char* path, const char* mode, FILE* stream) {
-  return freopen_frame(path, mode, [&] { return late(next.freopen)(path, mode, stream); });
+  return freopen_frame(path, mode, stream, [&](const char* name) {
+    return late(next.freopen)(name, mode, stream);
+  });
 }
 
 ZAZEN_HOOK FILE* freopen64(const char* path, const char* mode, FILE* stream) {
-  return freopen_frame(path, mode, [&] { return late(next.freopen64)(path, mode, stream); });
+  return freopen_frame(path, mode, stream, [&](const char* name) {
+    return late(next.freopen64)(name, mode, stream);
+  });
 }

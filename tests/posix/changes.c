@@ -56,6 +56,12 @@ int main(int argc, char** argv) {
   read_back("f9");
   read_back("f8");
 
+  stream = fopen(join(dir, "f21"), "r");
+  stream = freopen(NULL, "w", stream);
+  fputs("reopened without a name", stream);
+  fclose(stream);
+  read_back("f21");
+
   show("truncate", truncate(join(dir, "f10"), 7));
   read_back("f10");
   show("truncate64", truncate64(join(dir, "f11"), 8));

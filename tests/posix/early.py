@@ -11,5 +11,5 @@ with Node() as node:
                                     ZAZEN_REPORT=report)
             done = node.run(["cat", node.frame(3)], environment)
             expect(done.returncode == 0, f"{order}: {done}")
-            expect(done.stdout == b"early 7 of 7\n" + node.frame(3).read_bytes(),
+            expect(done.stdout == b"early 9 of 9\n" + node.frame(3).read_bytes(),
                    f"{order}: {done.stdout[:40]}")

@@ -2,6 +2,7 @@
    child see in the directory? The environment has no ZAZEN_VIEW; the shim must hand it on. */
 #include <dirent.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "check.h"
@@ -60,6 +61,9 @@ int main(int argc, char** argv, char** all) {
   CHILD("execle", fork, execle(self, self, "child", argv[1], (char*)0, environment));
   CHILD("fexecve", fork, fexecve(fd, args, environment));
   CHILD("execveat", fork, execveat(AT_FDCWD, self, args, environment, 0));
+  CHILD("SYS_execve", fork, syscall(SYS_execve, self, args, environment));
+  CHILD("SYS_execve in vfork", vfork, syscall(SYS_execve, self, args, environment));
+  CHILD("SYS_execveat", fork, syscall(SYS_execveat, AT_FDCWD, self, args, environment, 0));
   pid_t pid = 0;
   printf("posix_spawn %d\n", posix_spawn(&pid, self, NULL, NULL, args, environment));
   show("posix_spawn", pid);

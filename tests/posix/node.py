@@ -25,14 +25,27 @@ def expect(condition, message):
         sys.exit(f"FAILED: {message}")
 
 
+def directory_on_another_device():
+    """A new directory in memory; none, if there files can have no attributes."""
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="zazen posix ", dir="/dev/shm"))
+    try:
+        os.setxattr(directory, "user.test", b"")
+    except OSError as error:
+        directory.rmdir()
+        print(f"the cache is on the origin's device: {error}")
+        return None
+    return directory
+
+
 class Node:
     """A directory with a dataset (sim1, f{seq}), a cache, a runtime directory, a daemon.
     The dataset can be in another directory, `origin`, which is the caller's to remove."""
 
-    def __init__(self, template="f{seq}", options="", origin=None):
+    def __init__(self, template="f{seq}", options="", origin=None, other_device=False):
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="zazen posix "))
         self.dataset = (origin or self.root) / "sim1"
-        self.cache = self.root / "cache"
+        self.elsewhere = directory_on_another_device() if other_device else None
+        self.cache = (self.elsewhere or self.root) / "cache"
         self.report = self.root / "report.json"
         self.config = self.root / "zazen.toml"
         self.config.write_text(
@@ -49,6 +62,8 @@ class Node:
     def __exit__(self, *unused):
         self.end_daemon(signal.SIGKILL)
         shutil.rmtree(self.root)
+        if self.elsewhere is not None:
+            shutil.rmtree(self.elsewhere)
 
     def frame(self, seq):
         return self.dataset / self.template.replace("{seq}", str(seq))

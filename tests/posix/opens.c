@@ -1,6 +1,8 @@
 /* Every spelling of open, on frames and on what only looks like one. */
 #include "check.h"
 
+int __open(const char*, int, ...);
+int __open64(const char*, int, ...);
 int __open_2(const char*, int);
 int __open64_2(const char*, int);
 int __openat_2(int, const char*, int);
@@ -25,6 +27,8 @@ int main(int argc, char** argv) {
   show("openat absolute", openat(-1, f3, O_RDONLY));
   show("openat", openat(dirfd, "f3", O_RDONLY));
   show("openat64", openat64(dirfd, "./f3", O_RDONLY | O_NONBLOCK));
+  show("__open", __open(f3, O_RDONLY));
+  show("__open64", __open64(f3, O_RDONLY | O_CLOEXEC));
   show("__open_2", __open_2(f3, O_RDONLY));
   show("__open64_2", __open64_2(f3, O_RDONLY));
   show("__openat_2", __openat_2(dirfd, "f3", O_RDONLY));

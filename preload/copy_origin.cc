@@ -1,0 +1,224 @@
+#include "preload/copy_origin.h"
+
+#include <stdio.h>
+
+#include <cstring>
+
+#include "preload/copy_identity.h"
+#include "preload/guard.h"
+#include "preload/hook.h"
+#include "preload/raw.h"
+#include "preload/settings.h"
+
+namespace zazen {
+namespace {
+
+constexpr char kDeleted[] = " (deleted)";  // what the kernel appends to a lost name
+constexpr std::size_t kMaxName = sizeof CopyOrigin::copy;
+constexpr char kNowhere[] = "/proc/self/fd/none";
+
+bool is_watching() {
+  return settings.active && !guard_is_raised();
+}
+
+// What a link of procfs says; 0 if that is no path or does not fit.
+std::size_t read_proc_link(int dirfd, const char* link, char* out, std::size_t capacity) {
+  ssize_t length = raw::readlinkat(dirfd, link, out, capacity);
+  if (length <= 0 || static_cast<std::size_t>(length) >= capacity || out[0] != '/') return 0;
+  out[length] = '\0';
+  return static_cast<std::size_t>(length);
+}
+
+// By what stat says it may be a frame's origin.
+bool may_be_frame(const struct stat& st) {
+  bool alive = false;
+  const Node* node = S_ISREG(st.st_mode) ? current_node(&alive) : nullptr;
+  for (std::uint32_t i = 0; node != nullptr && i < node->table->dataset_count; ++i) {
+    DirectoryKey key;
+    if (node->places[i].path_length != 0 && frame_directory(node->places[i], &key) &&
+        key.dev == st.st_dev) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// The kernel's name of an open file; 0 as above.
+std::size_t name_of_fd(int fd, char* out, std::size_t capacity) {
+  char link[64];
+  ::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  return read_proc_link(AT_FDCWD, link, out, capacity);
+}
+
+bool is_origin(const struct stat& st, const OriginIdentity& identity) {
+  return S_ISREG(st.st_mode) && st.st_ino == identity.ino &&
+         static_cast<std::uint64_t>(st.st_size) == identity.size;
+}
+
+// The end of the copy's name that names the origin: the file itself, or, if that is gone, what
+// the table says is a frame.
+void find_path(CopyOrigin* origin) {
+  const char* first = std::strchr(origin->copy + 1, '/');
+  for (const char* tail = first; tail != nullptr; tail = std::strchr(tail + 1, '/')) {
+    struct stat st;
+    if (raw::fstatat(AT_FDCWD, tail, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        is_origin(st, origin->identity)) {
+      origin->path = tail;
+      origin->is_there = true;
+      return;
+    }
+  }
+  for (const char* tail = first; tail != nullptr; tail = std::strchr(tail + 1, '/')) {
+    if (route_for(AT_FDCWD, tail)) {
+      origin->path = tail;
+      return;
+    }
+  }
+}
+
+bool is_proc_link(int dirfd, const char* path) {
+  struct stat link, proc;
+  return raw::fstatat(dirfd, path, &link, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(link.st_mode) &&
+         raw::fstatat(AT_FDCWD, "/proc", &proc, 0) == 0 && link.st_dev == proc.st_dev;
+}
+
+// Setting an attribute needs the write bit, unless one is root.
+bool set_identity(int copy_fd, const OriginIdentity& identity) {
+  if (write_identity(copy_fd, identity) == 0) return true;
+  if (raw::status(SYS_fchmod, copy_fd, kCopyMode | S_IWUSR) != 0) return false;
+  bool set = write_identity(copy_fd, identity) == 0;
+  raw::status(SYS_fchmod, copy_fd, kCopyMode);
+  return set;
+}
+
+}  // namespace
+
+bool find_origin(int fd, CopyOrigin* origin) {
+  if (!is_watching()) return false;
+  ErrnoKeeper keep;
+  struct stat local;
+  dev_t dev;
+  if (raw::fstat(fd, &local) != 0 || !looks_like_copy(local, local.st_dev)) [[likely]]
+    return false;
+  if (!identity_of_fd(fd, local, &origin->identity, &dev)) return false;
+  origin->path = nullptr;
+  origin->is_there = false;
+  std::size_t length = name_of_fd(fd, origin->copy, sizeof origin->copy);
+  origin->copy[length] = '\0';
+  if (length == 0) return true;
+  constexpr std::size_t kTail = sizeof kDeleted - 1;
+  if (local.st_nlink == 0 && length > kTail &&
+      std::memcmp(origin->copy + length - kTail, kDeleted, kTail) == 0) {
+    origin->copy[length - kTail] = '\0';
+  }
+  find_path(origin);
+  return true;
+}
+
+Route route_of_open(int fd) {
+  if (!is_watching()) return {};
+  ErrnoKeeper keep;
+  struct stat st;
+  char name[kMaxName];
+  if (raw::fstat(fd, &st) != 0 || !may_be_frame(st) || name_of_fd(fd, name, sizeof name) == 0) {
+    return {};
+  }
+  return route_for(AT_FDCWD, name);
+}
+
+int open_origin(const CopyOrigin& origin) {
+  if (!origin.is_there) return -1;
+  ErrnoKeeper keep;
+  RawFd file(
+      raw::openat(AT_FDCWD, origin.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0));
+  struct stat st;
+  if (!file.valid() || raw::fstat(file.get(), &st) != 0 || !is_origin(st, origin.identity)) {
+    return -1;
+  }
+  return file.release();
+}
+
+std::size_t name_in_proc(const CopyOrigin& origin, char* out, std::size_t capacity) {
+  if (origin.path == nullptr) return 0;
+  ErrnoKeeper keep;
+  if (origin.is_there) {
+    RawFd file(raw::openat(AT_FDCWD, origin.path, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0));
+    return file.valid() ? name_of_fd(file.get(), out, capacity) : 0;
+  }
+  int length = ::snprintf(out, capacity, "%s%s", origin.path, kDeleted);
+  return length > 0 && static_cast<std::size_t>(length) < capacity
+             ? static_cast<std::size_t>(length)
+             : 0;
+}
+
+void renew_identity(int copy_fd) {
+  ErrnoKeeper keep;
+  CopyOrigin origin;
+  struct stat local, st;
+  if (!find_origin(copy_fd, &origin) || !origin.is_there || raw::fstat(copy_fd, &local) != 0 ||
+      local.st_nlink != 0 ||
+      raw::fstatat(AT_FDCWD, origin.path, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+      !is_origin(st, origin.identity)) {
+    return;
+  }
+  set_identity(copy_fd, identity_of(st, origin.identity.kind, origin.identity.checksum));
+  const struct timespec times[2] = {st.st_atim, {0, UTIME_OMIT}};
+  raw::status(SYS_utimensat, copy_fd, nullptr, times, 0);
+}
+
+const char* descriptor_link(const char* path) {
+  if (!may_be_string(path)) return nullptr;
+  bool in_dev = std::strncmp(path, "/dev/", 5) == 0;
+  if (*path == '/' && !in_dev && std::strncmp(path, "/proc/", 6) != 0) [[likely]]
+    return nullptr;
+  const char* slash = std::strrchr(path, '/');
+  const char* last = slash == nullptr ? path : slash + 1;
+  if (*last == '\0') return nullptr;
+  const char* digit = last;
+  while (*digit >= '0' && *digit <= '9') ++digit;
+  if (*digit == '\0') return path;
+  if (!in_dev) return nullptr;
+  if (std::strcmp(path + 5, "stdin") == 0) return "/proc/self/fd/0";
+  if (std::strcmp(path + 5, "stdout") == 0) return "/proc/self/fd/1";
+  if (std::strcmp(path + 5, "stderr") == 0) return "/proc/self/fd/2";
+  return nullptr;
+}
+
+const char* name_for_changes(const CopyOrigin& origin) {
+  return origin.is_there ? origin.path : kNowhere;
+}
+
+FollowedLink::FollowedLink(int dirfd, const char* path)
+    : dirfd_(dirfd), link_(descriptor_link(path)), path_(path), route_(route_for(dirfd, path)) {
+  if (link_ == nullptr || !is_watching()) return;
+  ErrnoKeeper keep;
+  struct stat file;
+  if (raw::fstatat(dirfd, link_, &file, 0) == 0 &&
+      (looks_like_copy(file, file.st_dev) || may_be_frame(file)) &&
+      is_proc_link(dirfd, link_)) {
+    follow(file);
+  }
+}
+
+void FollowedLink::follow(const struct stat& file) {
+  if (looks_like_copy(file, file.st_dev)) {
+    RawFd copy(raw::openat(dirfd_, link_, O_RDONLY | O_CLOEXEC, 0));
+    leads_to_copy_ = copy.valid() && find_origin(copy.get(), &origin_);
+    if (leads_to_copy_ || !copy.valid()) {
+      path_ = name_for_changes(origin_);
+      route_ = route_for(AT_FDCWD, path_);
+      return;
+    }
+  }
+  char name[kMaxName];
+  if (read_proc_link(dirfd_, link_, name, sizeof name) != 0) route_ = route_for(AT_FDCWD, name);
+}
+
+void FollowedLink::renew() const {
+  if (!leads_to_copy_) return;
+  ErrnoKeeper keep;
+  RawFd copy(raw::openat(dirfd_, link_, O_RDONLY | O_CLOEXEC, 0));
+  if (copy.valid()) renew_identity(copy.get());
+}
+
+}  // namespace zazen

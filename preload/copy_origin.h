@@ -1,0 +1,71 @@
+// CopyOrigin: from a copy that somebody has open back to the origin's file.
+//
+// A copy lies at the origin's own path below the cache root (D4), so the kernel's name of an
+// open copy, in /proc/self/fd, ends with the origin's. What must not happen to a copy (its
+// mode, owner, times and attributes, a second name, a writer) happens to that file instead.
+//
+// The same links of procfs are paths that programs use: /proc/self/fd/3, /dev/fd/3,
+// /dev/stdin. Which paths may be such links is asked of the text alone; only then the file
+// system is asked. Every function here keeps errno.
+#pragma once
+#include "bodhi/identity.h"
+#include "preload/route.h"
+
+namespace zazen {
+
+struct CopyOrigin {
+  OriginIdentity identity;
+  char copy[2 * kMaxPath + kMaxTemplate + 64];  // its name in the cache, "" if there is none
+  const char* path = nullptr;                   // the origin's, within `copy`; null: unknown
+  bool is_there = false;                        // and it still means the file that was copied
+};
+
+// False: fd is no copy's. Costs one fstat then.
+bool find_origin(int fd, CopyOrigin* origin);
+
+// For a file that is no copy: the frame that it is, by the name that the kernel knows it by.
+// Costs one fstat, if it is on no dataset's device.
+Route route_of_open(int fd);
+
+// The origin's file for reading, or -1: it is gone, or may no longer be read.
+int open_origin(const CopyOrigin& origin);
+
+// What the kernel would say of the origin's file in /proc/self/fd; its length, 0 if unknown.
+std::size_t name_in_proc(const CopyOrigin& origin, char* out, std::size_t capacity);
+
+// After a change at the origin: a copy that has lost its name shows what the origin says now,
+// as long as it has the same bytes. One that still has a name is never touched.
+void renew_identity(int copy_fd);
+
+// The path, if by its text it may be a link of procfs to a descriptor; that link, if the path
+// is /dev/stdin or its like; null otherwise.
+const char* descriptor_link(const char* path);
+
+// A path that may be such a link, as a name for changes: the origin's, if the link leads to a
+// copy; one that does not exist, if that origin is gone; the path itself otherwise.
+class FollowedLink {
+ public:
+  FollowedLink(int dirfd, const char* path);
+  const char* path() const { return path_; }
+  // The frame that path() means.
+  const Route& route() const { return route_; }
+  // Null: the link does not lead to a copy.
+  const CopyOrigin* origin() const { return leads_to_copy_ ? &origin_ : nullptr; }
+  // After a change; see renew_identity.
+  void renew() const;
+
+ private:
+  void follow(const struct stat& file);
+
+  const int dirfd_;
+  const char* const link_;
+  const char* path_;
+  Route route_;
+  bool leads_to_copy_ = false;
+  CopyOrigin origin_;
+};
+
+// As FollowedLink, for a copy whose descriptor is known.
+const char* name_for_changes(const CopyOrigin& origin);
+
+}  // namespace zazen

@@ -1,0 +1,79 @@
+// How a call that changes a file is led to the origin, and the copy made invalid, by whichever
+// road the program names the file: its path, a link of procfs to a descriptor, a descriptor.
+//
+// The copy goes first, so that nobody reads it as current; it goes again afterwards, because a
+// fill of the old content may have been under way.
+#pragma once
+#include <fcntl.h>
+
+#include "bodhi/raw_call.h"
+#include "preload/copy_origin.h"
+#include "preload/hook.h"
+#include "preload/origin_open.h"
+
+namespace zazen {
+
+template <class Forward>
+int change_route(const Route& route, Forward forward) {
+  Change change(route);
+  return change.done(forward());
+}
+
+// The name itself, be it a link or not. forward() makes the real call.
+template <class Forward>
+int change_frame(int dirfd, const char* path, Forward forward) {
+  Route route = route_for(dirfd, path);
+  if (!route) [[likely]]
+    return forward();
+  return change_route(route, forward);
+}
+
+template <class Forward>
+[[gnu::noinline]] int change_behind_link(int dirfd, const char* path, Forward forward) {
+  FollowedLink link(dirfd, path);
+  int result = change_route(link.route(), [&] { return forward(link.path()); });
+  if (result == 0) link.renew();
+  return result;
+}
+
+// The file that the name leads to. forward(path).
+template <class Forward>
+int change_followed(int dirfd, const char* path, Forward forward) {
+  if (descriptor_link(path) != nullptr) [[unlikely]]
+    return change_behind_link(dirfd, path, forward);
+  return change_frame(dirfd, path, [&] { return forward(path); });
+}
+
+// The file that is open. forward(fd): on the origin's file, if fd is a copy's. ESTALE if that
+// is gone, as a network file system would say.
+template <class Forward>
+int change_open(int fd, Forward forward) {
+  CopyOrigin origin;
+  if (!find_origin(fd, &origin)) [[likely]] {
+    return change_route(route_of_open(fd), [&] { return forward(fd); });
+  }
+  RawFd file(open_origin(origin));
+  if (!file.valid()) {
+    errno = ESTALE;
+    return -1;
+  }
+  Route route = route_for(AT_FDCWD, origin.path);
+  // A copy of a node that this process knows nothing of loses its name all the same.
+  if (route.node == nullptr) raw_call(SYS_unlinkat, AT_FDCWD, origin.copy, 0);
+  int result = change_route(route, [&] { return forward(file.get()); });
+  if (result == 0) renew_identity(fd);
+  return result;
+}
+
+// The calls with a directory and AT_ flags: one of the three. forward(dirfd, path).
+template <class Forward>
+int change_at(int dirfd, const char* path, int flags, Forward forward) {
+  bool by_fd = may_be_string(path) && *path == '\0' && (flags & AT_EMPTY_PATH) != 0;
+  if (by_fd) return change_open(dirfd, [&](int fd) { return forward(fd, path); });
+  if ((flags & AT_SYMLINK_NOFOLLOW) != 0) {
+    return change_frame(dirfd, path, [&] { return forward(dirfd, path); });
+  }
+  return change_followed(dirfd, path, [&](const char* name) { return forward(dirfd, name); });
+}
+
+}  // namespace zazen

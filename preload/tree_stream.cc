@@ -1,0 +1,506 @@
+#include "preload/tree_stream.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <type_traits>
+
+#include "preload/hook.h"
+#include "preload/raw.h"
+
+namespace zazen {
+namespace {
+
+constexpr int kOurs = 1 << 30;
+constexpr std::size_t kLongestPath = 65534;  // fts_pathlen is an unsigned short
+constexpr std::size_t kLongestName = 256;
+
+bool is_dot(const char* name) {
+  return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
+}
+
+// Where a name goes that is appended to the entry's path and a slash.
+std::size_t path_end(const FTSENT& entry) {
+  std::size_t length = entry.fts_pathlen;
+  return length > 0 && entry.fts_path[length - 1] == '/' ? length - 1 : length;
+}
+
+int open_here() {
+  return openat(AT_FDCWD, ".", O_RDONLY);
+}
+
+void close_quietly(int fd) {
+  ErrnoKeeper keep;
+  raw::close(fd);
+}
+
+}  // namespace
+
+struct TreeStream::Build {  // one directory's entries in the making
+  FTSENT* directory;
+  std::size_t prefix;  // of the children's paths, with the slash
+  long to_stat;        // how many entries need a stat: none, all (-1), or that many directories
+  bool trust_types;    // an entry that is plainly no directory needs none
+  FTSENT* head = nullptr;
+  FTSENT* tail = nullptr;
+  std::size_t count = 0;
+};
+
+FTS* TreeStream::open(char* const* tops, int options, Compare compare) {
+  if ((options & ~FTS_OPTIONMASK) != 0) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  auto* stream = static_cast<TreeStream*>(::calloc(1, sizeof(TreeStream)));
+  if (stream == nullptr) return nullptr;
+  FTS& fts = stream->fts_;
+  fts.fts_options = options | kOurs;
+  if ((options & FTS_LOGICAL) != 0) fts.fts_options |= FTS_NOCHDIR;
+  fts.fts_rfd = -1;
+  fts.fts_compar = reinterpret_cast<int (*)(const void*, const void*)>(
+      reinterpret_cast<void (*)()>(compare));
+  if (!stream->add_tops(tops)) {
+    ErrnoKeeper keep;
+    if (fts.fts_cur != nullptr) free_list(fts.fts_cur);
+    if (stream->last_parent_ != nullptr) free_entry(stream->last_parent_);
+    ::free(fts.fts_path);
+    ::free(stream);
+    return nullptr;
+  }
+  if (!stream->has(FTS_NOCHDIR)) {
+    fts.fts_rfd = open_here();
+    if (fts.fts_rfd < 0) fts.fts_options |= FTS_NOCHDIR;
+  }
+  return &fts;
+}
+
+// The first entry is none that is shown: the list of tops hangs on it.
+bool TreeStream::add_tops(char* const* tops) {
+  std::size_t longest = kLongestPath;
+  for (char* const* top = tops; *top != nullptr; ++top) {
+    std::size_t length = std::strlen(*top);
+    if (length > longest) longest = length;
+  }
+  fts_.fts_pathlen = static_cast<int>(longest + kLongestName + 2);
+  fts_.fts_path = static_cast<char*>(::malloc(static_cast<std::size_t>(fts_.fts_pathlen)));
+  fts_.fts_cur = make_entry("", 0);
+  last_parent_ = make_entry("", 0);
+  if (fts_.fts_path == nullptr || fts_.fts_cur == nullptr || last_parent_ == nullptr) {
+    return false;
+  }
+  fts_.fts_cur->fts_info = FTS_INIT;
+  last_parent_->fts_level = FTS_ROOTPARENTLEVEL;
+  fts_.fts_cur->fts_parent = last_parent_;
+  FTSENT*& first = fts_.fts_cur->fts_link;
+  FTSENT* last = nullptr;
+  std::size_t count = 0;
+  for (; *tops != nullptr; ++tops, ++count) {
+    std::size_t length = std::strlen(*tops);
+    if (length == 0) {
+      errno = ENOENT;
+      return false;
+    }
+    FTSENT* top = make_entry(*tops, length);
+    if (top == nullptr) return false;
+    top->fts_level = FTS_ROOTLEVEL;
+    top->fts_parent = last_parent_;
+    top->fts_accpath = top->fts_name;
+    top->fts_info = classify(top, has(FTS_COMFOLLOW));
+    if (top->fts_info == FTS_DOT) top->fts_info = FTS_D;
+    if (last == nullptr || fts_.fts_compar != nullptr) {  // what will be sorted begins reversed
+      top->fts_link = first;
+      first = top;
+    } else {
+      last->fts_link = top;
+    }
+    last = top;
+  }
+  first = sort(first, count);
+  return true;
+}
+
+TreeStream* TreeStream::of(FTS* stream) {
+  static_assert(std::is_standard_layout_v<TreeStream>);
+  if ((stream->fts_options & kOurs) == 0) return nullptr;
+  return reinterpret_cast<TreeStream*>(stream);
+}
+
+FTSENT* TreeStream::make_entry(const char* name, std::size_t length) const {
+  std::size_t size = offsetof(FTSENT, fts_name) + length + 1;
+  if (size < sizeof(FTSENT)) size = sizeof(FTSENT);
+  size = (size + alignof(struct stat) - 1) & ~(alignof(struct stat) - 1);
+  std::size_t status_size = has(FTS_NOSTAT) ? 0 : sizeof(struct stat);
+  void* memory = ::calloc(1, size + status_size);
+  if (memory == nullptr) return nullptr;
+  FTSENT* entry = static_cast<FTSENT*>(memory);
+  if (status_size != 0) {
+    entry->fts_statp = reinterpret_cast<struct stat*>(static_cast<char*>(memory) + size);
+  }
+  std::memcpy(entry->fts_name, name, length);
+  entry->fts_namelen = static_cast<unsigned short>(length);
+  entry->fts_path = fts_.fts_path;
+  entry->fts_instr = FTS_NOINSTR;
+  return entry;
+}
+
+void TreeStream::free_entry(FTSENT* entry) {
+  if ((entry->fts_flags & FTS_SYMFOLLOW) != 0) close_quietly(entry->fts_symfd);
+  ::free(entry);
+}
+
+void TreeStream::free_list(FTSENT* list) {
+  while (list != nullptr) {
+    FTSENT* next = list->fts_link;
+    free_entry(list);
+    list = next;
+  }
+}
+
+void TreeStream::drop_children() {
+  free_list(fts_.fts_child);
+  fts_.fts_child = nullptr;
+}
+
+int TreeStream::close() {
+  FTSENT* entry = fts_.fts_cur;
+  while (entry != nullptr) {
+    FTSENT* next = entry->fts_link != nullptr ? entry->fts_link : entry->fts_parent;
+    free_entry(entry);
+    entry = next;
+  }
+  drop_children();
+  int failure = 0;
+  if (fts_.fts_rfd >= 0) {
+    if (::fchdir(fts_.fts_rfd) != 0) failure = errno;
+    close_quietly(fts_.fts_rfd);
+  }
+  ::free(fts_.fts_array);
+  ::free(fts_.fts_path);
+  ::free(this);
+  if (failure == 0) return 0;
+  errno = failure;
+  return -1;
+}
+
+FTSENT* TreeStream::read() {
+  FTSENT* entry = fts_.fts_cur;
+  if (entry == nullptr || has(FTS_STOP)) return nullptr;
+  int instruction = entry->fts_instr;
+  entry->fts_instr = FTS_NOINSTR;
+  if (instruction == FTS_AGAIN) {
+    entry->fts_info = classify(entry, false);
+    return entry;
+  }
+  if (instruction == FTS_FOLLOW &&
+      (entry->fts_info == FTS_SL || entry->fts_info == FTS_SLNONE)) {
+    follow(entry);
+    return entry;
+  }
+  if (entry->fts_info != FTS_D) return advance(entry);
+  if (instruction == FTS_SKIP || (has(FTS_XDEV) && entry->fts_dev != fts_.fts_dev)) {
+    drop_children();
+    entry->fts_info = FTS_DP;
+    return entry;
+  }
+  return descend(entry);
+}
+
+// To come back from behind a link, ".." does not do.
+void TreeStream::follow(FTSENT* entry) {
+  entry->fts_info = classify(entry, true);
+  if (entry->fts_level == FTS_ROOTLEVEL) fts_.fts_dev = entry->fts_dev;
+  if (entry->fts_info != FTS_D || has(FTS_NOCHDIR)) return;
+  entry->fts_symfd = open_here();
+  if (entry->fts_symfd < 0) {
+    entry->fts_errno = errno;
+    entry->fts_info = FTS_ERR;
+  } else {
+    entry->fts_flags |= FTS_SYMFOLLOW;
+  }
+}
+
+FTSENT* TreeStream::descend(FTSENT* directory) {
+  if (has(FTS_NAMEONLY)) {
+    fts_.fts_options &= ~FTS_NAMEONLY;
+    drop_children();
+  }
+  if (fts_.fts_child == nullptr) {
+    fts_.fts_child = build(Purpose::kRead);
+    if (fts_.fts_child == nullptr) return has(FTS_STOP) ? nullptr : directory;
+  } else if (!go_into(directory, -1, directory->fts_accpath)) {
+    directory->fts_errno = errno;
+    directory->fts_flags |= FTS_DONTCHDIR;
+    for (FTSENT* child = fts_.fts_child; child != nullptr; child = child->fts_link) {
+      child->fts_accpath = directory->fts_accpath;
+    }
+  }
+  FTSENT* child = fts_.fts_child;
+  fts_.fts_child = nullptr;
+  return show(child);
+}
+
+FTSENT* TreeStream::advance(FTSENT* entry) {
+  for (;;) {
+    FTSENT* next = entry->fts_link;
+    if (next == nullptr) return ascend(entry);
+    free_entry(entry);
+    fts_.fts_cur = entry = next;
+    if (entry->fts_level == FTS_ROOTLEVEL) {
+      if (!go_to(fts_.fts_rfd)) return stop();
+      begin_top(entry);
+      return entry;
+    }
+    if (entry->fts_instr == FTS_SKIP) continue;
+    if (entry->fts_instr == FTS_FOLLOW) {
+      follow(entry);
+      entry->fts_instr = FTS_NOINSTR;
+    }
+    return show(entry);
+  }
+}
+
+FTSENT* TreeStream::ascend(FTSENT* entry) {
+  FTSENT* parent = entry->fts_parent;
+  free_entry(entry);
+  fts_.fts_cur = parent;
+  if (parent->fts_level == FTS_ROOTPARENTLEVEL) {
+    free_entry(parent);
+    fts_.fts_cur = nullptr;
+    errno = 0;
+    return nullptr;
+  }
+  fts_.fts_path[parent->fts_pathlen] = '\0';
+  bool back = true;
+  if (parent->fts_level != FTS_ROOTLEVEL && (parent->fts_flags & FTS_SYMFOLLOW) != 0) {
+    back = go_to(parent->fts_symfd);
+  } else if (parent->fts_level == FTS_ROOTLEVEL || (parent->fts_flags & FTS_DONTCHDIR) == 0) {
+    back = leave(parent);
+  }
+  if (!back) return stop();
+  parent->fts_info = parent->fts_errno != 0 ? FTS_ERR : FTS_DP;
+  return parent;
+}
+
+FTSENT* TreeStream::show(FTSENT* entry) {
+  char* end = fts_.fts_path + path_end(*entry->fts_parent);
+  *end = '/';
+  std::memcpy(end + 1, entry->fts_name, entry->fts_namelen + std::size_t{1});
+  return fts_.fts_cur = entry;
+}
+
+// The path is the whole argument, the name its last component.
+void TreeStream::begin_top(FTSENT* top) {
+  std::size_t length = std::strlen(top->fts_name);
+  top->fts_pathlen = static_cast<unsigned short>(length);
+  std::memcpy(fts_.fts_path, top->fts_name, length + 1);
+  const char* slash = std::strrchr(top->fts_name, '/');
+  if (slash != nullptr && (slash != top->fts_name || slash[1] != '\0')) {
+    length = std::strlen(slash + 1);
+    std::memmove(top->fts_name, slash + 1, length + 1);
+    top->fts_namelen = static_cast<unsigned short>(length);
+  }
+  top->fts_accpath = top->fts_path = fts_.fts_path;
+  fts_.fts_dev = top->fts_dev;
+}
+
+FTSENT* TreeStream::children(int instruction) {
+  if (instruction != 0 && instruction != FTS_NAMEONLY) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  errno = 0;
+  FTSENT* entry = fts_.fts_cur;
+  if (entry == nullptr || has(FTS_STOP)) return nullptr;
+  if (entry->fts_info == FTS_INIT) return entry->fts_link;
+  if (entry->fts_info != FTS_D) return nullptr;
+  drop_children();
+  Purpose purpose = Purpose::kChildren;
+  if (instruction == FTS_NAMEONLY) {
+    fts_.fts_options |= FTS_NAMEONLY;
+    purpose = Purpose::kNames;
+  }
+  if (entry->fts_level != FTS_ROOTLEVEL || entry->fts_accpath[0] == '/' || has(FTS_NOCHDIR)) {
+    return fts_.fts_child = build(purpose);
+  }
+  int here = open_here();
+  if (here < 0) return nullptr;
+  fts_.fts_child = build(purpose);
+  bool back = ::fchdir(here) == 0;
+  close_quietly(here);
+  return back ? fts_.fts_child : nullptr;
+}
+
+int TreeStream::set(FTSENT* entry, int instruction) {
+  if (instruction != 0 && instruction != FTS_AGAIN && instruction != FTS_FOLLOW &&
+      instruction != FTS_NOINSTR && instruction != FTS_SKIP) {
+    errno = EINVAL;
+    return 1;
+  }
+  entry->fts_instr = static_cast<unsigned short>(instruction);
+  return 0;
+}
+
+FTSENT* TreeStream::build(Purpose purpose) {
+  FTSENT* directory = fts_.fts_cur;
+  DIR* stream = opendir(directory->fts_accpath);
+  if (stream == nullptr) {
+    if (purpose == Purpose::kRead) {
+      directory->fts_info = FTS_DNR;
+      directory->fts_errno = errno;
+    }
+    return nullptr;
+  }
+  Build build{directory, path_end(*directory) + 1, -1, false};
+  if (purpose == Purpose::kNames) {
+    build.to_stat = 0;
+  } else if (has(FTS_NOSTAT) && has(FTS_PHYSICAL)) {
+    build.to_stat = static_cast<long>(directory->fts_nlink) - (has(FTS_SEEDOT) ? 0 : 2);
+    build.trust_types = true;
+  }
+
+  bool inside = false;
+  bool readable = true;
+  if (build.to_stat != 0 || purpose == Purpose::kRead) {
+    inside = readable = go_into(directory, ::dirfd(stream), nullptr);
+    if (!inside) {
+      if (build.to_stat != 0 && purpose == Purpose::kRead) directory->fts_errno = errno;
+      directory->fts_flags |= FTS_DONTCHDIR;
+    }
+  }
+  if (has(FTS_NOCHDIR)) fts_.fts_path[build.prefix - 1] = '/';
+  bool complete = true;
+  while (readable && complete) {
+    struct dirent* found = readdir(stream);
+    if (found == nullptr) break;
+    if (is_dot(found->d_name) && !has(FTS_SEEDOT)) continue;
+    complete = add_child(build, *found);
+  }
+  int failure = errno;
+  closedir(stream);
+  errno = failure;
+  if (has(FTS_NOCHDIR)) fts_.fts_path[build.prefix - (build.count == 0)] = '\0';
+
+  bool steps_back = purpose == Purpose::kChildren || build.count == 0;
+  if (!complete || (inside && steps_back && !leave(directory))) {
+    ErrnoKeeper keep;
+    directory->fts_info = FTS_ERR;
+    free_list(build.head);
+    return stop();
+  }
+  if (build.count == 0 && purpose == Purpose::kRead) directory->fts_info = FTS_DP;
+  return sort(build.head, build.count);
+}
+
+bool TreeStream::add_child(Build& build, const struct dirent& found) {
+  std::size_t length = std::strlen(found.d_name);
+  if (build.prefix + length > kLongestPath) {
+    errno = ENAMETOOLONG;
+    return false;
+  }
+  FTSENT* child = make_entry(found.d_name, length);
+  if (child == nullptr) return false;
+  child->fts_parent = build.directory;
+  child->fts_level = static_cast<short>(build.directory->fts_level + 1);
+  child->fts_pathlen = static_cast<unsigned short>(build.prefix + length);
+  child->fts_accpath = has(FTS_NOCHDIR) ? child->fts_path : child->fts_name;
+  bool is_no_directory =
+      build.trust_types && found.d_type != DT_DIR && found.d_type != DT_UNKNOWN;
+  if (build.to_stat == 0 || is_no_directory) {
+    child->fts_info = FTS_NSOK;
+  } else {
+    if (has(FTS_NOCHDIR)) {
+      std::memcpy(fts_.fts_path + build.prefix, child->fts_name, length + 1);
+    }
+    child->fts_info = classify(child, false);
+    bool is_directory =
+        child->fts_info == FTS_D || child->fts_info == FTS_DC || child->fts_info == FTS_DOT;
+    if (build.to_stat > 0 && is_directory) --build.to_stat;
+  }
+  (build.tail == nullptr ? build.head : build.tail->fts_link) = child;
+  build.tail = child;
+  ++build.count;
+  return true;
+}
+
+unsigned short TreeStream::classify(FTSENT* entry, bool follow_link) const {
+  struct stat own;
+  struct stat* st = has(FTS_NOSTAT) ? &own : entry->fts_statp;
+  int failure = 0;
+  if (has(FTS_LOGICAL) || follow_link) {
+    if (stat(entry->fts_accpath, st) != 0) {
+      failure = errno;
+      if (lstat(entry->fts_accpath, st) == 0) {
+        errno = 0;
+        return FTS_SLNONE;
+      }
+    }
+  } else if (lstat(entry->fts_accpath, st) != 0) {
+    failure = errno;
+  }
+  if (failure != 0) {
+    entry->fts_errno = failure;
+    std::memset(st, 0, sizeof *st);
+    return FTS_NS;
+  }
+  if (S_ISLNK(st->st_mode)) return FTS_SL;
+  if (S_ISREG(st->st_mode)) return FTS_F;
+  if (!S_ISDIR(st->st_mode)) return FTS_DEFAULT;
+  entry->fts_dev = st->st_dev;
+  entry->fts_ino = st->st_ino;
+  entry->fts_nlink = st->st_nlink;
+  if (is_dot(entry->fts_name)) return FTS_DOT;
+  for (FTSENT* above = entry->fts_parent; above->fts_level >= FTS_ROOTLEVEL;
+       above = above->fts_parent) {
+    if (above->fts_ino != entry->fts_ino || above->fts_dev != entry->fts_dev) continue;
+    entry->fts_cycle = above;
+    return FTS_DC;
+  }
+  return FTS_D;
+}
+
+FTSENT* TreeStream::sort(FTSENT* list, std::size_t count) {
+  if (fts_.fts_compar == nullptr || count < 2) return list;
+  void* memory = ::realloc(fts_.fts_array, count * sizeof(FTSENT*));
+  if (memory == nullptr) return list;
+  FTSENT** array = fts_.fts_array = static_cast<FTSENT**>(memory);
+  std::size_t at = 0;
+  for (FTSENT* entry = list; entry != nullptr; entry = entry->fts_link) array[at++] = entry;
+  ::qsort(array, count, sizeof(FTSENT*), fts_.fts_compar);
+  for (at = 0; at + 1 < count; ++at) array[at]->fts_link = array[at + 1];
+  array[at]->fts_link = nullptr;
+  return array[0];
+}
+
+bool TreeStream::go_to(int fd) const {
+  return has(FTS_NOCHDIR) || ::fchdir(fd) == 0;
+}
+
+// Only into the very directory that was seen, should somebody rename things meanwhile.
+bool TreeStream::go_into(const FTSENT* directory, int fd, const char* path) const {
+  if (has(FTS_NOCHDIR)) return true;
+  int opened = fd < 0 ? openat(AT_FDCWD, path, O_RDONLY) : -1;
+  if (fd < 0 && opened < 0) return false;
+  struct stat st;
+  bool done = raw::fstat(fd < 0 ? opened : fd, &st) == 0;
+  if (done && (st.st_dev != directory->fts_dev || st.st_ino != directory->fts_ino)) {
+    errno = ENOENT;
+    done = false;
+  }
+  done = done && ::fchdir(fd < 0 ? opened : fd) == 0;
+  if (opened >= 0) close_quietly(opened);
+  return done;
+}
+
+bool TreeStream::leave(const FTSENT* directory) const {
+  if (directory->fts_level == FTS_ROOTLEVEL) return go_to(fts_.fts_rfd);
+  return go_into(directory->fts_parent, -1, "..");
+}
+
+FTSENT* TreeStream::stop() {
+  fts_.fts_options |= FTS_STOP;
+  return nullptr;
+}
+
+}  // namespace zazen

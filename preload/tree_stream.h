@@ -1,0 +1,66 @@
+// TreeStream: an FTS of our own, read over the hooked calls.
+//
+// Made by fts_open while listings are watched. It begins with the public FTS, whose fields
+// programs may look at, and is recognised by a bit in fts_options that no FTS of libc's can
+// have: libc's fts_open refuses it in its options. So no table is needed, and the streams of
+// both kinds may live side by side. FTS64 and FTSENT64 are the same structures here.
+//
+// Entries, order, changes of directory, errors and instructions are those of glibc's fts. The
+// path's buffer is as long as fts_pathlen can tell, so it never moves.
+#pragma once
+#include <dirent.h>
+#include <fts.h>
+#include <sys/stat.h>
+
+#include <cstddef>
+
+namespace zazen {
+
+class TreeStream {
+ public:
+  using Compare = int (*)(const FTSENT**, const FTSENT**);
+
+  // Null with errno, as fts_open.
+  static FTS* open(char* const* tops, int options, Compare compare);
+  // Null: not one of ours.
+  static TreeStream* of(FTS* stream);
+
+  FTSENT* read();
+  FTSENT* children(int instruction);
+  static int set(FTSENT* entry, int instruction);
+  int close();  // and gone
+
+ private:
+  enum class Purpose { kRead, kChildren, kNames };
+  struct Build;
+
+  bool add_tops(char* const* tops);
+  FTSENT* make_entry(const char* name, std::size_t length) const;
+  static void free_entry(FTSENT* entry);
+  static void free_list(FTSENT* list);
+  void drop_children();
+
+  FTSENT* descend(FTSENT* directory);
+  FTSENT* advance(FTSENT* entry);
+  FTSENT* ascend(FTSENT* entry);
+  FTSENT* show(FTSENT* entry);
+  void begin_top(FTSENT* top);
+  void follow(FTSENT* entry);
+
+  FTSENT* build(Purpose purpose);
+  bool add_child(Build& build, const struct dirent& found);
+  unsigned short classify(FTSENT* entry, bool follow_link) const;
+  FTSENT* sort(FTSENT* list, std::size_t count);
+
+  bool go_to(int fd) const;
+  bool go_into(const FTSENT* directory, int fd, const char* path) const;
+  bool leave(const FTSENT* directory) const;  // to where its parent is
+  FTSENT* stop();
+
+  bool has(int option) const { return (fts_.fts_options & option) != 0; }
+
+  FTS fts_;
+  FTSENT* last_parent_;  // the parent of the tops
+};
+
+}  // namespace zazen

@@ -1,0 +1,36 @@
+/* What a file is after a change: by its path, and whether a descriptor that was opened before
+   says the same. Device, inode and ctime differ from run to run and are only compared. */
+#pragma once
+#include "check.h"
+
+static inline void show_state(const char* path, int fd) {
+  struct stat named, open_file;
+  if (stat(path, &named) != 0) {
+    printf("  %s\n", strerrorname_np(errno));
+    return;
+  }
+  printf("  mode %o owner %u %u size %ld mtime %ld.%09ld\n", named.st_mode, named.st_uid,
+         named.st_gid, (long)named.st_size, named.st_mtim.tv_sec, named.st_mtim.tv_nsec);
+  if (fd < 0) return;
+  if (fstat(fd, &open_file) != 0) {
+    printf("  fstat %s\n", strerrorname_np(errno));
+    return;
+  }
+  printf("  by descriptor: mode %o owner %u %u size %ld mtime %ld.%09ld\n",
+         open_file.st_mode, open_file.st_uid, open_file.st_gid, (long)open_file.st_size,
+         open_file.st_mtim.tv_sec, open_file.st_mtim.tv_nsec);
+  printf("  the same: file %d ctime %d\n",
+         named.st_dev == open_file.st_dev && named.st_ino == open_file.st_ino,
+         named.st_ctim.tv_sec == open_file.st_ctim.tv_sec &&
+             named.st_ctim.tv_nsec == open_file.st_ctim.tv_nsec);
+}
+
+static inline void show_result(const char* what, long result) {
+  printf("%s: %ld %s\n", what, result, result < 0 ? strerrorname_np(errno) : "");
+}
+
+static inline const char* link_to(int fd) {
+  static char link[64];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  return link;
+}
