@@ -91,14 +91,16 @@ bool daemon_is_alive(const Table& table, std::int64_t now_ms) {
          now_ms - table.heartbeat_ms.load(std::memory_order_relaxed) < kHeartbeatStaleMs;
 }
 
-const Table* map_table(const char* runtime) {
+const Table* map_table(const char* runtime, bool* is_held) {
   RawFd file(open_beside(runtime, kTableFile, O_RDONLY));
   if (!file.valid()) return nullptr;
   struct stat st;
   if (raw_fstat(file.get(), &st) != 0 || !is_trusted(st)) return nullptr;
   std::size_t size = static_cast<std::size_t>(st.st_size);
   if (size < sizeof(Table) || size > table_size(kMaxDatasets)) return nullptr;
-  if (!is_locked(file.get())) return nullptr;
+  bool held = is_locked(file.get());
+  if (is_held != nullptr) *is_held = held;
+  if (!held && is_held == nullptr) return nullptr;
 
   void* memory = map_file(file.get(), size, PROT_READ);
   if (memory == nullptr) return nullptr;
