@@ -45,6 +45,12 @@ int main(int argc, char** argv) {
   CHANGE("fchmod of a duplicate", fchmod(twin, 0603), "f6", fd);
   close(twin);
 
+  /* A descriptor of the origin's own file: O_PATH is never served from the cache. */
+  int path = open(join(dir, "f16"), O_PATH);
+  fd = open(link_to(path), O_RDONLY);
+  CHANGE("fchmod at the origin", fchmod(fd, 0604), "f16", fd);
+  close(path);
+
   CHANGE("chown", chown(join(dir, "f7"), getuid(), getgid()), "f7", -1);
   CHANGE("lchown", lchown(join(dir, "f8"), getuid(), getgid()), "f8", -1);
   CHANGE("fchownat", fchownat(dirfd, "f9", (uid_t)-1, getgid(), 0), "f9", -1);
