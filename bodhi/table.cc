@@ -71,11 +71,13 @@ bool daemon_is_alive(const Table& table, std::int64_t now_ms) {
          now_ms - table.heartbeat_ms.load(std::memory_order_relaxed) < kHeartbeatStaleMs;
 }
 
-const Table* map_table(const char* runtime) {
+const Table* map_table(const char* runtime, bool* is_held) {
   std::size_t size = 0;
   RawFd file(open_published(runtime, kTableFile, O_RDONLY, &size));
   if (!file.valid() || size < sizeof(Table) || size > table_size(kMaxDatasets)) return nullptr;
-  if (!is_locked(file.get())) return nullptr;
+  bool held = is_locked(file.get());
+  if (is_held != nullptr) *is_held = held;
+  if (!held && is_held == nullptr) return nullptr;
 
   void* memory = map_published(file.get(), size, PROT_READ);
   if (memory == nullptr) return nullptr;

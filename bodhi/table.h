@@ -76,8 +76,9 @@ bool daemon_is_alive(const Table& table, std::int64_t now_ms);
 
 // Maps <runtime>/table read-only by raw system calls. Null if there is none, if it is
 // another user's (neither ours nor root's) or writable by others, if it is not valid, or if
-// no daemon holds its lock. The mapping is table->file_size bytes.
-const Table* map_table(const char* runtime);
+// no daemon holds its lock. The mapping is table->file_size bytes. Who passes is_held is told
+// about the lock instead, and gets a killed daemon's table, too.
+const Table* map_table(const char* runtime, bool* is_held = nullptr);
 void unmap_table(const Table* table);
 // Maps <runtime>/counters read-write; null if that fails.
 Counters* map_counters(const char* runtime);

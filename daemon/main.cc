@@ -10,6 +10,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
+#include <filesystem>
 #include <optional>
 
 #include "bodhi/config.h"
@@ -45,6 +47,17 @@ template <class T>
 T require(Result<T> result) {
   if (!result.ok()) fail(result.error(), kStartFailed);
   return std::move(*result);
+}
+
+// Behind the shim, which a shell may export for everything, our changes of copies would reach
+// the origin. So this process starts once more, with the shim disabled.
+void step_out_of_the_shim(char** argv) {
+  const char* preloaded = ::getenv("LD_PRELOAD");
+  if (preloaded == nullptr || std::strstr(preloaded, "libzazen") == nullptr) return;
+  if (const char* done = ::getenv("ZAZEN_DISABLE"); done != nullptr && *done == '1') return;
+  ::setenv("ZAZEN_DISABLE", "1", 1);
+  std::error_code error;
+  ::execv(std::filesystem::read_symlink("/proc/self/exe", error).c_str(), argv);
 }
 
 Config load_config_or_exit(const std::optional<std::string>& file) {
@@ -162,6 +175,7 @@ int run(const std::optional<std::string>& file, bool in_background) {
 }  // namespace zazen
 
 int main(int argc, char** argv) {
+  zazen::step_out_of_the_shim(argv);
   CLI::App app{"zazend keeps copies of trajectory frames on this node's disk."};
   app.set_version_flag("--version", "zazend " ZAZEN_VERSION);
   std::optional<std::string> config;

@@ -1,6 +1,8 @@
 // access and its kin: a copy that can be read answers for existence and reading. Whether a
-// frame may be written or executed is the origin's to say.
+// frame may be written or executed is the origin's to say, also of an open copy that is named
+// by a link of procfs.
 #include "preload/cached_copy.h"
+#include "preload/copy_origin.h"
 #include "preload/hook.h"
 #include "preload/raw.h"
 #include "preload/real.h"
@@ -11,41 +13,45 @@ namespace {
 
 template <class Forward>
 int access_frame(int dirfd, const char* path, int mode, int flags, Forward forward) {
+  if ((flags & ~AT_EACCESS) == 0 && zazen::descriptor_link(path) != nullptr) [[unlikely]] {
+    zazen::FollowedLink link(dirfd, path);
+    return forward(link.path_to_ask());
+  }
   if ((mode & ~R_OK) != 0 || (flags & ~(AT_EACCESS | AT_SYMLINK_NOFOLLOW)) != 0) {
-    return forward();
+    return forward(path);
   }
   zazen::Route route = zazen::route_for(dirfd, path);
   if (!route) [[likely]]
-    return forward();
+    return forward(path);
   if (zazen::copy_is_readable(route, flags)) return 0;
-  return forward();
+  return forward(path);
 }
 
 }  // namespace
 
 ZAZEN_HOOK int access(const char* path, int mode) {
-  return access_frame(AT_FDCWD, path, mode, 0, [&] {
-    return ZAZEN_FORWARD(access, (path, mode), raw::faccessat(AT_FDCWD, path, mode, 0));
+  return access_frame(AT_FDCWD, path, mode, 0, [&](const char* name) {
+    return ZAZEN_FORWARD(access, (name, mode), raw::faccessat(AT_FDCWD, name, mode, 0));
   });
 }
 
 ZAZEN_HOOK int faccessat(int dirfd, const char* path, int mode, int flags) {
-  return access_frame(dirfd, path, mode, flags, [&] {
-    return ZAZEN_FORWARD(faccessat, (dirfd, path, mode, flags),
-                         raw::faccessat(dirfd, path, mode, flags));
+  return access_frame(dirfd, path, mode, flags, [&](const char* name) {
+    return ZAZEN_FORWARD(faccessat, (dirfd, name, mode, flags),
+                         raw::faccessat(dirfd, name, mode, flags));
   });
 }
 
 ZAZEN_HOOK int eaccess(const char* path, int mode) {
-  return access_frame(AT_FDCWD, path, mode, AT_EACCESS, [&] {
-    return ZAZEN_FORWARD(eaccess, (path, mode),
-                         raw::faccessat(AT_FDCWD, path, mode, AT_EACCESS));
+  return access_frame(AT_FDCWD, path, mode, AT_EACCESS, [&](const char* name) {
+    return ZAZEN_FORWARD(eaccess, (name, mode),
+                         raw::faccessat(AT_FDCWD, name, mode, AT_EACCESS));
   });
 }
 
 ZAZEN_HOOK int euidaccess(const char* path, int mode) {
-  return access_frame(AT_FDCWD, path, mode, AT_EACCESS, [&] {
-    return ZAZEN_FORWARD(euidaccess, (path, mode),
-                         raw::faccessat(AT_FDCWD, path, mode, AT_EACCESS));
+  return access_frame(AT_FDCWD, path, mode, AT_EACCESS, [&](const char* name) {
+    return ZAZEN_FORWARD(euidaccess, (name, mode),
+                         raw::faccessat(AT_FDCWD, name, mode, AT_EACCESS));
   });
 }

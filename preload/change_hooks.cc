@@ -93,8 +93,12 @@ ZAZEN_HOOK int linkat(int from, const char* old_path, int to, const char* new_pa
     if (!zazen::find_origin(from, &origin)) {
       return link(zazen::route_of_open(from), from, old_path, flags);
     }
-    const char* name = zazen::name_for_changes(origin);
-    int result = link(zazen::route_for(AT_FDCWD, name), AT_FDCWD, name, flags & ~AT_EMPTY_PATH);
+    zazen::RawFd file(zazen::open_origin(origin));
+    if (!file.valid()) {
+      errno = ENOENT;  // as for a file that has lost its name
+      return -1;
+    }
+    int result = link(zazen::route_for(AT_FDCWD, origin.path), file.get(), old_path, flags);
     if (result == 0) zazen::renew_identity(from);
     return result;
   }

@@ -184,10 +184,6 @@ const char* descriptor_link(const char* path) {
   return nullptr;
 }
 
-const char* name_for_changes(const CopyOrigin& origin) {
-  return origin.is_there ? origin.path : kNowhere;
-}
-
 FollowedLink::FollowedLink(int dirfd, const char* path)
     : dirfd_(dirfd), link_(descriptor_link(path)), path_(path), route_(route_for(dirfd, path)) {
   if (link_ == nullptr || !is_watching()) return;
@@ -205,7 +201,7 @@ void FollowedLink::follow(const struct stat& file) {
     RawFd copy(raw::openat(dirfd_, link_, O_RDONLY | O_CLOEXEC, 0));
     leads_to_copy_ = copy.valid() && find_origin(copy.get(), &origin_);
     if (leads_to_copy_ || !copy.valid()) {
-      path_ = name_for_changes(origin_);
+      path_ = origin_.is_there ? origin_.path : kNowhere;
       route_ = route_for(AT_FDCWD, path_);
       return;
     }

@@ -47,6 +47,10 @@ class FollowedLink {
  public:
   FollowedLink(int dirfd, const char* path);
   const char* path() const { return path_; }
+  // The same for a question: the link itself, if the origin is gone.
+  const char* path_to_ask() const {
+    return leads_to_copy_ && !origin_.is_there ? link_ : path_;
+  }
   // The frame that path() means.
   const Route& route() const { return route_; }
   // Null: the link does not lead to a copy.
@@ -64,8 +68,5 @@ class FollowedLink {
   bool leads_to_copy_ = false;
   CopyOrigin origin_;
 };
-
-// As FollowedLink, for a copy whose descriptor is known.
-const char* name_for_changes(const CopyOrigin& origin);
 
 }  // namespace zazen

@@ -28,8 +28,7 @@ int ask_path(const char* path, Forward forward) {
   if (zazen::descriptor_link(path) == nullptr) [[likely]]
     return forward(path);
   zazen::FollowedLink link(AT_FDCWD, path);
-  const zazen::CopyOrigin* origin = link.origin();
-  return forward(origin != nullptr && origin->is_there ? origin->path : path);
+  return forward(link.path_to_ask());
 }
 
 }  // namespace

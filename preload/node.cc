@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::int64_t kRetryMs = 1000;
 
+constinit std::atomic<Node*> orphan{nullptr};  // of a table that was found without a daemon
 constinit std::atomic<std::int64_t> retry_at_ms{0};
 
 std::size_t node_size(const Table& table) {
@@ -48,23 +49,31 @@ void discard(Node* node) {
   ::munmap(node, node_size(*node->table));
 }
 
-// A daemon that hangs still holds its table; mapping it once more would bring nothing.
+// Once a table is known, that of a daemon that does not serve brings nothing new.
 Node* look_for_table(Node* old, std::int64_t now_ms) {
   ErrnoKeeper keep;
-  const Table* table = map_table(settings.runtime);
+  bool is_held = false;
+  const Table* table = map_table(settings.runtime, &is_held);
   if (table == nullptr) return old;
-  Node* fresh = daemon_is_alive(*table, now_ms) ? compile(table) : nullptr;
+  bool serves = is_held && daemon_is_alive(*table, now_ms);
+  bool wanted = serves || (old == nullptr && orphan.load() == nullptr);
+  Node* fresh = wanted ? compile(table) : nullptr;
   if (fresh == nullptr) {
     unmap_table(table);
     return old;
   }
-  if (!mapped_node.compare_exchange_strong(old, fresh, std::memory_order_acq_rel)) {
+  std::atomic<Node*>& known = serves ? mapped_node : orphan;
+  if (!known.compare_exchange_strong(old, fresh, std::memory_order_acq_rel)) {
     discard(fresh);
     unmap_table(table);
-    return old;
+    return serves ? old : nullptr;
   }
   log_line(LogLevel::kDebug, "table of node %s mapped", table->node_name);
-  return fresh;
+  return serves ? fresh : nullptr;
+}
+
+const Node* or_orphan(const Node* node) {
+  return node != nullptr ? node : orphan.load(std::memory_order_acquire);
 }
 
 }  // namespace
@@ -73,15 +82,16 @@ const Node* current_node(bool* alive) {
   Node* node = mapped_node.load(std::memory_order_acquire);
   std::int64_t now_ms = monotonic_ms();
   *alive = node != nullptr && daemon_is_alive(*node->table, now_ms);
-  if (*alive || settings.runtime[0] == '\0') return node;
+  if (*alive || settings.runtime[0] == '\0') [[likely]]
+    return node;
 
   std::int64_t due_ms = retry_at_ms.load(std::memory_order_relaxed);
   if (now_ms < due_ms || !retry_at_ms.compare_exchange_strong(due_ms, now_ms + kRetryMs)) {
-    return node;
+    return or_orphan(node);
   }
   node = look_for_table(node, now_ms);
   *alive = node != nullptr && daemon_is_alive(*node->table, now_ms);
-  return node;
+  return or_orphan(node);
 }
 
 const IdentityIndex* index_of(const Node& node) {
@@ -106,7 +116,7 @@ const IdentityIndex* index_of(const Node& node) {
 }
 
 void look_again() {
-  Node* node = mapped_node.load(std::memory_order_acquire);
+  const Node* node = or_orphan(mapped_node.load(std::memory_order_acquire));
   for (std::uint32_t i = 0; node != nullptr && i < node->table->dataset_count; ++i) {
     node->places[i].directory.forget();
     node->places[i].looked_at_copies_ms.store(0, std::memory_order_relaxed);

@@ -4,6 +4,9 @@
 // stops or its heartbeat ends, a new table is looked for at most once a second. A mapping is
 // never undone while another thread may use it, so a daemon's restart costs a process one
 // table, a few kilobytes.
+//
+// A daemon that was killed, or hangs, leaves a table behind. It says where copies may be, so
+// that a change drops them all the same; nothing is served by it.
 #pragma once
 #include "bodhi/identity_index.h"
 #include "bodhi/table.h"
@@ -20,8 +23,8 @@ struct Node {
   Place places[];  // as many, and in the order, of table->datasets
 };
 
-// The last table that was mapped, null if there never was one; *alive says whether its
-// daemon still serves.
+// The last table that was mapped, null if there is none; *alive says whether its daemon still
+// serves.
 const Node* current_node(bool* alive);
 
 extern std::atomic<Node*> mapped_node;

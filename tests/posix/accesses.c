@@ -1,5 +1,5 @@
 /* access and its kin. */
-#include "check.h"
+#include "file_state.h"
 
 static void show(const char* what, int result) {
   printf("%s: %d %s\n", what, result, result == 0 ? "" : strerrorname_np(errno));
@@ -23,6 +23,16 @@ int main(int argc, char** argv) {
       show(" nofollow", faccessat(dirfd, names[i], modes[j], AT_SYMLINK_NOFOLLOW));
     }
   }
+  int fd = open(join(dir, "f12"), O_RDONLY); /* may be executed */
+  for (int j = 0; j < 7; ++j) {
+    printf("by link %d\n", modes[j]);
+    show(" access", access(link_to(fd), modes[j]));
+    show(" eaccess", eaccess(link_to(fd), modes[j]));
+    show(" euidaccess", euidaccess(link_to(fd), modes[j]));
+    show(" faccessat", faccessat(dirfd, link_to(fd), modes[j], 0));
+    show(" nofollow", faccessat(dirfd, link_to(fd), modes[j], AT_SYMLINK_NOFOLLOW));
+  }
+  close(fd);
   show("bad flags", faccessat(dirfd, "f3", R_OK, 0x40000000));
   show("null", access((const char*)(intptr_t)0, R_OK));
   return 0;

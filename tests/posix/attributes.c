@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
   const char* f1 = join(dir, "f1");
   int fd = begin("f1");
   show_all(f1, fd);
-  show_result("setxattr", setxattr(f1, "user.note", "one", 3, 0));
+  SHOW_CHANGE("setxattr", f1, setxattr(f1, "user.note", "one", 3, 0));
   show_all(f1, fd);
   show_result("fsetxattr", fsetxattr(fd, "user.note", "two!", 4, XATTR_REPLACE));
   show_all(f1, fd);
@@ -63,11 +63,17 @@ int main(int argc, char** argv) {
 
   const char* f2 = join(dir, "f2");
   fd = begin("f2");
-  show_result("lsetxattr", lsetxattr(f2, "user.note", "four", 4, 0));
+  SHOW_CHANGE("lsetxattr", f2, lsetxattr(f2, "user.note", "four", 4, 0));
   show_all(f2, fd);
-  show_result("lremovexattr", lremovexattr(f2, "user.note"));
   show_result("removexattr", removexattr(f2, "user.note"));
   show_state(f2, -1);
+  close(fd);
+
+  const char* f4 = join(dir, "f4");
+  fd = begin("f4"); /* has an attribute from the start */
+  show_all(f4, fd);
+  SHOW_CHANGE("lremovexattr", f4, lremovexattr(f4, "user.origin"));
+  show_all(f4, fd);
   close(fd);
 
   fd = begin("f3");

@@ -5,9 +5,11 @@ cached, the daemon killed, the daemon stopped, the shim disabled, the shim merel
 program that loads it by itself finds it so). What is compared is standard
 output, standard error and the exit status.
 """
+import hashlib
 import os
 import shutil
 import signal
+import stat
 import sys
 
 from node import PROGRAMS, Node, expect
@@ -65,12 +67,46 @@ def compare(node, program, state, plain, environment):
            f"{program}, {state}: status {plain.returncode} and {with_shim.returncode}")
 
 
+def content(path):
+    mode = path.lstat().st_mode
+    if stat.S_ISLNK(mode):
+        return os.readlink(path)
+    return hashlib.sha256(path.read_bytes()).hexdigest() if stat.S_ISREG(mode) else None
+
+
+def state_of(dataset):
+    """What is at the origin: of a program that changes it the same must remain in every run."""
+    return {path.name: (oct(path.lstat().st_mode), path.lstat().st_uid, path.lstat().st_gid,
+                        path.lstat().st_nlink, os.listxattr(path, follow_symlinks=False),
+                        content(path))
+            for path in sorted(dataset.iterdir())}
+
+
+def check_origin(node, program, state, expected):
+    found = state_of(node.dataset)
+    for name in sorted(expected.keys() | found.keys()):
+        expect(expected.get(name) == found.get(name),
+               f"{program}, {state}: {name} at the origin is {found.get(name)}, "
+               f"without the shim {expected.get(name)}")
+
+
+def check_copies(node, program, state):
+    """A copy that is still there under its name is a copy of what the origin has."""
+    for path in node.dataset.iterdir():
+        copy = node.copy_of(path)
+        if path.is_file() and copy.is_file():
+            expect(copy.read_bytes() == path.read_bytes(),
+                   f"{program}, {state}: the copy of {path.name} differs")
+        expect(path.is_file() or not copy.exists(), f"{program}, {state}: {copy} is left")
+
+
 def main(program):
     changes = program in CHANGES_FRAMES
     options = 'validate = "never"\n' if changes else ""
     with Node(options=options, other_device=program in OTHER_DEVICE) as node:
         plain = node.run([PROGRAMS / program, node.dataset])
         expect(plain.returncode == 0, f"{program} itself fails: {plain}")
+        origin = state_of(node.dataset)
         compare(node, program, "disabled", fresh(node, program) if changes else plain,
                 node.shim(ZAZEN_DISABLE="1"))
         for state in STATES:
@@ -81,6 +117,10 @@ def main(program):
             state(node)
             compare(node, program, state.__name__, plain,
                     node.shim(ZAZEN_REPORT=str(node.report)))
+            if changes:
+                check_origin(node, program, state.__name__, origin)
+                if state is not stopped:  # a clean stop leaves nothing that tells of copies
+                    check_copies(node, program, state.__name__)
             if program in OPENS_FRAMES and state in (uncached, cached):
                 hits, misses = (node.read_report()[key] for key in ("hits", "misses"))
                 expect((hits if state is cached else misses) > 0,

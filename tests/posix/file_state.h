@@ -16,9 +16,9 @@ static inline void show_state(const char* path, int fd) {
     printf("  fstat %s\n", strerrorname_np(errno));
     return;
   }
-  printf("  by descriptor: mode %o owner %u %u size %ld mtime %ld.%09ld\n",
-         open_file.st_mode, open_file.st_uid, open_file.st_gid, (long)open_file.st_size,
-         open_file.st_mtim.tv_sec, open_file.st_mtim.tv_nsec);
+  printf("  by descriptor: mode %o owner %u %u size %ld mtime %ld.%09ld\n", open_file.st_mode,
+         open_file.st_uid, open_file.st_gid, (long)open_file.st_size, open_file.st_mtim.tv_sec,
+         open_file.st_mtim.tv_nsec);
   printf("  the same: file %d ctime %d\n",
          named.st_dev == open_file.st_dev && named.st_ino == open_file.st_ino,
          named.st_ctim.tv_sec == open_file.st_ctim.tv_sec &&
@@ -28,6 +28,29 @@ static inline void show_state(const char* path, int fd) {
 static inline void show_result(const char* what, long result) {
   printf("%s: %ld %s\n", what, result, result < 0 ? strerrorname_np(errno) : "");
 }
+
+static inline struct timespec changed_at(const char* path) {
+  struct stat st;
+  memset(&st, 0, sizeof st);
+  stat(path, &st);
+  return st.st_ctim;
+}
+
+static inline void show_change(const char* what, const char* path, struct timespec before,
+                               long result) {
+  show_result(what, result);
+  struct timespec now = changed_at(path);
+  printf("  ctime moved %d\n", now.tv_sec != before.tv_sec || now.tv_nsec != before.tv_nsec);
+}
+
+/* Some changes, of the owner to the same owner for instance, move the ctime and nothing else.
+ */
+#define SHOW_CHANGE(what, path, call)          \
+  do {                                         \
+    struct timespec before = changed_at(path); \
+    long result = (call);                      \
+    show_change(what, path, before, result);   \
+  } while (0)
 
 static inline const char* link_to(int fd) {
   static char link[64];

@@ -11,9 +11,16 @@ static void show(const char* what, int result, unsigned long kind, unsigned long
   if (result == 0) printf("  kind %lx block %lu blocks %lu\n", kind, block, blocks);
 }
 
-#define SHOW_STATFS(call, st) \
-  show(#call, call, (unsigned long)st.f_type, (unsigned long)st.f_bsize, st.f_blocks)
-#define SHOW_STATVFS(call, st) show(#call, call, st.f_fsid, st.f_bsize, st.f_blocks)
+#define SHOW_STATFS(call, st)                                                              \
+  do {                                                                                     \
+    int result = (call);                                                                   \
+    show(#call, result, (unsigned long)st.f_type, (unsigned long)st.f_bsize, st.f_blocks); \
+  } while (0)
+#define SHOW_STATVFS(call, st)                               \
+  do {                                                       \
+    int result = (call);                                     \
+    show(#call, result, st.f_fsid, st.f_bsize, st.f_blocks); \
+  } while (0)
 
 int main(int argc, char** argv) {
   if (argc != 2) return 2;

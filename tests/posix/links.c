@@ -107,7 +107,8 @@ static void write_through(void) {
   fd = begin("f9");
   show_result("O_NOFOLLOW", open(link_to(fd), O_WRONLY | O_NOFOLLOW));
   int path = open(link_to(fd), O_PATH);
-  show_result("linkat of O_PATH", linkat(path, "", AT_FDCWD, join(dir, "second"), AT_EMPTY_PATH));
+  show_result("linkat of O_PATH",
+              linkat(path, "", AT_FDCWD, join(dir, "second"), AT_EMPTY_PATH));
   read_back("second");
   close(path);
   close(fd);

@@ -10,12 +10,17 @@ static int begin(const char* name) {
   return fd;
 }
 
-static void end(const char* what, int result, const char* name, int fd) {
-  show_result(what, result);
+static void end(const char* name, int fd) {
   show_state(join(dir, name), fd);
   close(fd);
   show_fd("  again", open(join(dir, name), O_RDONLY));
 }
+
+#define CHANGE(what, call, name, fd)          \
+  do {                                        \
+    SHOW_CHANGE(what, join(dir, name), call); \
+    end(name, fd);                            \
+  } while (0)
 
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
@@ -23,38 +28,45 @@ int main(int argc, char** argv) {
   int dirfd = open(dir, O_RDONLY | O_DIRECTORY);
 
   int fd = begin("f1");
-  end("chmod", chmod(join(dir, "f1"), 0640), "f1", -1);
-  end("fchmod after it", fchmod(fd, 0600), "f1", fd);
+  CHANGE("chmod", chmod(join(dir, "f1"), 0640), "f1", -1);
+  CHANGE("fchmod after it", fchmod(fd, 0600), "f1", fd);
   fd = begin("f2");
-  end("fchmod", fchmod(fd, 0604), "f2", fd);
+  CHANGE("fchmod", fchmod(fd, 0604), "f2", fd);
   fd = begin("f3");
-  end("fchmodat", fchmodat(dirfd, "f3", 0611, 0), "f3", -1);
-  end("fchmodat by link", fchmodat(AT_FDCWD, link_to(fd), 0622, 0), "f3", fd);
+  CHANGE("fchmodat", fchmodat(dirfd, "f3", 0611, 0), "f3", -1);
+  CHANGE("fchmodat by link", fchmodat(AT_FDCWD, link_to(fd), 0622, 0), "f3", fd);
   fd = begin("f4");
-  end("chmod by link", chmod(link_to(fd), 0633), "f4", fd);
-  end("lchmod", lchmod(join(dir, "f5"), 0655), "f5", -1);
+  CHANGE("chmod by link", chmod(link_to(fd), 0633), "f4", fd);
+  CHANGE("lchmod", lchmod(join(dir, "f5"), 0655), "f5", -1);
   fd = begin("f6");
   show_result("fchmod once", fchmod(fd, 0601));
   show_result("fchmod twice", fchmod(fd, 0602));
   int twin = dup(fd);
-  end("fchmod of a duplicate", fchmod(twin, 0603), "f6", fd);
+  CHANGE("fchmod of a duplicate", fchmod(twin, 0603), "f6", fd);
   close(twin);
 
-  end("chown", chown(join(dir, "f7"), getuid(), getgid()), "f7", -1);
-  end("lchown", lchown(join(dir, "f8"), getuid(), getgid()), "f8", -1);
-  end("fchownat", fchownat(dirfd, "f9", (uid_t)-1, getgid(), 0), "f9", -1);
-  end("fchownat of the link", fchownat(dirfd, "f77", getuid(), getgid(), AT_SYMLINK_NOFOLLOW),
-      "f77", -1);
+  /* A descriptor of the origin's own file: O_PATH is never served from the cache. */
+  int path = open(join(dir, "f16"), O_PATH);
+  fd = open(link_to(path), O_RDONLY);
+  CHANGE("fchmod at the origin", fchmod(fd, 0604), "f16", fd);
+  close(path);
+
+  CHANGE("chown", chown(join(dir, "f7"), getuid(), getgid()), "f7", -1);
+  CHANGE("lchown", lchown(join(dir, "f8"), getuid(), getgid()), "f8", -1);
+  CHANGE("fchownat", fchownat(dirfd, "f9", (uid_t)-1, getgid(), 0), "f9", -1);
+  CHANGE("fchownat of the link",
+         fchownat(dirfd, "f77", getuid(), getgid(), AT_SYMLINK_NOFOLLOW), "f77", -1);
   fd = begin("f10");
-  end("fchown", fchown(fd, getuid(), (gid_t)-1), "f10", fd);
+  CHANGE("fchown", fchown(fd, getuid(), (gid_t)-1), "f10", fd);
   fd = begin("f11");
-  end("fchownat by descriptor", fchownat(fd, "", getuid(), getgid(), AT_EMPTY_PATH), "f11", fd);
+  CHANGE("fchownat by descriptor", fchownat(fd, "", getuid(), getgid(), AT_EMPTY_PATH), "f11",
+         fd);
   fd = begin("f12");
-  end("chown by link", chown(link_to(fd), getuid(), getgid()), "f12", fd);
+  CHANGE("chown by link", chown(link_to(fd), getuid(), getgid()), "f12", fd);
   if (geteuid() == 0) {
     fd = begin("f13");
-    end("chown to others", fchown(fd, 12, 34), "f13", fd);
-    end("lchown to others", lchown(join(dir, "f14"), 56, 78), "f14", -1);
+    CHANGE("chown to others", fchown(fd, 12, 34), "f13", fd);
+    CHANGE("lchown to others", lchown(join(dir, "f14"), 56, 78), "f14", -1);
   }
 
   fd = begin("f15");

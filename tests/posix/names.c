@@ -32,12 +32,12 @@ int main(int argc, char** argv) {
   dir = argv[1];
   int dirfd = open(dir, O_RDONLY | O_DIRECTORY);
   int fd = open(join(dir, "f1"), O_RDONLY);
-  show_result("link", link(join(dir, "f1"), join(dir, "f101")));
+  SHOW_CHANGE("link", join(dir, "f1"), link(join(dir, "f1"), join(dir, "f101")));
   show_state(join(dir, "f1"), -1);
   show_state(join(dir, "f101"), -1);
   show_fd("  content", open(join(dir, "f101"), O_RDONLY));
   close(fd);
-  show_result("linkat", linkat(dirfd, "f2", dirfd, "f102", 0));
+  SHOW_CHANGE("linkat", join(dir, "f2"), linkat(dirfd, "f2", dirfd, "f102", 0));
   struct stat one, other;
   printf("  the same %d\n", stat(join(dir, "f2"), &one) == 0 &&
                                 stat(join(dir, "f102"), &other) == 0 &&

@@ -76,6 +76,10 @@ class Node:
         for seq in range(FRAMES):
             self.frame(seq).parent.mkdir(parents=True, exist_ok=True)
             self.frame(seq).write_bytes(content.randbytes(seq * 1000))
+            if seq == 4:
+                os.setxattr(self.frame(seq), "user.origin", b"from the start")
+            if seq == 12:
+                self.frame(seq).chmod(0o755)
             # Old, or each use of its copy would be checked at the origin (young_copies.h).
             os.utime(self.frame(seq), (1e9, 1e9))
         (self.dataset / "notes.txt").write_text("a note\n")
