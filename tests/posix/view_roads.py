@@ -68,6 +68,16 @@ def check_programs(node, below, wanted):
             expect(sorted(names - {".", ".."}) == wanted, f"{command} shows {sorted(names)}")
 
 
+def check_tally(node):
+    """Each road counts as one listing in the rank's tally."""
+    script = '"$0" "$1" "" "$2" >&2; kill -9 $$'  # so that the view is left for us to read
+    for call in ("readdir", "scandirat", "glob", "nftw", "fts_read", "getdents64", "getdirentries"):
+        view = View(node)
+        node.run(view.command("sh", "-c", script, PROGRAMS / "roads", node.dataset, call),
+                 node.shim())
+        expect(view.tally()["listed"] == 1, f"{call}: {view.tally()}")
+
+
 def check_without_view(node):
     roads = [PROGRAMS / "roads", node.dataset, ""]
     plain = node.run(roads)
@@ -104,6 +114,7 @@ with Node() as node:
     check_without_view(node)
     check_roads(node, "", OWN_NAMES)
     check_programs(node, "", OWN_NAMES)
+    check_tally(node)
     check_origin_is_not_read(node)
 
 with Node(template="run1/{seq}/traj.dcd") as node:
