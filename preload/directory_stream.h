@@ -31,6 +31,11 @@ struct DirectoryStream {
   struct dirent64 entry;
 };
 
+// The two names that every directory has.
+inline bool is_dot(const char* name) {
+  return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
+}
+
 // Whether any listing needs us at all.
 bool listings_are_watched();
 

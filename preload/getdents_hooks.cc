@@ -31,6 +31,7 @@ ssize_t sift(const StreamSource& source, char* buffer, ssize_t size) {
   for (char *at = buffer, *end = buffer + size; at < end;) {
     const struct dirent64& entry = *reinterpret_cast<const struct dirent64*>(at);
     std::size_t length = entry.d_reclen;
+    if (std::strcmp(entry.d_name, ".") == 0) zazen::note_listing(source);  // once in each
     if (source.view == nullptr) zazen::note_entry(source, entry);
     if (source.view == nullptr || is_shown(source, entry)) {
       if (kept != at) std::memmove(kept, at, length);
@@ -47,7 +48,6 @@ ssize_t read_entries(int fd, void* buffer, Forward forward) {
     return forward();
   StreamSource source = zazen::source_of_fd(fd);
   if (!source) return forward();
-  if (zazen::raw_call(SYS_lseek, fd, 0, SEEK_CUR) == 0) zazen::note_listing(source);
   for (;;) {
     ssize_t got = forward();
     if (got <= 0) return got;

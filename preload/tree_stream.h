@@ -31,6 +31,8 @@ class TreeStream {
   int close();  // and gone
 
  private:
+  static constexpr std::size_t kLongestPath = 65534;  // fts_pathlen is an unsigned short
+
   enum class Purpose { kRead, kChildren, kNames };
   struct Build;
 
@@ -52,6 +54,7 @@ class TreeStream {
   unsigned short classify(FTSENT* entry, bool follow_link) const;
   FTSENT* sort(FTSENT* list, std::size_t count);
 
+  static std::size_t path_end(const FTSENT& entry);
   bool go_to(int fd) const;
   bool go_into(const FTSENT* directory, int fd, const char* path) const;
   bool leave(const FTSENT* directory) const;  // to where its parent is

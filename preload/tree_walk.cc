@@ -7,6 +7,7 @@
 
 #include <cstring>
 
+#include "preload/directory_stream.h"
 #include "preload/hook.h"
 #include "preload/place.h"
 #include "preload/raw.h"
@@ -15,10 +16,6 @@ namespace zazen {
 namespace {
 
 constexpr std::size_t kUsualPath = 4096;
-
-bool is_dot(const char* name) {
-  return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
-}
 
 int compare_keys(const void* left, const void* right) {
   const DirectoryKey& a = *static_cast<const DirectoryKey*>(left);

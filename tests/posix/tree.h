@@ -12,7 +12,8 @@ static inline void make_file(const char* path) {
 
 /* Makes the tree if it is not there, and its forbidden directories forbidden. */
 static inline const char* lock_tree(const char* dataset) {
-  const char* tree = strdup(join(dataset, "../tree"));
+  static char tree[4000];
+  snprintf(tree, sizeof tree, "%s/../tree", dataset);
   if (mkdir(tree, 0755) == 0) {
     mkdir(join(dataset, "../loops"), 0755);
     symlink("self", join(dataset, "../loops/self"));

@@ -1,28 +1,32 @@
 // Makes a view by hand, as a rank would after the agreement, and shows its tally.
 //
 //   view_tool run DIR DATASET TEMPLATE LAST OWN... -- PROGRAM ARGUMENTS
-//     a view over the frames 0..LAST of which OWN are the rank's; becomes PROGRAM
+//     a view over the frames 0..LAST of which OWN (numbers, or ranges A..B) are the rank's,
+//     whether the dataset has them or not; becomes PROGRAM
 //   view_tool tally DIR
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
 
+#include "bodhi/listing.h"
 #include "bodhi/view.h"
 
 using namespace zazen;
 
 namespace {
 
-std::uint64_t inode(const std::string& path) {
-  struct stat st;
-  return ::lstat(path.c_str(), &st) == 0 ? st.st_ino : 0;
+std::uint64_t inode(const Listing& listing, FrameSeq seq) {
+  auto at = std::lower_bound(listing.frames.begin(), listing.frames.end(), seq);
+  if (at == listing.frames.end() || *at != seq) return 0;
+  return listing.inodes[static_cast<std::size_t>(at - listing.frames.begin())];
 }
 
 void write_file(const std::string& path, const std::string& bytes) {
@@ -45,8 +49,10 @@ int run(const std::string& directory, const std::string& dataset, const char* fr
   FrameName name;
   const char* why;
   if (!FrameName::parse(frames, std::strlen(frames), &name, &why)) return 2;
-  std::string place = dataset + "/" + std::string(name.directory(), name.directory_length());
-  seen.frame_directory_ino = inode(place + "/.");
+  Result<Listing> listed = list_directory(frame_directory(dataset, name), name);
+  if (!listed) return 1;
+  const Listing& listing = *listed;
+  seen.frame_directory_ino = listing.directory.ino;
   seen.entry_type = name.entry_is_directory() ? DT_DIR : DT_REG;
   seen.domain_count = last + 1;
   seen.runs_offset = bytes.size();
@@ -54,21 +60,17 @@ int run(const std::string& directory, const std::string& dataset, const char* fr
   append(bytes, ViewRun{0, 1, last + 1, 0});
   seen.own_offset = bytes.size();
   seen.own_count = own.size();
-  for (FrameSeq seq : own) {
-    char entry[256];
-    name.format_entry(seq, entry, sizeof entry);
-    append(bytes, ViewFrame{seq, inode(place + "/" + entry)});
-  }
-  const char* names[] = {".", "..", "notes.txt"};
-  const std::uint8_t types[] = {DT_DIR, DT_DIR, DT_REG};
+  for (FrameSeq seq : own) append(bytes, ViewFrame{seq, inode(listing, seq)});
   seen.names_offset = bytes.size();
-  seen.names_count = 3;
-  std::uint32_t text = static_cast<std::uint32_t>(bytes.size() + 3 * sizeof(ViewName));
-  for (int i = 0; i < 3; ++i) {
-    append(bytes, ViewName{inode(place + "/" + names[i]), text, types[i]});
-    text += static_cast<std::uint32_t>(std::strlen(names[i]) + 1);
+  seen.names_count = listing.others.size();
+  std::size_t text = bytes.size() + listing.others.size() * sizeof(ViewName);
+  for (const OrdinaryName& each : listing.others) {
+    append(bytes, ViewName{each.ino, static_cast<std::uint32_t>(text), each.type});
+    text += each.name.size() + 1;
   }
-  for (const char* each : names) bytes.append(each, std::strlen(each) + 1);
+  for (const OrdinaryName& each : listing.others) {
+    bytes.append(each.name.c_str(), each.name.size() + 1);
+  }
   seen.opened_offset = sizeof(Tally) + sizeof(TallyDataset);
 
   View head = {};
@@ -119,7 +121,10 @@ int main(int argc, char** argv) {
   std::vector<FrameSeq> own;
   int i = 6;
   for (; i < argc && std::strcmp(argv[i], "--") != 0; ++i) {
-    own.push_back(std::strtoull(argv[i], nullptr, 10));
+    char* end;
+    FrameSeq first = std::strtoull(argv[i], &end, 10);
+    FrameSeq final = *end == '\0' ? first : std::strtoull(end + 2, nullptr, 10);
+    for (FrameSeq seq = first; seq <= final; ++seq) own.push_back(seq);
   }
   if (i + 1 >= argc) return 2;
   return run(argv[2], argv[3], argv[4], std::strtoull(argv[5], nullptr, 10), own, argv + i + 1);

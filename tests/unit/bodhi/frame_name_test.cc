@@ -211,6 +211,20 @@ TEST(FrameName, RefusesWhatIsNoTemplate) {
   }
 }
 
+TEST(FrameName, TypesOfEntries) {
+  FrameName file = compiled("f{seq}");
+  FrameName directory = compiled("run1/{seq}/traj.dcd");
+  for (std::uint8_t type : {DT_UNKNOWN, DT_LNK}) {
+    EXPECT_TRUE(file.type_fits(type));
+    EXPECT_TRUE(directory.type_fits(type));
+  }
+  EXPECT_TRUE(file.type_fits(DT_REG));
+  EXPECT_FALSE(file.type_fits(DT_DIR));
+  EXPECT_FALSE(directory.type_fits(DT_REG));
+  EXPECT_TRUE(directory.type_fits(DT_DIR));
+  EXPECT_FALSE(file.type_fits(DT_FIFO));
+}
+
 TEST(FrameName, LongestTemplate) {
   FrameName name = compiled(std::string(250, 'x') + "{seq}");
   EXPECT_EQ(match(name, format(name, kLargest)), kLargest);

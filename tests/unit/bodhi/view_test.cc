@@ -145,6 +145,19 @@ TEST(View, EachDamagedFieldIsSeen) {
   }
 }
 
+TEST(View, OwnFrames) {
+  ViewImage image;
+  const View& view = image.get();
+  for (FrameSeq seq : {FrameSeq{2}, FrameSeq{1001}}) {
+    EXPECT_TRUE(is_own(view, view.datasets[0], seq)) << seq;
+  }
+  for (FrameSeq seq : {FrameSeq{0}, FrameSeq{1}, FrameSeq{3}, FrameSeq{1000}, FrameSeq{1002},
+                       FrameSeq{UINT64_MAX}}) {
+    EXPECT_FALSE(is_own(view, view.datasets[0], seq)) << seq;
+  }
+  EXPECT_FALSE(is_own(view, view.datasets[1], 2));
+}
+
 TEST(View, DomainIndex) {
   ViewImage image;
   const View& view = image.get();
