@@ -48,7 +48,7 @@ def check_lines(what, text, wanted, least):
 def check_roads(node, below, wanted):
     """Straight, from above, through a link, and from inside."""
     directory = node.dataset / below
-    roads = PROGRAMS / "roads"
+    roads = PROGRAMS / "listing_roads"
     inside = ["sh", "-c", 'cd "$0" && exec "$1" . ""', directory, roads]
     for way in ([roads, directory, ""], [roads, node.root, directory.relative_to(node.root)],
                 [roads, node.root / "link", below], [roads, f"{node.dataset}/../link/", below],
@@ -73,13 +73,13 @@ def check_tally(node):
     script = '"$0" "$1" "" "$2" >&2; kill -9 $$'  # so that the view is left for us to read
     for call in ("readdir", "scandirat", "glob", "nftw", "fts_read", "getdents64", "getdirentries"):
         view = View(node)
-        node.run(view.command("sh", "-c", script, PROGRAMS / "roads", node.dataset, call),
+        node.run(view.command("sh", "-c", script, PROGRAMS / "listing_roads", node.dataset, call),
                  node.shim())
         expect(view.tally()["listed"] == 1, f"{call}: {view.tally()}")
 
 
 def check_without_view(node):
-    roads = [PROGRAMS / "roads", node.dataset, ""]
+    roads = [PROGRAMS / "listing_roads", node.dataset, ""]
     plain = node.run(roads)
     check_lines("without the shim", plain.stdout.decode(), ALL_NAMES, CALLS)
     for line in plain.stdout.decode().splitlines():
@@ -99,7 +99,7 @@ def check_origin_is_not_read(node):
              "fts64_children"]
     view = View(node, own=[f"{first}..{last}"], last=last)
     text = run(node, view, "strace", "-f", "--seccomp-bpf", "-qq", "-y", "-e", "trace=getdents64",
-               "-o", trace, PROGRAMS / "roads", node.dataset, "", *calls)
+               "-o", trace, PROGRAMS / "listing_roads", node.dataset, "", *calls)
     wanted = sorted(ORDINARY + [f"f{seq}" for seq in range(first, last + 1)])
     check_lines("a large view", text, wanted, len(calls))
     read = trace.read_text()

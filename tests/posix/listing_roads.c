@@ -1,6 +1,6 @@
 /* The names in one directory by every road: one line for each call, the names sorted.
 
-     roads START BELOW [CALL]...
+     listing_roads START BELOW [CALL]...
 
    The directory is START/BELOW, or START if BELOW is "". Walks begin at START and tell of what
    they find in that directory. */
