@@ -64,8 +64,8 @@ PathMeaning ordinary(const std::vector<KnownDataset>& datasets, const std::strin
   std::optional<DirectoryKey> key = directory_key(parent);
   PathMeaning meaning;
   meaning.rule = "no dataset's template matches the name";
-  if (entry.empty()) meaning.rule = "it ends with '/', which no frame does";
   if (!key) meaning.rule = "its directory does not exist or cannot be reached";
+  if (entry.empty()) meaning.rule = "it ends with '/', which no frame does";
   for (const KnownDataset& dataset : datasets) {
     if (!key || entry.empty()) break;
     if (directory_key(frame_directory(dataset.path, dataset.name)) != key) continue;

@@ -27,15 +27,20 @@ std::optional<ScriptLine> parse_script_line(const std::string& head) {
 }
 
 EnvCommand parse_env_argument(const std::string& argument) {
+  EnvCommand command;
   std::vector<std::string> words{argument};
-  for (const char* option : {"-S", "--split-string=", "-vS"}) {
-    if (!argument.starts_with(option)) continue;
-    std::istringstream rest(argument.substr(std::string(option).size()));
+  std::size_t split = argument.starts_with("--split-string=") ? 15 : 0;
+  // -S may come last in a cluster of short options, as in "-iS".
+  std::size_t letters = argument.find_first_not_of("iv0", 1);
+  if (argument.starts_with("-") && letters != std::string::npos && argument[letters] == 'S') {
+    split = letters + 1;
+    command.clears_environment = argument.find('i') < letters;
+  }
+  if (split > 0) {
+    std::istringstream rest(argument.substr(split));
     words.clear();
     for (std::string word; rest >> word;) words.push_back(word);
-    break;
   }
-  EnvCommand command;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     if (word == "-" || word == "-i" || word == "--ignore-environment") {
