@@ -169,6 +169,19 @@ with Nodes(1) as nodes:
         expect(word in text, f"{word} in {text}")
     expect(node.ctl("explain").status == 2, "no path")
 
+    # Another user, who has neither the daemon nor the right to read.
+    other = ["setpriv", "--reuid=54321", "--regid=54321", "--clear-groups"]
+    for directory in (nodes.directory, node.directory):
+        os.chmod(directory, 0o755)
+    os.chmod(data.file("f1"), 0o600)
+    if os.geteuid() == 0 and run([*other, "ls", data.path, ZAZENCTL], nodes.env).status == 0:
+        done = run([*other, ZAZENCTL, "--config", node.config, "explain", "--json",
+                    data.file("f0"), data.file("f1")], nodes.env).succeeded()
+        said = json.loads(done.stdout)["paths"]
+        expect((said[0]["reads"], said[1]["reads"]) == ("origin", "nothing"), f"{said}")
+        expect(f"{node.runtime} is another user's" in said[0]["because"], f"{said}")
+        expect(said[1]["because"] == "Permission denied at the origin", f"{said}")
+
     # A daemon that hangs, and one that was killed.
     node.signal(signal.SIGSTOP)
     wait_until(lambda: "hangs" in explain(node, data.file("f0"))[0]["because"], "no heartbeat")
