@@ -46,6 +46,11 @@ std::string output_of_child(Body body) {
   return output;
 }
 
+// The first line, or what silence means.
+std::string complaint_in(const std::string& output) {
+  return output.empty() ? "it crashes what loads it" : output.substr(0, output.find('\n'));
+}
+
 void check_that_it_loads(const std::string& shim, Findings& findings) {
   Environment environment;
   if (Status added = add_shim(shim, environment); !added) {
@@ -61,13 +66,14 @@ void check_that_it_loads(const std::string& shim, Findings& findings) {
   if (!real.empty() && maps.find(" " + real + "\n") != std::string::npos) {
     findings.ok("shim", shim + ": loads into /bin/cat");
   } else {
-    findings.fail("shim",
-                  shim + ": does not load into /bin/cat: " + maps.substr(0, maps.find('\n')),
+    findings.fail("shim", shim + ": does not load into /bin/cat: " + complaint_in(maps),
                   "is it built for this machine?");
   }
 }
 
-// Says what is wrong on its output; nothing if the plug-in is good.
+constexpr char kGood[] = "good";
+
+// Says on its output what is wrong, or that nothing is.
 void try_plugin(const std::string& path) {
   void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   const char* complaint = "another version than the shim's";
@@ -75,10 +81,10 @@ void try_plugin(const std::string& path) {
     complaint = ::dlerror();
   } else if (auto entry = reinterpret_cast<PluginEntry>(::dlsym(handle, kPluginSymbol))) {
     const Plugin* plugin = entry();
-    if (plugin != nullptr && plugin->version == kPluginVersion) ::_exit(0);
+    if (plugin != nullptr && plugin->version == kPluginVersion) complaint = kGood;
   }
   raw_write_all(STDOUT_FILENO, complaint, std::strlen(complaint));
-  ::_exit(1);
+  ::_exit(0);
 }
 
 void check_plugin(const std::string& shim, Findings& findings) {
@@ -88,11 +94,11 @@ void check_plugin(const std::string& shim, Findings& findings) {
                   "without it the frames are not divided among MPI ranks; opens are cached");
     return;
   }
-  std::string complaint = output_of_child([&] { try_plugin(plugin); });
-  if (complaint.empty()) {
+  std::string output = output_of_child([&] { try_plugin(plugin); });
+  if (output == kGood) {
     findings.ok("plug-in", plugin + ": loads");
   } else {
-    findings.warn("plug-in", plugin + ": " + complaint.substr(0, complaint.find('\n')),
+    findings.warn("plug-in", plugin + ": " + complaint_in(output),
                   "Open MPI 4 must be installed where programs are to be filtered");
   }
 }

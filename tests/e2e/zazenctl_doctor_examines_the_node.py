@@ -13,8 +13,8 @@ with Nodes(1) as nodes:
     nodes.configure()
     node = nodes[0]
 
-    def doctor(**env):
-        done = run([ZAZENCTL, "--config", node.config, "doctor", "--json"], dict(nodes.env, **env))
+    def doctor(zazenctl=ZAZENCTL, **env):
+        done = run([zazenctl, "--config", node.config, "doctor", "--json"], dict(nodes.env, **env))
         found = json.loads(done.stdout)["node"]
         failed = any(each["level"] == "fail" for each in found)
         expect(done.status == (4 if failed else 0), f"{done}")
@@ -50,6 +50,21 @@ with Nodes(1) as nodes:
     other = shutil.copy(SHIM, nodes.path("libzazen.so"))
     check("warn", "LD_PRELOAD", "another libzazen.so", LD_PRELOAD=other, **asan)
     check("ok", "environment", "", LD_PRELOAD=SHIM, ZAZEN_CONFIG=node.config, **asan)
+
+    # What is installed.
+    for directory in ("tools", "preload"):
+        os.makedirs(nodes.path("tree", directory))
+    elsewhere = shutil.copy(ZAZENCTL, nodes.path("tree", "tools"))
+    check("fail", "shim", "neither in", zazenctl=elsewhere)
+    broken = shutil.copy(SHIM, nodes.path("tree", "preload"))
+    check("ok", "shim", "loads into", zazenctl=elsewhere)
+    check("warn", "plug-in", "not beside the shim", zazenctl=elsewhere)
+    os.truncate(broken, 5000)
+    check("fail", "shim", "does not load", zazenctl=elsewhere)
+    shutil.copy(SHIM, nodes.path("tree", "preload", "libzazen-openmpi.so"))
+    check("warn", "plug-in", "another version", zazenctl=elsewhere)
+    os.truncate(nodes.path("tree", "preload", "libzazen-openmpi.so"), 5000)
+    check("warn", "plug-in", "libzazen-openmpi.so: ", zazenctl=elsewhere)
 
     # Directories, datasets, the clock.
     os.chmod(node.cache, 0o777)

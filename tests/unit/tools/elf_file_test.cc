@@ -165,6 +165,23 @@ TEST(ElfFile, TruncatedAnywhere) {
   }
 }
 
+TEST(ElfFile, NamesOutsideTheStringsAreRefused) {
+  std::string whole = small_program();
+  Elf64_Dyn first = {DT_NEEDED, {1}};
+  std::string pattern;
+  append(pattern, first);
+  std::size_t at = whole.find(pattern);
+  for (std::uint64_t name :
+       {std::uint64_t{39}, std::uint64_t{60}, std::uint64_t{1} << 40, ~0ul}) {
+    first.d_un.d_val = name;
+    std::string entry;
+    append(entry, first);
+    Result<ElfFile> file = Image(std::string(whole).replace(at, entry.size(), entry)).read();
+    ASSERT_FALSE(file) << name;
+    EXPECT_EQ(file.error().code, EBADMSG);
+  }
+}
+
 TEST(ElfFile, EveryByteOfEveryValue) {
   std::string bytes = small_program(true);
   Image image(bytes);
