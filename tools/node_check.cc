@@ -81,7 +81,7 @@ std::string how_to_start(const Node& node) {
 void check_table(const Node& node, const TableState& daemon, Findings& findings) {
   if (!daemon.serves()) {
     findings.fail("table", daemon.reason() + "; programs read from the origin",
-                  "start it: " + how_to_start(node));
+                  "start it, or start it anew: " + how_to_start(node));
     return;
   }
   const Table& table = daemon.table();
