@@ -183,4 +183,18 @@ bool FrameName::match_last_component(const char* name, std::size_t length) const
   return length == size && std::memcmp(name, slash + 1, size) == 0;
 }
 
+bool FrameName::match_tail(const char* path, std::size_t length, std::size_t* parent_length,
+                           FrameSeq* seq) const {
+  std::size_t components = 1, at = length;
+  for (std::size_t i = 0; i < suffix_length_; ++i) components += suffix_[i] == '/';
+  for (; at > 0; --at) {
+    if (path[at - 1] == '/' && --components == 0) break;
+  }
+  if (components > 1) return false;
+  *parent_length = at;
+  return match_parts(path + at, length - at, prefix_ + entry_prefix_offset_,
+                     static_cast<std::size_t>(prefix_length_ - entry_prefix_offset_), suffix_,
+                     suffix_length_, width_, seq);
+}
+
 }  // namespace zazen

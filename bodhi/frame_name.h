@@ -34,6 +34,10 @@ class FrameName {
   bool match_last_component(const char* name, std::size_t length) const;
   // The byte that every name ends in; 0 if that is the number's last digit.
   char last_byte() const { return suffix_length_ == 0 ? '\0' : suffix_[suffix_length_ - 1]; }
+  // Does any path end as a frame below the frame directory does? Then it is a frame if its
+  // first *parent_length bytes ("" means ".") name that directory.
+  bool match_tail(const char* path, std::size_t length, std::size_t* parent_length,
+                  FrameSeq* seq) const;
 
   // Directory of the entries relative to the dataset, without slashes at its ends; "" if it
   // is the dataset itself.

@@ -10,34 +10,6 @@ namespace {
 
 constexpr std::int64_t kLookAgainMs = 30'000;
 constexpr std::size_t kMaxParent = 4096;
-constexpr std::size_t kMaxName = kMaxTemplate + 32;
-
-// Directory and tail of a path, cut so that the tail has `components` components. False if
-// the path is too short for that.
-bool split_tail(const char* path, std::size_t length, std::uint32_t components,
-                std::size_t* tail) {
-  std::size_t at = length;
-  while (at > 0) {
-    if (path[at - 1] == '/' && --components == 0) {
-      *tail = at;
-      return true;
-    }
-    --at;
-  }
-  *tail = 0;
-  return components == 1;
-}
-
-bool match_tail(const FrameName& name, const char* tail, std::size_t length, FrameSeq* seq) {
-  if (name.directory_length() == 0) return name.match(tail, length, seq);
-  char whole[kMaxName];
-  std::size_t prefix = name.directory_length();
-  if (prefix + 1 + length > sizeof whole) return false;
-  std::memcpy(whole, name.directory(), prefix);
-  whole[prefix] = '/';
-  std::memcpy(whole + prefix + 1, tail, length);
-  return name.match(whole, prefix + 1 + length, seq);
-}
 
 // The directory that a path's first `length` bytes name.
 bool parent_key(int dirfd, const char* path, std::size_t length, DirectoryKey* key) {
@@ -79,10 +51,6 @@ bool make_place(const char* path, const char* frames, Place* place) {
   const char* why = nullptr;
   std::size_t length = std::strlen(frames);
   if (!FrameName::parse(frames, length, &place->name, &why)) return false;
-  const char* entry = frames + place->name.directory_length();
-  if (*entry == '/') ++entry;
-  place->tail_components = 1;
-  for (; *entry != '\0'; ++entry) place->tail_components += *entry == '/';
   place->path = path;
   place->path_length = static_cast<std::uint32_t>(std::strlen(path));
   return place->path_length != 0;
@@ -101,11 +69,10 @@ bool match_path(const Place& place, int dirfd, const char* path, std::size_t len
       place.name.match(path + below, length - below, seq)) {
     return true;
   }
-  std::size_t tail = 0;
-  if (!split_tail(path, length, place.tail_components, &tail)) return false;
-  if (!match_tail(place.name, path + tail, length - tail, seq)) return false;
+  std::size_t parent_length = 0;
+  if (!place.name.match_tail(path, length, &parent_length, seq)) return false;
   DirectoryKey parent, own;
-  return parent_key(dirfd, path, tail, &parent) && frame_directory(place, &own) &&
+  return parent_key(dirfd, path, parent_length, &parent) && frame_directory(place, &own) &&
          parent == own;
 }
 

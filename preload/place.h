@@ -59,9 +59,8 @@ class DirectoryWatch {
 };
 
 struct Place {
-  const char* path;               // of the dataset, in memory that outlives the place
-  std::uint32_t path_length;      // 0: not usable, nothing matches
-  std::uint32_t tail_components;  // of a name below the frame directory: 1 for "f{seq}"
+  const char* path;           // of the dataset, in memory that outlives the place
+  std::uint32_t path_length;  // 0: not usable, nothing matches
   FrameName name;
   mutable DirectoryWatch directory;
   // D10: when this process last looked whether the copies are the origin's (0: never), and

@@ -57,10 +57,21 @@ struct RunOptions : CommonOptions {
   bool dry_run = false;
 };
 
+struct ExplainOptions : CommonOptions {
+  std::vector<std::string> paths;
+  std::string view;
+};
+
+struct DoctorOptions : CommonOptions {
+  std::string program;  // "": only the node
+};
+
 int status_command(const StatusOptions& options);
 int ls_command(const LsOptions& options);
 int evict_command(const EvictOptions& options);
 int push_command(const PushOptions& options);
+int explain_command(const ExplainOptions& options);
+int doctor_command(const DoctorOptions& options);
 int run_command(const RunOptions& options);  // returns only if it did not start the program
 
 }  // namespace zazen

@@ -19,10 +19,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const char* kind_name(FrameKind kind) {
-  return kind == FrameKind::kNative ? "native" : "alien";
-}
-
 struct Totals {
   std::uint64_t native = 0, alien = 0, bytes = 0;
 };

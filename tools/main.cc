@@ -1,6 +1,6 @@
 // zazenctl: what people type. Only the command line is taken apart here; each command is in
 // a file of its own. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no daemon, 4 unhealthy
-// (status -x); for run see run.cc.
+// (status -x, doctor); for run see run.cc.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
@@ -16,7 +16,7 @@ constexpr int kRunUsage = 125;  // run keeps the other numbers for its program
 
 constexpr char kExitCodes[] =
     "\n\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 the daemon does not answer,\n"
-    "4 unhealthy (status -x).";
+    "4 unhealthy (status -x, doctor).";
 
 // The words for CLI11, and what follows "--", which belongs to the program of `run`.
 struct CommandLine {
@@ -72,6 +72,8 @@ struct Invocation {
   EvictOptions evict;
   PushOptions push;
   RunOptions run;
+  ExplainOptions explain;
+  DoctorOptions doctor;
 };
 
 void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& config) {
@@ -145,6 +147,23 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
   run->get_option("--json")->needs(dry_run)->description("Print JSON, with --dry-run");
   run->formatter(std::make_shared<RunHelp>());
   run->prefix_command();
+
+  CLI::App* explain =
+      add_command(app, "explain", "Say what the shim does with a path, and which rule decides.",
+                  "zazenctl explain /sim1/f7 /sim1", chosen.explain);
+  explain->add_option("PATH", chosen.explain.paths, "Frames, directories, any files")
+      ->type_name("")
+      ->required();
+  explain
+      ->add_option("--view", chosen.explain.view,
+                   "As a rank with this view sees it (default: $ZAZEN_VIEW)")
+      ->type_name("DIR");
+
+  CLI::App* doctor =
+      add_command(app, "doctor", "Examine this node, and whether the shim reaches a program.",
+                  "zazenctl doctor ./analyse", chosen.doctor);
+  doctor->add_option("PROGRAM", chosen.doctor.program, "A program, by path or name")
+      ->type_name("");
 }
 
 int usage_error(const CommandLine& line, const std::string& reason, const std::string& hint) {
@@ -223,6 +242,8 @@ int zazenctl(int argc, char** argv) {
   if (line.command == "status") return status_command(with_config(chosen.status));
   if (line.command == "ls") return ls_command(with_config(chosen.ls));
   if (line.command == "evict") return evict_command(with_config(chosen.evict));
+  if (line.command == "explain") return explain_command(with_config(chosen.explain));
+  if (line.command == "doctor") return doctor_command(with_config(chosen.doctor));
   if (line.command == "push") return push_command(with_config(chosen.push));
 
   chosen.run.command = std::move(extra);

@@ -14,17 +14,11 @@ std::string how_to_start(const Node& node) {
 
 }  // namespace
 
-Node load_node_or_exit(const std::optional<std::string>& config, int exit_status) {
+Result<Node> load_node(const std::optional<std::string>& config) {
   Result<std::string> file = find_config(config);
-  if (!file) {
-    print_error(file.error().context, file.error().hint);
-    std::exit(exit_status);
-  }
+  if (!file) return file.error();
   Result<Config> loaded = load_config(*file);
-  if (!loaded) {
-    print_error(loaded.error().context, loaded.error().hint);
-    std::exit(exit_status);
-  }
+  if (!loaded) return loaded.error();
   Node node{std::move(*loaded), {}};
   node.runtime = node.config.runtime;
   if (!config) {
@@ -32,6 +26,13 @@ Node load_node_or_exit(const std::optional<std::string>& config, int exit_status
     if (runtime != nullptr && *runtime != '\0') node.runtime = runtime;
   }
   return node;
+}
+
+Node load_node_or_exit(const std::optional<std::string>& config, int exit_status) {
+  Result<Node> node = load_node(config);
+  if (node) return std::move(*node);
+  print_error(node.error().context, node.error().hint);
+  std::exit(exit_status);
 }
 
 Client connect_or_exit(const Node& node) {

@@ -17,6 +17,8 @@ struct Node {
   std::string runtime;
 };
 
+// The error's context is the whole message.
+Result<Node> load_node(const std::optional<std::string>& config);
 // Prints the reason and ends the program with exit_status if there is no usable file.
 Node load_node_or_exit(const std::optional<std::string>& config, int exit_status);
 

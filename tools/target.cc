@@ -73,6 +73,10 @@ Result<const DatasetConfig*> resolve_dataset(const Config& config,
   return target->dataset;
 }
 
+const char* kind_name(FrameKind kind) {
+  return kind == FrameKind::kNative ? "native" : "alien";
+}
+
 std::string frame_name(const DatasetConfig& dataset, FrameSeq seq) {
   char name[kMaxTemplate + 32];
   return std::string(name, dataset.name.format(seq, name, sizeof name));

@@ -18,6 +18,7 @@ Result<Target> resolve_target(const Config& config, const std::string& argument)
 // The same, and only a dataset will do.
 Result<const DatasetConfig*> resolve_dataset(const Config& config, const std::string& argument);
 
+const char* kind_name(FrameKind kind);  // "native", "alien"
 std::string frame_name(const DatasetConfig& dataset, FrameSeq seq);
 
 }  // namespace zazen

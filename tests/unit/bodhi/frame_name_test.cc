@@ -139,6 +139,26 @@ TEST(FrameName, FrameDirectoryIsTheDatasetItself) {
   EXPECT_EQ(match(name, "3/traj.dcd"), 3u);
 }
 
+TEST(FrameName, TailOfAnyPath) {
+  auto tail = [](const char* text, std::string_view path) -> std::string {
+    std::size_t parent = 0;
+    FrameSeq seq = 0;
+    if (!compiled(text).match_tail(path.data(), path.size(), &parent, &seq)) return "no";
+    return std::string(path.substr(0, parent)) + "|" + std::to_string(seq);
+  };
+  EXPECT_EQ(tail("f{seq}", "f7"), "|7");
+  EXPECT_EQ(tail("f{seq}", "../x//f7"), "../x//|7");
+  EXPECT_EQ(tail("f{seq}", "/f7"), "/|7");
+  EXPECT_EQ(tail("run1/f{seq}", "any/f7"), "any/|7");
+  EXPECT_EQ(tail("run1/{seq}/traj.dcd", "/a/7/traj.dcd"), "/a/|7");
+  EXPECT_EQ(tail("{seq}/traj.dcd", "7/traj.dcd"), "|7");
+  for (const char* path : {"", "/", "f07", "f7/", "a/g7", "f7/x"}) {
+    EXPECT_EQ(tail("f{seq}", path), "no") << path;
+  }
+  EXPECT_EQ(tail("{seq}/traj.dcd", "traj.dcd"), "no");
+  EXPECT_EQ(tail("{seq}/traj.dcd", "7//traj.dcd"), "no");
+}
+
 TEST(FrameName, OtherBracesAreLiteral) {
   FrameName name = compiled("{x}{seq}{seq");
   EXPECT_EQ(format(name, 9), "{x}9{seq");

@@ -1,0 +1,143 @@
+#include "tools/frame_state.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "bodhi/listing.h"
+#include "bodhi/raw_call.h"
+#include "bodhi/units.h"
+#include "tools/shim_environment.h"
+
+namespace zazen {
+namespace {
+
+int access_error(const std::string& path, int mode) {
+  return static_cast<int>(-raw_call(SYS_faccessat2, AT_FDCWD, path.c_str(), mode, AT_EACCESS));
+}
+
+CopyState copy_state(const Table& table, const TableDataset& dataset, const std::string& name,
+                     const OriginState& origin) {
+  CopyState copy;
+  char path[2 * kMaxPath + kMaxTemplate + 32];
+  if (copy_path(table, dataset, name.c_str(), path, sizeof path) == 0) {
+    copy.error = ENAMETOOLONG;
+    return copy;
+  }
+  int result = raw_open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
+  RawFd file(result);
+  copy.error = result < 0 ? -result : 0;
+  if (!file.valid() || read_identity(file.get(), &copy.identity) != 0) return copy;
+  copy.has_identity = true;
+  if (origin.error != 0) {
+    copy.differs.push_back("the origin is gone");
+    return copy;
+  }
+  OriginIdentity now = identity_of(origin.st, copy.identity.kind, copy.identity.checksum);
+  if (now.size != copy.identity.size) copy.differs.push_back("size");
+  if (now.mtime_ns != copy.identity.mtime_ns) copy.differs.push_back("mtime");
+  if (now.ctime_ns != copy.identity.ctime_ns) copy.differs.push_back("ctime");
+  if (now.ino != copy.identity.ino) copy.differs.push_back("ino");
+  return copy;
+}
+
+void find_check(const TableDataset& dataset, FrameState& state) {
+  state.checked = dataset.validate != Validate::kNever;
+  if (dataset.validate == Validate::kNever) {
+    state.check = "never (validate = \"never\")";
+  } else if (dataset.validate == Validate::kAlways) {
+    state.check = "at each open (validate = \"always\")";
+  } else if (dataset.check_each_open.load() != 0) {
+    state.check = "at each open: a copy of this dataset was found to be stale";
+  } else if (std::uint32_t young = dataset.young_copies.load(); young != 0) {
+    state.check = fmt::format(
+        "at each open: {} of this dataset {} young, of frames that changed within a minute "
+        "before they were copied",
+        young == 1 ? "a copy" : format_count(young) + " copies", young == 1 ? "is" : "are");
+  } else {
+    state.check = "when a process first uses the dataset, and every 30 s";
+  }
+}
+
+Reading from_origin(const OriginState& origin, std::string because) {
+  if (origin.error != 0) return {Reading::kNothing, std::strerror(origin.error), {}};
+  if (origin.open_error != 0) {
+    return {Reading::kNothing,
+            std::string(std::strerror(origin.open_error)) + " at the origin",
+            {}};
+  }
+  return {Reading::kOrigin, std::move(because), {}};
+}
+
+Reading find_reading(const KnownDataset& dataset, const FrameState& state) {
+  const CopyState& copy = state.copy;
+  std::string directory = frame_directory(dataset.path, dataset.name);
+  if (int error = access_error(directory, F_OK); error != 0) {
+    return from_origin(state.origin, directory + ": " + std::strerror(error));
+  }
+  Reading reading;
+  if (copy.error == 0 && (!state.checked || copy.is_as_origin())) {
+    return {Reading::kCache,
+            copy.is_as_origin() ? "the copy is as the origin" : "the copy is not checked",
+            {}};
+  }
+  if (copy.error == 0) {
+    std::string why = copy.has_identity ? fmt::format("{}", fmt::join(copy.differs, ", "))
+                                        : "its identity cannot be read";
+    reading = from_origin(state.origin, "the copy is stale: " + why);
+  } else if (S_ISLNK(state.origin.st.st_mode)) {
+    return from_origin(state.origin, "a symbolic link, which is not cached");
+  } else if (copy.error == ENOENT) {
+    reading = from_origin(state.origin, "there is no copy");
+  } else {
+    reading = from_origin(
+        state.origin, std::string("the copy cannot be opened: ") + std::strerror(copy.error));
+  }
+  if (reading.from == Reading::kOrigin && S_ISREG(state.origin.st.st_mode)) {
+    reading.then = dataset.published->fill == Fill::kWait
+                       ? "the open waits, bounded, until the daemon has copied it"
+                       : "the daemon is asked to copy it";
+  }
+  return reading;
+}
+
+}  // namespace
+
+OriginState origin_state(const std::string& path) {
+  OriginState origin;
+  origin.error = static_cast<int>(
+      -raw_call(SYS_newfstatat, AT_FDCWD, path.c_str(), &origin.st, AT_SYMLINK_NOFOLLOW));
+  if (origin.error == 0) origin.open_error = access_error(path, R_OK);
+  return origin;
+}
+
+FrameState frame_state(const TableState& daemon, const KnownDataset& dataset, FrameSeq seq) {
+  char buffer[kMaxTemplate + 32];
+  std::string name(buffer, dataset.name.format(seq, buffer, sizeof buffer));
+  FrameState state;
+  state.origin = origin_state(dataset.path + "/" + name);
+  if (dataset.published != nullptr) {
+    state.copy = copy_state(daemon.table(), *dataset.published, name, state.origin);
+    find_check(*dataset.published, state);
+  }
+  if (shim_is_disabled()) {
+    state.reading = from_origin(state.origin, "ZAZEN_DISABLE is set");
+  } else if (!daemon.serves()) {
+    state.reading = from_origin(state.origin, daemon.reason());
+  } else if (dataset.published == nullptr) {
+    state.reading = from_origin(state.origin, "the daemon does not serve this dataset");
+  } else if (state.origin.error == 0 && S_ISDIR(state.origin.st.st_mode)) {
+    state.reading = from_origin(state.origin, "a directory");
+  } else {
+    state.reading = find_reading(dataset, state);
+  }
+  return state;
+}
+
+Reading reading_of_ordinary(const std::string& path, const std::string& rule) {
+  return from_origin(origin_state(path), rule);
+}
+
+}  // namespace zazen

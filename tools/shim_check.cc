@@ -1,0 +1,189 @@
+// Loading is tried for real, and in children: what goes wrong there must not end doctor.
+#include "tools/shim_check.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "bodhi/raw_call.h"
+#include "bodhi/view.h"
+#include "coord/plugin.h"
+#include "tools/shim_environment.h"
+
+namespace zazen {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kPluginFile[] = "libzazen-openmpi.so";
+
+// What a child that runs `body` prints, on either stream; `body` ends the child.
+template <class Body>
+std::string output_of_child(Body body) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return "";
+  pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(ends[1], STDOUT_FILENO);
+    ::dup2(ends[1], STDERR_FILENO);
+    body();
+    ::_exit(127);
+  }
+  ::close(ends[1]);
+  std::string output;
+  char buffer[4096];
+  for (ssize_t got; child > 0 && (got = ::read(ends[0], buffer, sizeof buffer)) != 0;) {
+    if (got > 0) output.append(buffer, static_cast<std::size_t>(got));
+    if (got < 0 && errno != EINTR) break;
+  }
+  ::close(ends[0]);
+  if (child > 0) ::waitpid(child, nullptr, 0);
+  return output;
+}
+
+// The first line, or what silence means.
+std::string complaint_in(const std::string& output) {
+  return output.empty() ? "it crashes what loads it" : output.substr(0, output.find('\n'));
+}
+
+void check_that_it_loads(const std::string& shim, Findings& findings) {
+  Environment environment;
+  if (Status added = add_preloads({shim}, environment); !added) {
+    findings.fail("shim", added.error().context, added.error().hint);
+    return;
+  }
+  std::string maps = output_of_child([&] {
+    for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
+    ::execl("/bin/cat", "cat", "/proc/self/maps", static_cast<char*>(nullptr));
+  });
+  std::error_code ignored;
+  std::string real = fs::canonical(shim, ignored).string();
+  if (!real.empty() && maps.find(" " + real + "\n") != std::string::npos) {
+    findings.ok("shim", shim + ": loads into /bin/cat");
+  } else {
+    findings.fail("shim", shim + ": does not load into /bin/cat: " + complaint_in(maps),
+                  "is it built for this machine?");
+  }
+}
+
+constexpr char kGood[] = "good";
+
+// Says on its output what is wrong, or that nothing is.
+void try_plugin(const std::string& path) {
+  void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  const char* complaint = "another version than the shim's";
+  if (handle == nullptr) {
+    complaint = ::dlerror();
+  } else if (auto entry = reinterpret_cast<PluginEntry>(::dlsym(handle, kPluginSymbol))) {
+    const Plugin* plugin = entry();
+    if (plugin != nullptr && plugin->version == kPluginVersion) complaint = kGood;
+  }
+  raw_write_all(STDOUT_FILENO, complaint, std::strlen(complaint));
+  ::_exit(0);
+}
+
+void check_plugin(const std::string& shim, Findings& findings) {
+  std::string plugin = find_plugin(shim);
+  if (plugin.empty()) {
+    findings.warn("plug-in", std::string(kPluginFile) + ": not beside the shim",
+                  "without it the frames are not divided among MPI ranks; opens are cached");
+    return;
+  }
+  std::string output = output_of_child([&] { try_plugin(plugin); });
+  if (output == kGood) {
+    findings.ok("plug-in", plugin + ": loads");
+  } else {
+    findings.warn("plug-in", plugin + ": " + complaint_in(output),
+                  "Open MPI 4 must be installed where programs are to be filtered");
+  }
+}
+
+void check_preload_word(const std::string& word, const std::string& shim, Findings& findings) {
+  std::error_code ignored;
+  if (word.find('/') != std::string::npos && ::access(word.c_str(), R_OK) != 0) {
+    findings.warn("LD_PRELOAD", word + ": " + std::strerror(errno) + "; the loader ignores it",
+                  "unset LD_PRELOAD, or correct it");
+  } else if (fs::path(word).filename() == "libzazen.so" && !shim.empty() &&
+             !fs::equivalent(word, shim, ignored)) {
+    findings.warn("LD_PRELOAD", word + ": another libzazen.so than zazenctl's, " + shim,
+                  "two shims in one program, or a stale one: unset LD_PRELOAD");
+  }
+}
+
+void check_value(const char* name, std::initializer_list<const char*> allowed,
+                 Findings& findings) {
+  std::string value = variable(name), list;
+  for (const char* each : allowed) {
+    if (value.empty() || value == each) return;
+    list += (list.empty() ? "" : ", ") + std::string(each);
+  }
+  findings.warn("environment", std::string(name) + "=" + value + ": without effect",
+                "it may be: " + list);
+}
+
+}  // namespace
+
+std::string find_plugin(const std::string& shim) {
+  std::string directory = fs::path(shim).parent_path().string();
+  for (const char* place : {"/", "/../coord/"}) {
+    std::string plugin = directory + place + kPluginFile;
+    if (::access(plugin.c_str(), R_OK) == 0)
+      return fs::path(plugin).lexically_normal().string();
+  }
+  return "";
+}
+
+void check_shim(Findings& findings) {
+  Result<std::string> shim = find_shim();
+  if (!shim) {
+    findings.fail("shim", shim.error().context, shim.error().hint);
+    return;
+  }
+  check_that_it_loads(*shim, findings);
+  check_plugin(*shim, findings);
+}
+
+void check_environment(Findings& findings) {
+  int before = findings.warnings();
+  Result<std::string> shim = find_shim();
+  std::string preload = variable("LD_PRELOAD");
+  for (std::size_t begin = 0; begin < preload.size();) {
+    std::size_t end = preload.find_first_of(" :", begin);
+    if (end == std::string::npos) end = preload.size();
+    if (end > begin) {
+      check_preload_word(preload.substr(begin, end - begin), shim ? *shim : "", findings);
+    }
+    begin = end + 1;
+  }
+  for (const MisspeltVariable& each : misspelt_variables()) {
+    findings.warn("environment", each.name + ": unknown variable, without effect",
+                  "did you mean " + each.likely + "?");
+  }
+  check_value("ZAZEN_FILTER", {"on", "off"}, findings);
+  check_value("ZAZEN_LOG", {"off", "warn", "info", "debug"}, findings);
+  if (shim_is_disabled()) {
+    findings.warn("environment", "ZAZEN_DISABLE is set: the shim does nothing",
+                  "unset ZAZEN_DISABLE");
+  }
+  std::string runtime = variable("ZAZEN_RUNTIME");
+  if (!runtime.empty() && runtime[0] != '/') {
+    findings.warn("environment", "ZAZEN_RUNTIME=" + runtime + ": the shim ignores it",
+                  "it must be an absolute path");
+  }
+  std::string inherited = variable(kViewVariable);
+  const View* view = nullptr;
+  Tally* tally = nullptr;
+  if (!inherited.empty() && !map_view(inherited.c_str(), &view, &tally)) {
+    findings.warn("environment", "ZAZEN_VIEW=" + inherited + ": no view of a rank that runs",
+                  "unset ZAZEN_VIEW");
+  }
+  if (view != nullptr) unmap_view(view, tally);
+  if (findings.warnings() == before) findings.ok("environment", "nothing that would mislead");
+}
+
+}  // namespace zazen
