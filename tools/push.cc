@@ -23,6 +23,7 @@
 #include "tools/commands.h"
 #include "tools/node.h"
 #include "tools/output.h"
+#include "tools/past_the_shim.h"
 #include "tools/progress.h"
 #include "tools/push_peer.h"
 #include "tools/target.h"
@@ -76,13 +77,13 @@ class DatasetPush {
  private:
   void send(FrameSeq seq) {
     std::string name = frame_name(dataset_, seq);
-    UniqueFd origin(
-        static_cast<int>(syscall(SYS_openat, directory_fd_, name.c_str(),
-                                 O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)));
+    UniqueFd origin(static_cast<int>(
+        past_the_shim(SYS_openat, directory_fd_, name.c_str(),
+                      O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)));
     if (!origin.valid() && errno == ELOOP)
       return fail(seq, "a symbolic link, which is not cached");
     struct stat st;
-    if (!origin.valid() || syscall(SYS_fstat, origin.get(), &st) != 0) {
+    if (!origin.valid() || past_the_shim(SYS_fstat, origin.get(), &st) != 0) {
       return fail(seq, std::strerror(errno));
     }
     if (!S_ISREG(st.st_mode)) return fail(seq, "not a regular file");
@@ -191,8 +192,8 @@ int push_dataset(const DatasetConfig& dataset, std::vector<PushPeer>& peers,
                  const PushOptions& options, Totals& totals) {
   Result<Listing> listing =
       list_directory(frame_directory(dataset.path, dataset.name), dataset.name);
-  UniqueFd directory(static_cast<int>(
-      syscall(SYS_openat, AT_FDCWD, dataset.path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
+  UniqueFd directory(static_cast<int>(past_the_shim(SYS_openat, AT_FDCWD, dataset.path.c_str(),
+                                                    O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
   if (!listing || !directory.valid()) {
     print_error(dataset.path + ": " + std::strerror(listing ? errno : listing.error().code));
     return kFailed;

@@ -7,6 +7,7 @@
 #include "bodhi/identity.h"
 #include "bodhi/table.h"
 #include "tools/node.h"
+#include "tools/past_the_shim.h"
 #include "tools/target.h"
 
 namespace zazen {
@@ -25,7 +26,8 @@ const TableDataset* find_dataset(const Table& table, const std::string& path) {
 bool copy_is_current(const Table& table, const TableDataset& entry, const std::string& name,
                      int directory_fd) {
   struct stat origin;
-  if (syscall(SYS_newfstatat, directory_fd, name.c_str(), &origin, AT_SYMLINK_NOFOLLOW) != 0) {
+  if (past_the_shim(SYS_newfstatat, directory_fd, name.c_str(), &origin, AT_SYMLINK_NOFOLLOW) !=
+      0) {
     return true;  // nothing to compare with
   }
   char path[4096];

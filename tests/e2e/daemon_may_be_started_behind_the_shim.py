@@ -12,7 +12,7 @@ with Nodes(1) as nodes:
     nodes.env.update(LD_PRELOAD=SHIM, ZAZEN_CONFIG=nodes[0].config)
     nodes.start()
     nodes.warm(nodes[0], data, names)
-    expect(nodes[0].held(data, "alien") == 8, "not all is cached")
+    nodes.wait_for_aliens(data, 8)
     nodes.push(data)  # aliens become natives: their attribute is written again
     expect(nodes[0].held(data, "native") == 8, "the copies did not become natives")
     for name in names:
