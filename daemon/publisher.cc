@@ -135,7 +135,6 @@ void Publisher::withdraw() {
   }
   stopped_.notify_all();
   if (heart_.joinable()) heart_.join();
-  ::unlink((runtime_ + kTableFile).c_str());
   ::unlink((runtime_ + kCountersFile).c_str());
 }
 

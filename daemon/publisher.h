@@ -25,7 +25,8 @@ class Publisher {
   ~Publisher();
 
   void serve();
-  // Says that the daemon has stopped, and takes table and counters away.
+  // Says that the daemon has stopped. The table stays: who changes a frame meanwhile learns
+  // from it where the copy is that has to go.
   void withdraw();
 
   // Hits and misses of a dataset since the start.

@@ -126,6 +126,17 @@ Route route_of_open(int fd) {
   return route_for(AT_FDCWD, name);
 }
 
+Route route_behind_symlink(int dirfd, const char* path) {
+  if (!is_watching() || !may_be_string(path)) return {};
+  ErrnoKeeper keep;
+  struct stat link;
+  if (raw::fstatat(dirfd, path, &link, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISLNK(link.st_mode)) {
+    return {};
+  }
+  RawFd file(raw::openat(dirfd, path, O_PATH | O_CLOEXEC, 0));
+  return file.valid() ? route_of_open(file.get()) : Route{};
+}
+
 int open_origin(const CopyOrigin& origin) {
   if (!origin.is_there) return -1;
   ErrnoKeeper keep;

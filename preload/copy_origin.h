@@ -26,6 +26,8 @@ bool find_origin(int fd, CopyOrigin* origin);
 // For a file that is no copy: the frame that it is, by the name that the kernel knows it by.
 // Costs one fstat, if it is on no dataset's device.
 Route route_of_open(int fd);
+// The frame behind a symbolic link, wherever that lies. Costs one lstat, if it is none.
+Route route_behind_symlink(int dirfd, const char* path);
 
 // The origin's file for reading, or -1: it is gone, or may no longer be read.
 int open_origin(const CopyOrigin& origin);

@@ -41,7 +41,21 @@ template <class Forward>
 int change_followed(int dirfd, const char* path, Forward forward) {
   if (descriptor_link(path) != nullptr) [[unlikely]]
     return change_behind_link(dirfd, path, forward);
+  if (Route route = route_behind_symlink(dirfd, path)) {
+    return change_route(route, [&] { return forward(path); });
+  }
   return change_frame(dirfd, path, [&] { return forward(path); });
+}
+
+// After an open: if it may write to a frame that its name did not tell, because it was a
+// symbolic link's, the copy goes now. Passes fd through.
+inline int drop_if_written(const Route& named, int flags, int fd) {
+  constexpr int kNew = O_CREAT | O_EXCL;
+  if (fd < 0 || !may_write(flags) || (flags & kNew) == kNew) [[likely]]
+    return fd;
+  Route route = route_of_open(fd);
+  if (route && (route.place != named.place || route.seq != named.seq)) Change{route};
+  return fd;
 }
 
 // The file that is open. forward(fd): on the origin's file, if fd is a copy's. ESTALE if that

@@ -4,6 +4,7 @@
 
 #include "preload/cached_copy.h"
 #include "preload/copy_origin.h"
+#include "preload/frame_change.h"
 #include "preload/hook.h"
 #include "preload/origin_open.h"
 #include "preload/raw.h"
@@ -16,10 +17,11 @@ namespace {
 template <class Forward>
 int open_routed(const zazen::Route& route, const char* path, int flags, Forward forward) {
   if (!route) [[likely]]
-    return forward(path);
+    return zazen::drop_if_written(route, flags, forward(path));
   if (int fd = zazen::open_copy(route, flags); fd >= 0) return fd;
   zazen::Change change(route, flags);
-  return zazen::origin_opened(route, flags, change.done(forward(path)));
+  int fd = zazen::drop_if_written(route, flags, change.done(forward(path)));
+  return zazen::origin_opened(route, flags, fd);
 }
 
 // Nobody gets a copy for writing, nor for changes by its descriptor, through /proc/self/fd.

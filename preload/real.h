@@ -47,6 +47,14 @@
   X(fstat64, int(int, struct ::stat64*))                                                 \
   X(fstatat, int(int, const char*, struct ::stat*, int))                                 \
   X(fstatat64, int(int, const char*, struct ::stat64*, int))                             \
+  X(__xstat, int(int, const char*, struct ::stat*))                                      \
+  X(__xstat64, int(int, const char*, struct ::stat64*))                                  \
+  X(__lxstat, int(int, const char*, struct ::stat*))                                     \
+  X(__lxstat64, int(int, const char*, struct ::stat64*))                                 \
+  X(__fxstat, int(int, int, struct ::stat*))                                             \
+  X(__fxstat64, int(int, int, struct ::stat64*))                                         \
+  X(__fxstatat, int(int, int, const char*, struct ::stat*, int))                         \
+  X(__fxstatat64, int(int, int, const char*, struct ::stat64*, int))                     \
   X(statx, int(int, const char*, int, unsigned, struct ::statx*))                        \
   X(access, int(const char*, int))                                                       \
   X(faccessat, int(int, const char*, int, int))                                          \
@@ -177,6 +185,10 @@ struct Functions {
 extern Functions next;
 
 void resolve();
+
+// A library behind us answers stat, as fakeroot does: its answers about a frame are about the
+// origin's file, and it must be asked.
+extern bool stat_is_foreign;
 
 // For the functions without a system call of their own. Null only if libc lacks the name.
 template <class Type>

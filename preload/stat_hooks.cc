@@ -6,6 +6,7 @@
 // before glibc 2.33 call.
 #include "preload/cached_copy.h"
 #include "preload/copy_identity.h"
+#include "preload/copy_origin.h"
 #include "preload/guard.h"
 #include "preload/hook.h"
 #include "preload/raw.h"
@@ -15,6 +16,7 @@
 static_assert(sizeof(struct stat) == sizeof(struct stat64));
 
 namespace raw = zazen::raw;
+using zazen::real::stat_is_foreign;
 
 namespace {
 
@@ -24,11 +26,12 @@ bool is_watching() {
   return zazen::settings.active && !zazen::guard_is_raised();
 }
 
+// The name is a frame's, or led to a copy all the same: /proc/self/fd/3, or the cache itself.
 template <class Stat, class Forward>
 int stat_path(int dirfd, const char* path, Stat* result, int flags, Forward forward) {
   struct stat* st = reinterpret_cast<struct stat*>(result);
-  if (zazen::Route route = zazen::route_for(dirfd, path); route && zazen::stat_copy(route, st))
-    return 0;
+  zazen::Route route = zazen::route_for(dirfd, path);
+  if (route && !stat_is_foreign && zazen::stat_copy(route, st)) return 0;
   int status = forward();
   if (status != 0 || !zazen::has_mode_of_copy(st->st_mode) || !is_watching()) [[likely]]
     return status;
@@ -40,14 +43,23 @@ int stat_path(int dirfd, const char* path, Stat* result, int flags, Forward forw
   return status;
 }
 
+// Asks whoever answers stat behind us for the origin of an open copy.
+bool stat_foreign(int fd, struct stat* st) {
+  zazen::ErrnoKeeper keep;
+  zazen::CopyOrigin origin;
+  return stat_is_foreign && zazen::find_origin(fd, &origin) && origin.is_there &&
+         ZAZEN_FORWARD(stat, (origin.path, st), -1) == 0;
+}
+
 template <class Stat, class Forward>
 int stat_fd(int fd, Stat* result, Forward forward) {
   int status = forward();
-  if (status != 0 || !is_watching()) return status;
   struct stat* st = reinterpret_cast<struct stat*>(result);
+  if (status != 0 || !zazen::has_mode_of_copy(st->st_mode) || !is_watching()) [[likely]]
+    return status;
   zazen::OriginIdentity identity;
   dev_t dev;
-  if (zazen::identity_of_fd(fd, *st, &identity, &dev)) {
+  if (!stat_foreign(fd, st) && zazen::identity_of_fd(fd, *st, &identity, &dev)) {
     zazen::show_identity(identity, dev, st);
   }
   return status;
@@ -124,41 +136,62 @@ ZAZEN_HOOK int fstatat64(int dirfd, const char* path, struct stat64* st, int fla
   });
 }
 
-// libc exports the old names for old programs only, dlsym does not find them: the system
-// call is all that they ever were.
+// libc exports the old names for old programs only, dlsym does not find them: the system call
+// is all that they ever were. What dlsym does find is another preloaded library's.
 ZAZEN_HOOK int __xstat(int version, const char* path, struct stat* st) {
-  return stat_path(AT_FDCWD, path, st, 0,
-                   [&] { return old_stat(version, AT_FDCWD, path, st, 0); });
+  return stat_path(AT_FDCWD, path, st, 0, [&] {
+    return ZAZEN_FORWARD(__xstat, (version, path, st),
+                         old_stat(version, AT_FDCWD, path, st, 0));
+  });
 }
 
 ZAZEN_HOOK int __xstat64(int version, const char* path, struct stat64* st) {
-  return __xstat(version, path, plain(st));
+  return stat_path(AT_FDCWD, path, st, 0, [&] {
+    return ZAZEN_FORWARD(__xstat64, (version, path, st),
+                         old_stat(version, AT_FDCWD, path, plain(st), 0));
+  });
 }
 
 ZAZEN_HOOK int __lxstat(int version, const char* path, struct stat* st) {
-  return stat_path(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW,
-                   [&] { return old_stat(version, AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW); });
+  return stat_path(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW, [&] {
+    return ZAZEN_FORWARD(__lxstat, (version, path, st),
+                         old_stat(version, AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW));
+  });
 }
 
 ZAZEN_HOOK int __lxstat64(int version, const char* path, struct stat64* st) {
-  return __lxstat(version, path, plain(st));
+  return stat_path(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW, [&] {
+    return ZAZEN_FORWARD(__lxstat64, (version, path, st),
+                         old_stat(version, AT_FDCWD, path, plain(st), AT_SYMLINK_NOFOLLOW));
+  });
 }
 
 ZAZEN_HOOK int __fxstat(int version, int fd, struct stat* st) {
-  return stat_fd(fd, st, [&] { return old_stat(version, fd, "", st, AT_EMPTY_PATH); });
+  return stat_fd(fd, st, [&] {
+    return ZAZEN_FORWARD(__fxstat, (version, fd, st),
+                         old_stat(version, fd, "", st, AT_EMPTY_PATH));
+  });
 }
 
 ZAZEN_HOOK int __fxstat64(int version, int fd, struct stat64* st) {
-  return __fxstat(version, fd, plain(st));
+  return stat_fd(fd, st, [&] {
+    return ZAZEN_FORWARD(__fxstat64, (version, fd, st),
+                         old_stat(version, fd, "", plain(st), AT_EMPTY_PATH));
+  });
 }
 
 ZAZEN_HOOK int __fxstatat(int version, int dirfd, const char* path, struct stat* st,
                           int flags) {
-  return stat_either(dirfd, path, st, flags,
-                     [&] { return old_stat(version, dirfd, path, st, flags); });
+  return stat_either(dirfd, path, st, flags, [&] {
+    return ZAZEN_FORWARD(__fxstatat, (version, dirfd, path, st, flags),
+                         old_stat(version, dirfd, path, st, flags));
+  });
 }
 
 ZAZEN_HOOK int __fxstatat64(int version, int dirfd, const char* path, struct stat64* st,
                             int flags) {
-  return __fxstatat(version, dirfd, path, plain(st), flags);
+  return stat_either(dirfd, path, st, flags, [&] {
+    return ZAZEN_FORWARD(__fxstatat64, (version, dirfd, path, st, flags),
+                         old_stat(version, dirfd, path, plain(st), flags));
+  });
 }

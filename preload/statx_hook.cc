@@ -4,6 +4,7 @@
 
 #include "preload/cached_copy.h"
 #include "preload/copy_identity.h"
+#include "preload/copy_origin.h"
 #include "preload/guard.h"
 #include "preload/hook.h"
 #include "preload/raw.h"
@@ -67,6 +68,7 @@ struct stat plain(const struct statx& from) {
 // The copy's own statx with the origin's identity over it.
 bool statx_copy(int dirfd, const char* path, unsigned mask, struct statx* out) {
   if (out == nullptr || (mask & ~static_cast<unsigned>(STATX_BASIC_STATS)) != 0) return false;
+  if (zazen::real::stat_is_foreign) return false;
   zazen::Route route = zazen::route_for(dirfd, path);
   if (!route) [[likely]]
     return false;
@@ -93,9 +95,15 @@ bool statx_copy(int dirfd, const char* path, unsigned mask, struct statx* out) {
 }
 
 // After a plain statx: if it was a copy's, the origin's identity goes over it.
-void show_origin(int dirfd, const char* path, int flags, struct statx* out) {
+void show_origin(int dirfd, const char* path, int flags, unsigned mask, struct statx* out) {
   zazen::ErrnoKeeper keep;
   bool by_fd = path == nullptr || *path == '\0';
+  zazen::CopyOrigin origin;
+  if (zazen::real::stat_is_foreign && by_fd && zazen::find_origin(dirfd, &origin) &&
+      origin.is_there &&
+      ZAZEN_FORWARD(statx, (AT_FDCWD, origin.path, AT_SYMLINK_NOFOLLOW, mask, out), -1) == 0) {
+    return;
+  }
   struct stat st;
   if (by_fd ? raw::fstat(dirfd, &st) != 0
             : raw::fstatat(dirfd, path, &st, flags & AT_SYMLINK_NOFOLLOW) != 0) {
@@ -122,7 +130,7 @@ ZAZEN_HOOK int statx(int dirfd, const char* path, int flags, unsigned mask, stru
                              raw::statx(dirfd, path, flags, mask, out));
   if (result == 0 && zazen::has_mode_of_copy(out->stx_mode) && zazen::settings.active &&
       !zazen::guard_is_raised()) {
-    show_origin(dirfd, path, flags, out);
+    show_origin(dirfd, path, flags, mask, out);
   }
   return result;
 }

@@ -10,6 +10,7 @@
 #include "preload/cached_copy.h"
 #include "preload/cancellation.h"
 #include "preload/copy_origin.h"
+#include "preload/frame_change.h"
 #include "preload/hook.h"
 #include "preload/origin_open.h"
 #include "preload/real.h"
@@ -93,9 +94,12 @@ FILE* stream_of_copy(const zazen::Route& route, const char* mode, int flags, For
 template <class Forward>
 FILE* fopen_routed(const zazen::Route& route, const char* path, const char* mode,
                    Forward forward) {
-  int flags = route ? flags_of(mode) : -1;
-  if (flags < 0) [[likely]]
-    return forward(path);
+  int flags = flags_of(mode);
+  if (!route || flags < 0) [[likely]] {
+    FILE* stream = forward(path);
+    if (flags > 0 && stream != nullptr) zazen::drop_if_written(route, flags, ::fileno(stream));
+    return stream;
+  }
   if (FILE* stream = stream_of_copy(route, mode, flags, forward)) return stream;
   zazen::Change change(route, flags);
   FILE* stream = forward(path);

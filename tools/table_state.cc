@@ -30,6 +30,12 @@ std::string why_not_mapped(const std::string& runtime) {
     return path + ": version " + std::to_string(head.version) + ", the shim's is " +
            std::to_string(kTableVersion);
   }
+  bool is_held = false;
+  if (const Table* table = map_table(runtime.c_str(), &is_held)) {
+    bool stopped = !is_held && table->state.load() == DaemonState::kStopped;
+    unmap_table(table);
+    if (stopped) return "no daemon runs in " + runtime;
+  }
   return "the daemon of " + runtime + " is dead, or its table is damaged";
 }
 

@@ -106,7 +106,7 @@ class Node:
         process.signal(signal.SIGTERM)
         done = process.finish(20)
         expect(done.status == 0, f"{self.name} did not stop cleanly: {done}")
-        for name in ("table", "socket"):
+        for name in ("counters", "index", "socket"):
             left = os.path.join(self.runtime, name)
             expect(not os.path.lexists(left), f"a stopped daemon left {left}")
 

@@ -42,12 +42,12 @@ STATES = [no_daemon, uncached, cached, killed, stopped]
 # They change the dataset, which is made anew for each run. What a change through the shim does
 # must not be hidden by what a check would find.
 CHANGES_FRAMES = {"attributes", "changes", "errnos", "links", "modes", "names", "spawn_changes",
-                  "syscall_changes", "times"}
+                  "symlinks", "syscall_changes", "times"}
 # Their copies lie on another file system than the origin.
 OTHER_DEVICE = {"filesystems", "modes"}
 OPENS_FRAMES = {"attributes", "cancellation", "children", "descriptors", "errnos", "filesystems",
                 "lifetimes", "links", "modes", "opens", "signals", "spawn_actions", "stats",
-                "streams", "syscalls", "threads", "times"}
+                "streams", "symlinks", "syscalls", "threads", "times"}
 
 
 def difference(a, b):
@@ -119,8 +119,7 @@ def main(program):
                     node.shim(ZAZEN_REPORT=str(node.report)))
             if changes:
                 check_origin(node, program, state.__name__, origin)
-                if state is not stopped:  # a clean stop leaves nothing that tells of copies
-                    check_copies(node, program, state.__name__)
+                check_copies(node, program, state.__name__)
             if program in OPENS_FRAMES and state in (uncached, cached):
                 hits, misses = (node.read_report()[key] for key in ("hits", "misses"))
                 expect((hits if state is cached else misses) > 0,

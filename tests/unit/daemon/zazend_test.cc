@@ -2,6 +2,7 @@
 #include <grp.h>
 #include <sys/mman.h>
 
+#include "bodhi/identity_index.h"
 #include "bodhi/listing.h"
 #include "tests/unit/daemon/zazend_process.h"
 
@@ -170,7 +171,7 @@ TEST_F(ZazendTest, HitsAndMissesAreThoseOfTheCounters) {
   ::munmap(counters, sizeof *counters);
 }
 
-TEST_F(ZazendTest, CleanStopTakesEverythingBack) {
+TEST_F(ZazendTest, CleanStopLeavesTheTableOnly) {
   write_config();
   start();
   const Table* table = map_table(runtime().c_str());
@@ -178,9 +179,17 @@ TEST_F(ZazendTest, CleanStopTakesEverythingBack) {
   EXPECT_EQ(end(SIGTERM), 0);
   EXPECT_EQ(table->state.load(), DaemonState::kStopped);
   unmap_table(table);
-  for (const char* name : {kTableFile, kSocketFile, kCountersFile, kJobsDirectory}) {
+  for (const char* name : {kIndexFile, kSocketFile, kCountersFile, kJobsDirectory}) {
     EXPECT_FALSE(exists(runtime() + "/" + name)) << name;
   }
+  // The table still tells where copies are; it is nobody's.
+  bool is_held = true;
+  table = map_table(runtime().c_str(), &is_held);
+  ASSERT_NE(table, nullptr);
+  EXPECT_FALSE(is_held);
+  EXPECT_EQ(table->state.load(), DaemonState::kStopped);
+  unmap_table(table);
+  EXPECT_EQ(map_table(runtime().c_str()), nullptr);
 }
 
 TEST_F(ZazendTest, KilledDaemonIsSeenAsDeadAndRestartsWithItsFrames) {
