@@ -155,10 +155,10 @@ void explain_frame(const TableState& daemon, const RankView& view, const PathMea
     answer.line("checked", state.check);
   }
   explain_reading(state.reading, answer);
-  bool dropped = daemon.serves() && !shim_is_disabled() && dataset.published != nullptr;
+  bool dropped = !shim_is_disabled() && daemon.tells_of(dataset.path);
   answer.json["writing_drops_copy"] = dropped;
-  answer.line("writing", dropped ? "at the origin; drops the copy and tells the daemon"
-                                 : "at the origin; nobody is told");
+  answer.line("writing",
+              dropped ? "at the origin; drops the copy" : "at the origin; a copy would stay");
   if (dataset.seen != nullptr) explain_owner(view, dataset, meaning.seq, answer);
 }
 

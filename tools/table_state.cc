@@ -9,7 +9,7 @@
 namespace zazen {
 namespace {
 
-std::string why_not_mapped(const std::string& runtime) {
+std::string why_not_mapped(const std::string& runtime, const Table* orphan) {
   std::string path = runtime + "/" + kTableFile;
   int result = raw_open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   RawFd file(result);
@@ -30,11 +30,8 @@ std::string why_not_mapped(const std::string& runtime) {
     return path + ": version " + std::to_string(head.version) + ", the shim's is " +
            std::to_string(kTableVersion);
   }
-  bool is_held = false;
-  if (const Table* table = map_table(runtime.c_str(), &is_held)) {
-    bool stopped = !is_held && table->state.load() == DaemonState::kStopped;
-    unmap_table(table);
-    if (stopped) return "no daemon runs in " + runtime;
+  if (orphan != nullptr && orphan->state.load() == DaemonState::kStopped) {
+    return "no daemon runs in " + runtime;
   }
   return "the daemon of " + runtime + " is dead, or its table is damaged";
 }
@@ -43,13 +40,23 @@ std::string why_not_mapped(const std::string& runtime) {
 
 TableState::TableState(const std::string& runtime) : table_(map_table(runtime.c_str())) {
   if (table_ == nullptr) {
-    reason_ = why_not_mapped(runtime);
+    bool is_held = false;
+    orphan_ = map_table(runtime.c_str(), &is_held);
+    reason_ = why_not_mapped(runtime, orphan_);
   } else if (DaemonState state = table_->state.load(); state != DaemonState::kServing) {
     reason_ = state == DaemonState::kStarting ? "the daemon is starting" : "the daemon stopped";
   } else if (!daemon_is_alive(*table_, monotonic_ms())) {
     reason_ = "the daemon hangs: no heartbeat for more than " +
               std::to_string(kHeartbeatStaleMs / 1000) + " s";
   }
+}
+
+bool TableState::tells_of(const std::string& dataset) const {
+  const Table* table = table_ != nullptr ? table_ : orphan_;
+  for (std::uint32_t i = 0; table != nullptr && i < table->dataset_count; ++i) {
+    if (table->datasets[i].path == dataset) return true;
+  }
+  return false;
 }
 
 }  // namespace zazen

@@ -10,7 +10,10 @@ namespace zazen {
 class TableState {
  public:
   explicit TableState(const std::string& runtime);
-  ~TableState() { unmap_table(table_); }
+  ~TableState() {
+    unmap_table(table_);
+    unmap_table(orphan_);
+  }
   TableState(const TableState&) = delete;
   TableState& operator=(const TableState&) = delete;
 
@@ -18,9 +21,12 @@ class TableState {
   const Table& table() const { return *table_; }  // only if it serves
   // "" if it serves; else a phrase: "no daemon runs in /run/zazen".
   const std::string& reason() const { return reason_; }
+  // A change of the dataset's frames drops their copies: so it does by a dead daemon's table.
+  bool tells_of(const std::string& dataset) const;
 
  private:
   const Table* table_ = nullptr;
+  const Table* orphan_ = nullptr;  // left by a daemon that is gone
   std::string reason_;
 };
 

@@ -188,8 +188,10 @@ with Nodes(1) as nodes:
     # A daemon that hangs, and one that was killed.
     node.signal(signal.SIGSTOP)
     wait_until(lambda: "hangs" in explain(node, data.file("f0"))[0]["because"], "no heartbeat")
-    check(node, data.file("f0"), "frame", "origin", "hangs", misses=0)
+    said = check(node, data.file("f0"), "frame", "origin", "hangs")
+    expect(said["writing_drops_copy"], f"{said}")
     node.signal(signal.SIGCONT)
     wait_until(lambda: explain(node, data.file("f0"))[0]["reads"] == "cache", "it serves again")
     node.kill()
-    check(node, data.file("f0"), "frame", "origin", "is dead", misses=0)
+    said = check(node, data.file("f0"), "frame", "origin", "is dead")
+    expect(said["writing_drops_copy"], f"{said}")

@@ -24,7 +24,7 @@ PROGRAMS = {
     "changed_by_cp": on("text", then_read("cp f3 f4"),
                         then_read("cp -p --remove-destination f5 f6"),
                         then_read("cp -lf f7 f1; cp -f f2 f3")),
-    "changed_in_place": on("text", then_read("cat f3 >> f3; cp f4 f4; mv f6 f6; uniq f7 f7"),
+    "changed_in_place": on("text", then_read("cat f3 >> f3; cp f4 f4; mv f6 f6"),
                            then_read("grep alpha f3 >> f3; dd if=f4 of=f4 conv=notrunc "
                                      "status=none")),
     "changed_by_dd": on("text", then_read("dd if=f3 of=f4 conv=notrunc status=none"),
