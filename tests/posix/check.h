@@ -13,6 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* The sanitizers' own hooks do not survive what some programs ask of libc. */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+static const int sanitized = 1;
+#else
+static const int sanitized = 0;
+#endif
+
 static inline uint64_t checksum(uint64_t sum, const unsigned char* bytes, size_t count) {
   for (size_t i = 0; i < count; ++i) sum = (sum ^ bytes[i]) * 1099511628211ULL;
   return sum;

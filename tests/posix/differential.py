@@ -1,6 +1,6 @@
 """A program gives the same output and status with and without the shim, whatever the cache holds.
 
-Runs tests/posix/PROGRAM without the shim, then with it: no daemon, nothing cached, everything
+Runs tests/posix/PROGRAM (or PROGRAM.asan, PROGRAM.tsan: built with a sanitizer) without the shim, then with it: no daemon, nothing cached, everything
 cached, the daemon killed, the daemon stopped, the shim disabled, the shim merely configured (a
 program that loads it by itself finds it so). What is compared is standard
 output, standard error and the exit status.
@@ -57,8 +57,13 @@ def difference(a, b):
     return f"\n  lengths {len(a)} and {len(b)}"
 
 
+def run(node, program, environment):
+    return node.run([PROGRAMS / program, node.dataset],
+                    {"ASAN_OPTIONS": "detect_leaks=0", **environment})
+
+
 def compare(node, program, state, plain, environment):
-    with_shim = node.run([PROGRAMS / program, node.dataset], environment)
+    with_shim = run(node, program, environment)
     for what in ("stdout", "stderr"):
         a = getattr(plain, what).decode(errors="replace")
         b = getattr(with_shim, what).decode(errors="replace")
@@ -101,15 +106,17 @@ def check_copies(node, program, state):
 
 
 def main(program):
-    changes = program in CHANGES_FRAMES
+    family, _, sanitizer = program.partition(".")
+    states = [uncached, cached] if sanitizer else STATES
+    changes = family in CHANGES_FRAMES
     options = 'validate = "never"\n' if changes else ""
-    with Node(options=options, other_device=program in OTHER_DEVICE) as node:
-        plain = node.run([PROGRAMS / program, node.dataset])
+    with Node(options=options, other_device=family in OTHER_DEVICE) as node:
+        plain = run(node, program, {})
         expect(plain.returncode == 0, f"{program} itself fails: {plain}")
         origin = state_of(node.dataset)
         compare(node, program, "disabled", fresh(node, program) if changes else plain,
                 node.shim(ZAZEN_DISABLE="1"))
-        for state in STATES:
+        for state in states:
             if changes:
                 node.make_dataset()
             shutil.rmtree(node.cache, ignore_errors=True)
@@ -120,11 +127,11 @@ def main(program):
             if changes:
                 check_origin(node, program, state.__name__, origin)
                 check_copies(node, program, state.__name__)
-            if program in OPENS_FRAMES and state in (uncached, cached):
+            if family in OPENS_FRAMES and state in (uncached, cached):
                 hits, misses = (node.read_report()[key] for key in ("hits", "misses"))
                 expect((hits if state is cached else misses) > 0,
                        f"{program}, {state.__name__}: {hits} hits, {misses} misses")
-            if state is cached and program not in CHANGES_FRAMES:
+            if state is cached and not changes:
                 compare(node, program, "not preloaded", plain, {"ZAZEN_CONFIG": str(node.config)})
             node.end_daemon()
 
@@ -132,7 +139,7 @@ def main(program):
 def fresh(node, program):
     """For a program that changes its dataset: run it again on a new one."""
     node.make_dataset()
-    plain = node.run([PROGRAMS / program, node.dataset])
+    plain = run(node, program, {})
     node.make_dataset()
     return plain
 

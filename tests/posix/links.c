@@ -164,6 +164,6 @@ int main(int argc, char** argv) {
   show_text("nothing open", readlink("/proc/self/fd/999", text, sizeof text), text);
   show_path("realpath of a frame", realpath(join(dir, "f12"), NULL));
   show_path("realpath of null", realpath(NULL, NULL));
-  show_text("readlink of null", readlink(NULL, text, sizeof text), text);
+  if (!sanitized) show_text("readlink of null", readlink(NULL, text, sizeof text), text);
   return 0;
 }
