@@ -1,5 +1,7 @@
 #include "preload/cached_copy.h"
 
+#include <cstring>
+
 #include "preload/account.h"
 #include "preload/copy_identity.h"
 #include "preload/daemon_link.h"
@@ -14,7 +16,8 @@ constexpr std::int64_t kTrustMs = 30'000;
 
 // The daemon serves and this process can reach the dataset's directory (D15).
 bool may_serve(const Route& route, DirectoryKey* directory) {
-  return route.node != nullptr && route.alive && frame_directory(*route.place, directory);
+  return route.node != nullptr && route.alive &&
+         frame_directory(*route.place, directory, route.now_ms);
 }
 
 bool each_use_is_checked(const Route& route) {
@@ -31,7 +34,7 @@ bool each_use_is_checked(const Route& route) {
 bool is_first_use(const Route& route) {
   const TableDataset& dataset = route.published();
   if (dataset.validate != Validate::kSample) return false;
-  std::int64_t now_ms = monotonic_ms();
+  std::int64_t now_ms = route.now_ms;
   std::int64_t looked_ms = route.place->looked_at_copies_ms.load(std::memory_order_relaxed);
   if (looked_ms != 0 && now_ms - looked_ms < kTrustMs) return false;
   if (!route.place->looked_at_copies_ms.compare_exchange_strong(looked_ms, now_ms))
@@ -59,9 +62,11 @@ void refuse_copy(const Route& route) {
 }  // namespace
 
 bool CopyPath::set(const Route& route) {
-  char name[kMaxTemplate + 32];
-  return route.node != nullptr && route.place->name.format(route.seq, name, sizeof name) != 0 &&
-         copy_path(*route.node->table, route.published(), name, text, sizeof text) != 0;
+  if (route.node == nullptr) return false;
+  std::size_t length = route.place->copies_length;
+  std::memcpy(text, route.place->copies, length);
+  return length != 0 &&
+         route.place->name.format(route.seq, text + length, sizeof text - length) != 0;
 }
 
 bool only_reads(int flags) {

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "preload/first_look.h"
 #include "preload/hook.h"
 #include "preload/log.h"
 #include "preload/raw.h"
@@ -52,7 +53,7 @@ CurrentView* map_current(const char* directory) {
       discard(current);
       return nullptr;
     }
-    current->ends.add(current->places[i].name);
+    first_look.add(current->places[i].name);
   }
   return current;
 }

@@ -14,7 +14,6 @@ struct CurrentView {
   Tally* tally;
   char directory[kMaxPath];
   char variable[kMaxPath + sizeof kViewVariable];  // "ZAZEN_VIEW=<directory>"
-  NameEnds ends;
   Place places[];  // as many, and in the order, of view->datasets
 };
 

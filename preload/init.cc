@@ -1,6 +1,7 @@
 // The life of the shim in a process: set up before main, a few lines at exit. In between it
 // has no thread, no socket, no memory but its own pages.
 #include "preload/current_view.h"
+#include "preload/first_look.h"
 #include "preload/guard.h"
 #include "preload/hook.h"
 #include "preload/mpi_session.h"
@@ -22,6 +23,7 @@ __attribute__((constructor)) void start() {
   prepare_syscall_hook();
   read_settings();
   if (!settings.active) return;
+  first_look.trust(&kNobodyServes);
 
   // The table, so that the first open finds it mapped.
   bool alive = false;

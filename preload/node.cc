@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include "preload/first_look.h"
 #include "preload/hook.h"
 #include "preload/log.h"
 
@@ -10,14 +11,22 @@ namespace zazen {
 constinit std::atomic<Node*> mapped_node{nullptr};
 
 namespace {
+constinit const std::atomic<DaemonState> kNotActive{DaemonState::kServing};
+}
+constinit const std::atomic<DaemonState> kNobodyServes{DaemonState::kStopped};
+constinit FirstLook first_look{&kNotActive};
+
+namespace {
 
 constexpr std::int64_t kRetryMs = 1000;
 
 constinit std::atomic<Node*> orphan{nullptr};  // of a table that was found without a daemon
 constinit std::atomic<std::int64_t> retry_at_ms{0};
 
+constexpr std::size_t kMaxCopies = 2 * kMaxPath;  // "<cache><dataset>/"
+
 std::size_t node_size(const Table& table) {
-  return sizeof(Node) + table.dataset_count * sizeof(Place);
+  return sizeof(Node) + table.dataset_count * (sizeof(Place) + kMaxCopies);
 }
 
 Node* compile(const Table* table) {
@@ -27,13 +36,16 @@ Node* compile(const Table* table) {
   Node* node = static_cast<Node*>(memory);
   node->table = table;
   node->counters = map_counters(settings.runtime);
-  node->index.store(map_index(settings.runtime, table->instance), std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < table->dataset_count; ++i) {
     const TableDataset& dataset = table->datasets[i];
     if (!make_place(dataset.path, dataset.frames, &node->places[i])) {
       node->places[i].path_length = 0;
     }
-    node->ends.add(node->places[i].name);
+    char* copies =
+        reinterpret_cast<char*>(&node->places[table->dataset_count]) + i * kMaxCopies;
+    node->places[i].copies = copies;
+    node->places[i].copies_length =
+        static_cast<std::uint32_t>(copy_path(*table, dataset, "", copies, kMaxCopies));
   }
   return node;
 }
@@ -68,6 +80,11 @@ Node* look_for_table(Node* old, std::int64_t now_ms) {
     unmap_table(table);
     return serves ? old : nullptr;
   }
+  if (serves) {
+    for (std::uint32_t i = 0; i < table->dataset_count; ++i)
+      first_look.add(fresh->places[i].name);
+    first_look.trust(&table->state);
+  }
   log_line(LogLevel::kDebug, "table of node %s mapped", table->node_name);
   return serves ? fresh : nullptr;
 }
@@ -78,9 +95,8 @@ const Node* or_orphan(const Node* node) {
 
 }  // namespace
 
-const Node* current_node(bool* alive) {
+const Node* current_node(bool* alive, std::int64_t now_ms) {
   Node* node = mapped_node.load(std::memory_order_acquire);
-  std::int64_t now_ms = monotonic_ms();
   *alive = node != nullptr && daemon_is_alive(*node->table, now_ms);
   if (*alive || settings.runtime[0] == '\0') [[likely]]
     return node;

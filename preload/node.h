@@ -16,26 +16,17 @@ namespace zazen {
 
 struct Node {
   const Table* table;
-  Counters* counters;  // null if they could not be mapped
-  mutable std::atomic<const IdentityIndex*> index;
-  mutable std::atomic<std::int64_t> index_due_ms;  // when to look for it again
-  NameEnds ends;
+  Counters* counters;                               // null if they could not be mapped
+  mutable std::atomic<const IdentityIndex*> index;  // mapped when it is first asked
+  mutable std::atomic<std::int64_t> index_due_ms;   // when to look for it again
   Place places[];  // as many, and in the order, of table->datasets
 };
 
 // The last table that was mapped, null if there is none; *alive says whether its daemon still
 // serves.
-const Node* current_node(bool* alive);
+const Node* current_node(bool* alive, std::int64_t now_ms = monotonic_ms());
 
 extern std::atomic<Node*> mapped_node;
-
-// The same without a look at the time: null also if the daemon has said that it stopped.
-inline const Node* serving_node() {
-  const Node* node = mapped_node.load(std::memory_order_acquire);
-  if (node == nullptr) return nullptr;
-  bool serves = node->table->state.load(std::memory_order_relaxed) == DaemonState::kServing;
-  return serves ? node : nullptr;
-}
 
 // The node's index of identities, null if there is none.
 const IdentityIndex* index_of(const Node& node);

@@ -16,8 +16,7 @@ namespace {
 
 template <class Forward>
 int open_routed(const zazen::Route& route, const char* path, int flags, Forward forward) {
-  if (!route) [[likely]]
-    return zazen::drop_if_written(route, flags, forward(path));
+  if (!route) return zazen::drop_if_written(route, flags, forward(path));
   if (int fd = zazen::open_copy(route, flags); fd >= 0) return fd;
   zazen::Change change(route, flags);
   int fd = zazen::drop_if_written(route, flags, change.done(forward(path)));
@@ -34,9 +33,12 @@ template <class Forward>
 
 template <class Forward>
 int open_frame(int dirfd, const char* path, int flags, Forward forward) {
-  if ((zazen::may_write(flags) || (flags & O_PATH) != 0) && (flags & O_NOFOLLOW) == 0 &&
-      zazen::descriptor_link(path) != nullptr) [[unlikely]]
+  bool only_looks = !zazen::may_write(flags) && (flags & O_PATH) == 0;
+  if (only_looks && !zazen::may_be_frame(path)) [[likely]]
+    return forward(path);
+  if (!only_looks && (flags & O_NOFOLLOW) == 0 && zazen::descriptor_link(path) != nullptr) {
     return open_behind_link(dirfd, path, flags, forward);
+  }
   return open_routed(zazen::route_for(dirfd, path), path, flags, forward);
 }
 

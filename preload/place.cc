@@ -25,8 +25,7 @@ bool parent_key(int dirfd, const char* path, std::size_t length, DirectoryKey* k
 
 }  // namespace
 
-bool DirectoryWatch::look(const Place& place, DirectoryKey* key) {
-  std::int64_t now_ms = monotonic_ms();
+bool DirectoryWatch::look(const Place& place, std::int64_t now_ms, DirectoryKey* key) {
   std::int64_t looked_at_ms = looked_at_ms_.load(std::memory_order_acquire);
   if (looked_at_ms == 0 || now_ms - looked_at_ms > kLookAgainMs) {
     char path[kMaxPath + kMaxTemplate];

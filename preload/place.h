@@ -12,32 +12,9 @@
 #include <atomic>
 
 #include "bodhi/frame_name.h"
+#include "bodhi/table.h"
 
 namespace zazen {
-
-// The bytes that the names of some datasets end in: most paths are no frame's by their last
-// byte alone.
-class NameEnds {
- public:
-  void add(const FrameName& name) {
-    if (char byte = name.last_byte(); byte != '\0') {
-      set(byte);
-    } else {
-      for (char digit = '0'; digit <= '9'; ++digit) set(digit);
-    }
-  }
-  bool contains(char byte) const {
-    unsigned char bit = static_cast<unsigned char>(byte);
-    return (bits_[bit / 64] >> (bit % 64) & 1) != 0;
-  }
-
- private:
-  void set(char byte) {
-    unsigned char bit = static_cast<unsigned char>(byte);
-    bits_[bit / 64] |= std::uint64_t{1} << (bit % 64);
-  }
-  std::uint64_t bits_[4];
-};
 
 struct DirectoryKey {
   dev_t dev;
@@ -49,7 +26,7 @@ struct DirectoryKey {
 class DirectoryWatch {
  public:
   // False if the directory cannot be reached. `path` is used only when it is time to look.
-  bool look(const struct Place& place, DirectoryKey* key);
+  bool look(const struct Place& place, std::int64_t now_ms, DirectoryKey* key);
   void forget() { looked_at_ms_.store(0, std::memory_order_relaxed); }
 
  private:
@@ -61,6 +38,8 @@ class DirectoryWatch {
 struct Place {
   const char* path;           // of the dataset, in memory that outlives the place
   std::uint32_t path_length;  // 0: not usable, nothing matches
+  std::uint32_t copies_length;
+  const char* copies;  // where they lie, with '/' at its end; null in a view
   FrameName name;
   mutable DirectoryWatch directory;
   // D10: when this process last looked whether the copies are the origin's (0: never), and
@@ -76,8 +55,9 @@ bool make_place(const char* path, const char* frames, Place* place);
 bool match_path(const Place& place, int dirfd, const char* path, std::size_t length,
                 FrameSeq* seq);
 
-inline bool frame_directory(const Place& place, DirectoryKey* key) {
-  return place.directory.look(place, key);
+inline bool frame_directory(const Place& place, DirectoryKey* key,
+                            std::int64_t now_ms = monotonic_ms()) {
+  return place.directory.look(place, now_ms, key);
 }
 
 // Writes <dataset path>/<name of the frame>; false if it does not fit.

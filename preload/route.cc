@@ -1,14 +1,21 @@
 #include "preload/route.h"
 
+#include <cstring>
+
+#include "preload/guard.h"
 #include "preload/hook.h"
+#include "preload/settings.h"
 
 namespace zazen {
 
-Route find_route(int dirfd, const char* path, std::size_t length) {
+Route find_route(int dirfd, const char* path) {
   Route route;
+  if (!settings.active || guard_is_raised()) return route;
+  std::size_t length = std::strlen(path);
   ErrnoKeeper keep;
   bool alive = false;
-  const Node* node = current_node(&alive);
+  route.now_ms = monotonic_ms();
+  const Node* node = current_node(&alive, route.now_ms);
   const CurrentView* view = current_view();
 
   for (std::uint32_t i = 0; node != nullptr && i < node->table->dataset_count; ++i) {

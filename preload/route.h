@@ -3,13 +3,9 @@
 // The datasets are those of the daemon's table and, since a view outlives the daemon, those
 // of the view. Costs a few comparisons for an unrelated path, no system call (D21).
 #pragma once
-#include <cstring>
-
 #include "preload/current_view.h"
-#include "preload/guard.h"
-#include "preload/hook.h"
+#include "preload/first_look.h"
 #include "preload/node.h"
-#include "preload/settings.h"
 
 namespace zazen {
 
@@ -19,6 +15,7 @@ struct Route {
   const Node* node = nullptr;         // null: only the view knows the dataset
   std::uint32_t dataset = 0;          // in the node's table
   bool alive = false;                 // the node's daemon serves
+  std::int64_t now_ms = 0;            // when it was looked for
   const CurrentView* view = nullptr;  // null: the view does not cover the dataset
   std::uint32_t view_dataset = 0;
 
@@ -26,26 +23,18 @@ struct Route {
   const TableDataset& published() const { return node->table->datasets[dataset]; }
 };
 
-// The slow part of route_for, which is the one to call.
-Route find_route(int dirfd, const char* path, std::size_t length);
-
-inline bool may_name_frame(const char* path, std::size_t length) {
-  if (length == 0) return false;
-  char last = path[length - 1];
-  const CurrentView* view = current_view();
-  if (view != nullptr && view->ends.contains(last)) return true;
-  // Without a serving daemon it may be time to look for one.
-  const Node* node = serving_node();
-  return node == nullptr || node->ends.contains(last);
+inline bool may_be_frame(const char* path) {
+  return first_look.may_be_frame(path);
 }
 
-// errno is kept. A null or empty path is no frame.
+// The slow part of route_for, for a path that may be a frame.
+Route find_route(int dirfd, const char* path);
+
+// errno is kept.
 inline Route route_for(int dirfd, const char* path) {
-  if (!settings.active || guard_is_raised() || !may_be_string(path)) return {};
-  std::size_t length = std::strlen(path);
-  if (!may_name_frame(path, length)) [[likely]]
+  if (!may_be_frame(path)) [[likely]]
     return {};
-  return find_route(dirfd, path, length);
+  return find_route(dirfd, path);
 }
 
 }  // namespace zazen

@@ -30,8 +30,10 @@ bool is_watching() {
 template <class Stat, class Forward>
 int stat_path(int dirfd, const char* path, Stat* result, int flags, Forward forward) {
   struct stat* st = reinterpret_cast<struct stat*>(result);
-  zazen::Route route = zazen::route_for(dirfd, path);
-  if (route && !stat_is_foreign && zazen::stat_copy(route, st)) return 0;
+  if (zazen::may_be_frame(path)) [[unlikely]] {
+    zazen::Route route = zazen::find_route(dirfd, path);
+    if (route && !stat_is_foreign && zazen::stat_copy(route, st)) return 0;
+  }
   int status = forward();
   if (status != 0 || !zazen::has_mode_of_copy(st->st_mode) || !is_watching()) [[likely]]
     return status;
@@ -136,8 +138,7 @@ ZAZEN_HOOK int fstatat64(int dirfd, const char* path, struct stat64* st, int fla
   });
 }
 
-// libc exports the old names for old programs only, dlsym does not find them: the system call
-// is all that they ever were. What dlsym does find is another preloaded library's.
+// The names that programs of before glibc 2.33 call.
 ZAZEN_HOOK int __xstat(int version, const char* path, struct stat* st) {
   return stat_path(AT_FDCWD, path, st, 0, [&] {
     return ZAZEN_FORWARD(__xstat, (version, path, st),
