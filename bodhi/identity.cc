@@ -52,7 +52,7 @@ bool same_file(const OriginIdentity& copy, const struct stat& origin) {
 }
 
 bool looks_like_copy(const struct stat& local, dev_t cache_dev) {
-  return local.st_dev == cache_dev && local.st_mode == (S_IFREG | kCopyMode);
+  return local.st_dev == cache_dev && has_mode_of_copy(local.st_mode);
 }
 
 int read_identity(int fd, OriginIdentity* out) {

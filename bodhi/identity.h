@@ -41,6 +41,11 @@ OriginIdentity identity_of(const struct stat& origin, FrameKind kind, std::uint6
 // Size, mtime, ctime, ino: is the origin's file still the one that was copied?
 bool same_file(const OriginIdentity& copy, const struct stat& origin);
 
+// A copy that is being promoted is writable for a moment.
+inline bool has_mode_of_copy(mode_t mode) {
+  return (mode & ~static_cast<mode_t>(S_IWUSR)) == (S_IFREG | kCopyMode);
+}
+
 // Is this, by its plain stat, a copy in the cache whose st_dev is cache_dev?
 bool looks_like_copy(const struct stat& local, dev_t cache_dev);
 

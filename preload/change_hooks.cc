@@ -23,7 +23,9 @@ int change_two(const zazen::Route& from, int to, const char* new_path, Forward f
 
 template <class Forward>
 int change_two(int from, const char* old_path, int to, const char* new_path, Forward forward) {
-  return change_two(zazen::route_for(from, old_path), to, new_path, forward);
+  zazen::Route route = zazen::route_for(from, old_path);
+  if (!route) route = zazen::route_of_entry(from, old_path);
+  return change_two(route, to, new_path, forward);
 }
 
 // remove(3) is unlink for a file and rmdir for a directory.
@@ -102,7 +104,7 @@ ZAZEN_HOOK int linkat(int from, const char* old_path, int to, const char* new_pa
     if (result == 0) zazen::renew_identity(from);
     return result;
   }
-  if ((flags & AT_SYMLINK_FOLLOW) != 0 && zazen::descriptor_link(old_path) != nullptr) {
+  if ((flags & AT_SYMLINK_FOLLOW) != 0 && zazen::is_symlink(from, old_path)) {
     zazen::FollowedLink followed(from, old_path);
     int result = link(followed.route(), from, followed.path(), flags);
     if (result == 0) followed.renew();

@@ -11,10 +11,6 @@
 
 namespace zazen {
 
-inline bool has_mode_of_copy(mode_t mode) {
-  return mode == (S_IFREG | kCopyMode);
-}
-
 // False: an ordinary file.
 bool identity_of_fd(int fd, const struct stat& local, OriginIdentity* identity,
                     dev_t* origin_dev);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "preload/copy_identity.h"
+#include "preload/daemon_link.h"
 #include "preload/guard.h"
 #include "preload/hook.h"
 #include "preload/raw.h"
@@ -50,6 +51,12 @@ std::size_t name_of_fd(int fd, char* out, std::size_t capacity) {
   return read_proc_link(AT_FDCWD, link, out, capacity);
 }
 
+// Apart, for its buffer: most callers are done before, and may have a small stack.
+[[gnu::noinline]] Route route_by_name(int fd) {
+  char name[kMaxName];
+  return name_of_fd(fd, name, sizeof name) == 0 ? Route{} : route_for(AT_FDCWD, name);
+}
+
 bool is_origin(const struct stat& st, const OriginIdentity& identity) {
   return S_ISREG(st.st_mode) && st.st_ino == identity.ino &&
          static_cast<std::uint64_t>(st.st_size) == identity.size;
@@ -76,12 +83,6 @@ void find_path(CopyOrigin* origin) {
   }
 }
 
-bool is_proc_link(int dirfd, const char* path) {
-  struct stat link, proc;
-  return raw::fstatat(dirfd, path, &link, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(link.st_mode) &&
-         raw::fstatat(AT_FDCWD, "/proc", &proc, 0) == 0 && link.st_dev == proc.st_dev;
-}
-
 // Setting an attribute needs the write bit, unless one is root.
 bool set_identity(int copy_fd, const OriginIdentity& identity) {
   if (write_identity(copy_fd, identity) == 0) return true;
@@ -91,7 +92,46 @@ bool set_identity(int copy_fd, const OriginIdentity& identity) {
   return set;
 }
 
+// What was opened by a name that nobody could tell: a copy, which O_TRUNC may have emptied. It
+// loses its name, and the program gets the file that it meant.
+[[gnu::noinline]] int open_origin_instead(int fd, int flags) {
+  CopyOrigin origin;
+  origin.path = nullptr;
+  origin.is_there = false;
+  if (read_identity(fd, &origin.identity) != 0) return fd;  // no copy
+  std::size_t length = name_of_fd(fd, origin.copy, sizeof origin.copy);
+  origin.copy[length] = '\0';
+  find_path(&origin);
+  if (Route route = route_for(AT_FDCWD, origin.path)) {
+    invalidate_copy(route);
+  } else if (length != 0) {
+    raw::unlinkat(AT_FDCWD, origin.copy, 0);
+  }
+  RawFd file(origin.is_there ? raw::openat(AT_FDCWD, origin.path,
+                                           (flags & ~(O_CREAT | O_EXCL)) | O_CLOEXEC, 0)
+                             : -1);
+  if (file.valid() && raw::dup3(file.get(), fd, flags & O_CLOEXEC) >= 0) return fd;
+  int reason = file.valid() || !origin.is_there ? ENOENT : errno;
+  raw::close(fd);
+  errno = reason;
+  return -1;
+}
+
 }  // namespace
+
+bool is_symlink(int dirfd, const char* path) {
+  ErrnoKeeper keep;
+  struct stat link;
+  return is_watching() && may_be_string(path) &&
+         raw::fstatat(dirfd, path, &link, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(link.st_mode);
+}
+
+bool is_proc_link(int dirfd, const char* path) {
+  ErrnoKeeper keep;
+  struct stat link, proc;
+  return raw::fstatat(dirfd, path, &link, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(link.st_mode) &&
+         raw::fstatat(AT_FDCWD, "/proc", &proc, 0) == 0 && link.st_dev == proc.st_dev;
+}
 
 bool find_origin(int fd, CopyOrigin* origin) {
   if (!is_watching()) return false;
@@ -119,22 +159,16 @@ Route route_of_open(int fd) {
   if (!is_watching()) return {};
   ErrnoKeeper keep;
   struct stat st;
-  char name[kMaxName];
-  if (raw::fstat(fd, &st) != 0 || !may_be_frame(st) || name_of_fd(fd, name, sizeof name) == 0) {
+  if (raw::fstat(fd, &st) != 0 || !may_be_frame(st)) [[likely]]
     return {};
-  }
-  return route_for(AT_FDCWD, name);
+  return route_by_name(fd);
 }
 
-Route route_behind_symlink(int dirfd, const char* path) {
-  if (!is_watching() || !may_be_string(path)) return {};
-  ErrnoKeeper keep;
-  struct stat link;
-  if (raw::fstatat(dirfd, path, &link, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISLNK(link.st_mode)) {
-    return {};
-  }
-  RawFd file(raw::openat(dirfd, path, O_PATH | O_CLOEXEC, 0));
-  return file.valid() ? route_of_open(file.get()) : Route{};
+int never_a_copy(int fd, int flags) {
+  struct stat st;
+  if (!is_watching() || raw::fstat(fd, &st) != 0 || !has_mode_of_copy(st.st_mode)) [[likely]]
+    return fd;
+  return open_origin_instead(fd, flags);
 }
 
 int open_origin(const CopyOrigin& origin) {
@@ -179,6 +213,9 @@ void renew_identity(int copy_fd) {
 
 const char* descriptor_link(const char* path) {
   if (!may_be_string(path)) return nullptr;
+  while (path[0] == '/' && (path[1] == '/' || (path[1] == '.' && path[2] == '/'))) {
+    path += path[1] == '/' ? 1 : 2;
+  }
   bool in_dev = std::strncmp(path, "/dev/", 5) == 0;
   if (*path == '/' && !in_dev && std::strncmp(path, "/proc/", 6) != 0) [[likely]]
     return nullptr;
@@ -196,13 +233,12 @@ const char* descriptor_link(const char* path) {
 }
 
 FollowedLink::FollowedLink(int dirfd, const char* path)
-    : dirfd_(dirfd), link_(descriptor_link(path)), path_(path), route_(route_for(dirfd, path)) {
-  if (link_ == nullptr || !is_watching()) return;
+    : dirfd_(dirfd), link_(path), path_(path), route_(route_for(dirfd, path)) {
+  if (!is_watching()) return;
   ErrnoKeeper keep;
   struct stat file;
   if (raw::fstatat(dirfd, link_, &file, 0) == 0 &&
-      (looks_like_copy(file, file.st_dev) || may_be_frame(file)) &&
-      is_proc_link(dirfd, link_)) {
+      (looks_like_copy(file, file.st_dev) || may_be_frame(file))) {
     follow(file);
   }
 }
@@ -217,8 +253,8 @@ void FollowedLink::follow(const struct stat& file) {
       return;
     }
   }
-  char name[kMaxName];
-  if (read_proc_link(dirfd_, link_, name, sizeof name) != 0) route_ = route_for(AT_FDCWD, name);
+  RawFd frame(raw::openat(dirfd_, link_, O_PATH | O_CLOEXEC, 0));
+  if (Route route = frame.valid() ? route_by_name(frame.get()) : Route{}) route_ = route;
 }
 
 void FollowedLink::renew() const {

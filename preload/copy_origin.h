@@ -26,8 +26,13 @@ bool find_origin(int fd, CopyOrigin* origin);
 // For a file that is no copy: the frame that it is, by the name that the kernel knows it by.
 // Costs one fstat, if it is on no dataset's device.
 Route route_of_open(int fd);
-// The frame behind a symbolic link, wherever that lies. Costs one lstat, if it is none.
-Route route_behind_symlink(int dirfd, const char* path);
+// The name is a symbolic link's, be it one of procfs. Costs one lstat.
+bool is_symlink(int dirfd, const char* path);
+bool is_proc_link(int dirfd, const char* path);
+
+// After an open that may write: had it led to a copy, by whatever name, fd is the origin's file
+// now, or -1 with errno. Otherwise it is fd.
+int never_a_copy(int fd, int flags);
 
 // The origin's file for reading, or -1: it is gone, or may no longer be read.
 int open_origin(const CopyOrigin& origin);
@@ -43,8 +48,8 @@ void renew_identity(int copy_fd);
 // is /dev/stdin or its like; null otherwise.
 const char* descriptor_link(const char* path);
 
-// A path that may be such a link, as a name for changes: the origin's, if the link leads to a
-// copy; one that does not exist, if that origin is gone; the path itself otherwise.
+// A path that may be a link, as a name for changes: the origin's, if the link leads to a copy;
+// one that does not exist, if that origin is gone; the path itself otherwise.
 class FollowedLink {
  public:
   FollowedLink(int dirfd, const char* path);

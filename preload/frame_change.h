@@ -23,6 +23,7 @@ int change_route(const Route& route, Forward forward) {
 template <class Forward>
 int change_frame(int dirfd, const char* path, Forward forward) {
   Route route = route_for(dirfd, path);
+  if (!route) route = route_of_entry(dirfd, path);
   if (!route) [[likely]]
     return forward();
   return change_route(route, forward);
@@ -39,23 +40,22 @@ template <class Forward>
 // The file that the name leads to. forward(path).
 template <class Forward>
 int change_followed(int dirfd, const char* path, Forward forward) {
-  if (descriptor_link(path) != nullptr) [[unlikely]]
+  if (is_symlink(dirfd, path)) [[unlikely]]
     return change_behind_link(dirfd, path, forward);
-  if (Route route = route_behind_symlink(dirfd, path)) {
-    return change_route(route, [&] { return forward(path); });
-  }
   return change_frame(dirfd, path, [&] { return forward(path); });
 }
 
 // After an open: if it may write to a frame that its name did not tell, because it was a
-// symbolic link's, the copy goes now. Passes fd through.
+// symbolic link's, the copy goes now, and if it led to the copy itself, the origin takes its
+// place. Returns fd, or -1 with errno.
 inline int drop_if_written(const Route& named, int flags, int fd) {
   constexpr int kNew = O_CREAT | O_EXCL;
   if (fd < 0 || !may_write(flags) || (flags & kNew) == kNew) [[likely]]
     return fd;
-  Route route = route_of_open(fd);
-  if (route && (route.place != named.place || route.seq != named.seq)) Change{route};
-  return fd;
+  fd = never_a_copy(fd, flags);
+  Route route = fd < 0 ? Route{} : route_of_open(fd);
+  if (!route || (route.place == named.place && route.seq == named.seq)) return fd;
+  return Change(route).done(fd);
 }
 
 // The file that is open. forward(fd): on the origin's file, if fd is a copy's. ESTALE if that

@@ -35,15 +35,15 @@ template <class Forward>
 template <class Forward>
 ssize_t read_link(int dirfd, const char* path, char* out, size_t capacity, Forward forward) {
   // /dev/stdin is a link to such a link, and says so.
-  const char* link = zazen::descriptor_link(path);
-  if (link == nullptr || link != path) [[likely]]
+  if (zazen::descriptor_link(path) == nullptr || !zazen::is_proc_link(dirfd, path)) [[likely]]
     return forward(capacity);
   return read_proc_link(dirfd, path, out, capacity, forward);
 }
 
 template <class Forward>
 char* resolve(const char* path, Forward forward) {
-  if (zazen::descriptor_link(path) == nullptr) [[likely]]
+  const char* named = zazen::descriptor_link(path);
+  if (named == nullptr || !zazen::is_proc_link(AT_FDCWD, named)) [[likely]]
     return forward(path);
   zazen::FollowedLink link(AT_FDCWD, path);
   return forward(link.path());

@@ -61,36 +61,46 @@ void discard(Node* node) {
   ::munmap(node, node_size(*node->table));
 }
 
-// Once a table is known, that of a daemon that does not serve brings nothing new.
+// A table that nobody holds tells at least where copies are, unless it is the one that is
+// known.
 Node* look_for_table(Node* old, std::int64_t now_ms) {
   ErrnoKeeper keep;
   bool is_held = false;
   const Table* table = map_table(settings.runtime, &is_held);
   if (table == nullptr) return old;
   bool serves = is_held && daemon_is_alive(*table, now_ms);
-  bool wanted = serves || (old == nullptr && orphan.load() == nullptr);
+  Node* known_orphan = orphan.load(std::memory_order_acquire);
+  auto is_known = [&](const Node* node) {
+    return node != nullptr && node->table->instance == table->instance;
+  };
+  bool wanted = serves || !(is_known(old) || is_known(known_orphan));
   Node* fresh = wanted ? compile(table) : nullptr;
   if (fresh == nullptr) {
     unmap_table(table);
     return old;
   }
-  std::atomic<Node*>& known = serves ? mapped_node : orphan;
-  if (!known.compare_exchange_strong(old, fresh, std::memory_order_acq_rel)) {
+  bool adopted =
+      serves ? mapped_node.compare_exchange_strong(old, fresh, std::memory_order_acq_rel)
+             : orphan.compare_exchange_strong(known_orphan, fresh);
+  if (!adopted) {
     discard(fresh);
     unmap_table(table);
-    return serves ? old : nullptr;
+    return old;
   }
   if (serves) {
+    orphan.store(nullptr, std::memory_order_release);  // it is the older one
     for (std::uint32_t i = 0; i < table->dataset_count; ++i)
       first_look.add(fresh->places[i].name);
     first_look.trust(&table->state);
   }
   log_line(LogLevel::kDebug, "table of node %s mapped", table->node_name);
-  return serves ? fresh : nullptr;
+  return serves ? fresh : old;
 }
 
-const Node* or_orphan(const Node* node) {
-  return node != nullptr ? node : orphan.load(std::memory_order_acquire);
+// An orphan is newer than the table of a daemon that served once.
+const Node* orphan_or(const Node* node) {
+  const Node* left = orphan.load(std::memory_order_acquire);
+  return left != nullptr ? left : node;
 }
 
 }  // namespace
@@ -103,11 +113,11 @@ const Node* current_node(bool* alive, std::int64_t now_ms) {
 
   std::int64_t due_ms = retry_at_ms.load(std::memory_order_relaxed);
   if (now_ms < due_ms || !retry_at_ms.compare_exchange_strong(due_ms, now_ms + kRetryMs)) {
-    return or_orphan(node);
+    return orphan_or(node);
   }
   node = look_for_table(node, now_ms);
   *alive = node != nullptr && daemon_is_alive(*node->table, now_ms);
-  return or_orphan(node);
+  return *alive ? node : orphan_or(node);
 }
 
 const IdentityIndex* index_of(const Node& node) {
@@ -132,7 +142,7 @@ const IdentityIndex* index_of(const Node& node) {
 }
 
 void look_again() {
-  const Node* node = or_orphan(mapped_node.load(std::memory_order_acquire));
+  const Node* node = orphan_or(mapped_node.load(std::memory_order_acquire));
   for (std::uint32_t i = 0; node != nullptr && i < node->table->dataset_count; ++i) {
     node->places[i].directory.forget();
     node->places[i].looked_at_copies_ms.store(0, std::memory_order_relaxed);

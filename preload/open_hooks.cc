@@ -2,45 +2,14 @@
 // its own name, because a library preloaded behind us may hook only that one.
 #include <stdarg.h>
 
-#include "preload/cached_copy.h"
-#include "preload/copy_origin.h"
-#include "preload/frame_change.h"
 #include "preload/hook.h"
-#include "preload/origin_open.h"
+#include "preload/open_frame.h"
 #include "preload/raw.h"
 #include "preload/real.h"
 
 namespace raw = zazen::raw;
 
 namespace {
-
-template <class Forward>
-int open_routed(const zazen::Route& route, const char* path, int flags, Forward forward) {
-  if (!route) return zazen::drop_if_written(route, flags, forward(path));
-  if (int fd = zazen::open_copy(route, flags); fd >= 0) return fd;
-  zazen::Change change(route, flags);
-  int fd = zazen::drop_if_written(route, flags, change.done(forward(path)));
-  return zazen::origin_opened(route, flags, fd);
-}
-
-// Nobody gets a copy for writing, nor for changes by its descriptor, through /proc/self/fd.
-template <class Forward>
-[[gnu::noinline]] int open_behind_link(int dirfd, const char* path, int flags,
-                                       Forward forward) {
-  zazen::FollowedLink link(dirfd, path);
-  return open_routed(link.route(), link.path(), flags, forward);
-}
-
-template <class Forward>
-int open_frame(int dirfd, const char* path, int flags, Forward forward) {
-  bool only_looks = !zazen::may_write(flags) && (flags & O_PATH) == 0;
-  if (only_looks && !zazen::may_be_frame(path)) [[likely]]
-    return forward(path);
-  if (!only_looks && (flags & O_NOFOLLOW) == 0 && zazen::descriptor_link(path) != nullptr) {
-    return open_behind_link(dirfd, path, flags, forward);
-  }
-  return open_routed(zazen::route_for(dirfd, path), path, flags, forward);
-}
 
 constexpr int kCreatFlags = O_CREAT | O_WRONLY | O_TRUNC;
 
@@ -62,14 +31,14 @@ bool has_mode(int flags) {
 
 ZAZEN_HOOK int open(const char* path, int flags, ...) {
   MODE_ARGUMENT(mode, flags)
-  return open_frame(AT_FDCWD, path, flags, [&](const char* name) {
+  return zazen::open_frame(AT_FDCWD, path, flags, [&](const char* name) {
     return ZAZEN_FORWARD(open, (name, flags, mode), raw::openat(AT_FDCWD, name, flags, mode));
   });
 }
 
 ZAZEN_HOOK int open64(const char* path, int flags, ...) {
   MODE_ARGUMENT(mode, flags)
-  return open_frame(AT_FDCWD, path, flags, [&](const char* name) {
+  return zazen::open_frame(AT_FDCWD, path, flags, [&](const char* name) {
     return ZAZEN_FORWARD(open64, (name, flags, mode), raw::openat(AT_FDCWD, name, flags, mode));
   });
 }
@@ -77,14 +46,14 @@ ZAZEN_HOOK int open64(const char* path, int flags, ...) {
 // libc's own names for the two, which it exports as well.
 ZAZEN_HOOK int __open(const char* path, int flags, ...) {
   MODE_ARGUMENT(mode, flags)
-  return open_frame(AT_FDCWD, path, flags, [&](const char* name) {
+  return zazen::open_frame(AT_FDCWD, path, flags, [&](const char* name) {
     return ZAZEN_FORWARD(__open, (name, flags, mode), raw::openat(AT_FDCWD, name, flags, mode));
   });
 }
 
 ZAZEN_HOOK int __open64(const char* path, int flags, ...) {
   MODE_ARGUMENT(mode, flags)
-  return open_frame(AT_FDCWD, path, flags, [&](const char* name) {
+  return zazen::open_frame(AT_FDCWD, path, flags, [&](const char* name) {
     return ZAZEN_FORWARD(__open64, (name, flags, mode),
                          raw::openat(AT_FDCWD, name, flags, mode));
   });
@@ -92,7 +61,7 @@ ZAZEN_HOOK int __open64(const char* path, int flags, ...) {
 
 ZAZEN_HOOK int openat(int dirfd, const char* path, int flags, ...) {
   MODE_ARGUMENT(mode, flags)
-  return open_frame(dirfd, path, flags, [&](const char* name) {
+  return zazen::open_frame(dirfd, path, flags, [&](const char* name) {
     return ZAZEN_FORWARD(openat, (dirfd, name, flags, mode),
                          raw::openat(dirfd, name, flags, mode));
   });
@@ -100,45 +69,45 @@ ZAZEN_HOOK int openat(int dirfd, const char* path, int flags, ...) {
 
 ZAZEN_HOOK int openat64(int dirfd, const char* path, int flags, ...) {
   MODE_ARGUMENT(mode, flags)
-  return open_frame(dirfd, path, flags, [&](const char* name) {
+  return zazen::open_frame(dirfd, path, flags, [&](const char* name) {
     return ZAZEN_FORWARD(openat64, (dirfd, name, flags, mode),
                          raw::openat(dirfd, name, flags, mode));
   });
 }
 
 ZAZEN_HOOK int creat(const char* path, mode_t mode) {
-  return open_frame(AT_FDCWD, path, kCreatFlags, [&](const char* name) {
+  return zazen::open_frame(AT_FDCWD, path, kCreatFlags, [&](const char* name) {
     return ZAZEN_FORWARD(creat, (name, mode), raw::openat(AT_FDCWD, name, kCreatFlags, mode));
   });
 }
 
 ZAZEN_HOOK int creat64(const char* path, mode_t mode) {
-  return open_frame(AT_FDCWD, path, kCreatFlags, [&](const char* name) {
+  return zazen::open_frame(AT_FDCWD, path, kCreatFlags, [&](const char* name) {
     return ZAZEN_FORWARD(creat64, (name, mode), raw::openat(AT_FDCWD, name, kCreatFlags, mode));
   });
 }
 
 // What a program built with _FORTIFY_SOURCE calls.
 ZAZEN_HOOK int __open_2(const char* path, int flags) {
-  return open_frame(AT_FDCWD, path, flags, [&](const char* name) {
+  return zazen::open_frame(AT_FDCWD, path, flags, [&](const char* name) {
     return ZAZEN_FORWARD(__open_2, (name, flags), raw::openat(AT_FDCWD, name, flags, 0));
   });
 }
 
 ZAZEN_HOOK int __open64_2(const char* path, int flags) {
-  return open_frame(AT_FDCWD, path, flags, [&](const char* name) {
+  return zazen::open_frame(AT_FDCWD, path, flags, [&](const char* name) {
     return ZAZEN_FORWARD(__open64_2, (name, flags), raw::openat(AT_FDCWD, name, flags, 0));
   });
 }
 
 ZAZEN_HOOK int __openat_2(int dirfd, const char* path, int flags) {
-  return open_frame(dirfd, path, flags, [&](const char* name) {
+  return zazen::open_frame(dirfd, path, flags, [&](const char* name) {
     return ZAZEN_FORWARD(__openat_2, (dirfd, name, flags), raw::openat(dirfd, name, flags, 0));
   });
 }
 
 ZAZEN_HOOK int __openat64_2(int dirfd, const char* path, int flags) {
-  return open_frame(dirfd, path, flags, [&](const char* name) {
+  return zazen::open_frame(dirfd, path, flags, [&](const char* name) {
     return ZAZEN_FORWARD(__openat64_2, (dirfd, name, flags),
                          raw::openat(dirfd, name, flags, 0));
   });

@@ -9,18 +9,25 @@ namespace zazen {
 namespace {
 
 constexpr std::int64_t kLookAgainMs = 30'000;
-constexpr std::size_t kMaxParent = 4096;
 
-// The directory that a path's first `length` bytes name.
-bool parent_key(int dirfd, const char* path, std::size_t length, DirectoryKey* key) {
-  char parent[kMaxParent];
-  if (length >= sizeof parent) return false;
+// The directory that a path's first `length` bytes name. The callers' stacks may be small, and
+// nearly all paths are short.
+template <std::size_t kRoom>
+[[gnu::noinline]] bool stat_parent(int dirfd, const char* path, std::size_t length,
+                                   DirectoryKey* key) {
+  char parent[kRoom];
   std::memcpy(parent, path, length);
   parent[length] = '\0';
   struct stat st;
   if (raw::fstatat(dirfd, length == 0 ? "." : parent, &st, 0) != 0) return false;
   *key = {st.st_dev, st.st_ino};
   return true;
+}
+
+bool parent_key(int dirfd, const char* path, std::size_t length, DirectoryKey* key) {
+  constexpr std::size_t kFew = 256, kMost = 4096;
+  if (length < kFew) return stat_parent<kFew>(dirfd, path, length, key);
+  return length < kMost && stat_parent<kMost>(dirfd, path, length, key);
 }
 
 }  // namespace
@@ -72,6 +79,17 @@ bool match_path(const Place& place, int dirfd, const char* path, std::size_t len
   if (!place.name.match_tail(path, length, &parent_length, seq)) return false;
   DirectoryKey parent, own;
   return parent_key(dirfd, path, parent_length, &parent) && frame_directory(place, &own) &&
+         parent == own;
+}
+
+bool match_entry_path(const Place& place, int dirfd, const char* path, std::size_t length,
+                      FrameSeq* seq) {
+  if (place.path_length == 0) return false;
+  std::size_t last = length;
+  while (last > 0 && path[last - 1] != '/') --last;
+  DirectoryKey parent, own;
+  return place.name.match_entry(path + last, length - last, seq) &&
+         parent_key(dirfd, path, last, &parent) && frame_directory(place, &own) &&
          parent == own;
 }
 

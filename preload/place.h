@@ -55,6 +55,10 @@ bool make_place(const char* path, const char* frames, Place* place);
 bool match_path(const Place& place, int dirfd, const char* path, std::size_t length,
                 FrameSeq* seq);
 
+// Does it name an entry of the frame directory that has a number?
+bool match_entry_path(const Place& place, int dirfd, const char* path, std::size_t length,
+                      FrameSeq* seq);
+
 inline bool frame_directory(const Place& place, DirectoryKey* key,
                             std::int64_t now_ms = monotonic_ms()) {
   return place.directory.look(place, now_ms, key);

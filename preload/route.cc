@@ -1,25 +1,30 @@
 #include "preload/route.h"
 
+#include <stdio.h>
+
 #include <cstring>
 
 #include "preload/guard.h"
 #include "preload/hook.h"
+#include "preload/raw.h"
 #include "preload/settings.h"
 
 namespace zazen {
+namespace {
 
-Route find_route(int dirfd, const char* path) {
+constexpr std::size_t kMaxResolved = 4096;
+
+// Visits the places that are known: match(place) says whether the path is a frame's there.
+template <class Match>
+Route search(Match match) {
   Route route;
-  if (!settings.active || guard_is_raised()) return route;
-  std::size_t length = std::strlen(path);
-  ErrnoKeeper keep;
   bool alive = false;
   route.now_ms = monotonic_ms();
   const Node* node = current_node(&alive, route.now_ms);
   const CurrentView* view = current_view();
 
   for (std::uint32_t i = 0; node != nullptr && i < node->table->dataset_count; ++i) {
-    if (!match_path(node->places[i], dirfd, path, length, &route.seq)) continue;
+    if (!match(node->places[i], &route.seq)) continue;
     route.place = &node->places[i];
     route.node = node;
     route.dataset = i;
@@ -32,13 +37,60 @@ Route find_route(int dirfd, const char* path) {
     return route;
   }
   for (std::uint32_t i = 0; view != nullptr && i < view->view->dataset_count; ++i) {
-    if (!match_path(view->places[i], dirfd, path, length, &route.seq)) continue;
+    if (!match(view->places[i], &route.seq)) continue;
     route.place = &view->places[i];
     route.view = view;
     route.view_dataset = i;
     return route;
   }
   return route;
+}
+
+// "traj.dcd" in the directory of frame 7: only the kernel knows that the directory is "7".
+[[gnu::noinline]] Route search_by_kernel_name(int dirfd, const char* path, std::size_t last) {
+  char resolved[kMaxResolved], link[32];
+  if (last >= sizeof resolved) return {};
+  std::memcpy(resolved, last == 0 ? "." : path, last == 0 ? 1 : last);
+  resolved[last == 0 ? 1 : last] = '\0';
+  RawFd directory(raw::openat(dirfd, resolved, O_PATH | O_DIRECTORY | O_CLOEXEC, 0));
+  if (!directory.valid()) return {};
+  ::snprintf(link, sizeof link, "/proc/self/fd/%d", directory.get());
+  ssize_t length = raw::readlinkat(AT_FDCWD, link, resolved, sizeof resolved);
+  std::size_t rest = std::strlen(path + last);
+  if (length <= 0 || static_cast<std::size_t>(length) + rest + 2 > sizeof resolved) return {};
+  std::size_t used = static_cast<std::size_t>(length);
+  resolved[used++] = '/';
+  std::memcpy(resolved + used, path + last, rest + 1);
+  return search([&](const Place& place, FrameSeq* seq) {
+    return match_path(place, AT_FDCWD, resolved, used + rest, seq);
+  });
+}
+
+}  // namespace
+
+Route find_route(int dirfd, const char* path) {
+  if (!settings.active || guard_is_raised()) return {};
+  ErrnoKeeper keep;
+  std::size_t length = std::strlen(path), last = length;
+  while (last > 0 && path[last - 1] != '/') --last;
+  bool number_is_above = false;
+  Route route = search([&](const Place& place, FrameSeq* seq) {
+    if (match_path(place, dirfd, path, length, seq)) return true;
+    number_is_above |= place.path_length != 0 && place.name.entry_is_directory() &&
+                       place.name.match_last_component(path + last, length - last);
+    return false;
+  });
+  return route || !number_is_above ? route : search_by_kernel_name(dirfd, path, last);
+}
+
+Route route_of_entry(int dirfd, const char* path) {
+  if (!settings.active || guard_is_raised() || !may_be_string(path)) return {};
+  ErrnoKeeper keep;
+  std::size_t length = std::strlen(path);
+  while (length > 1 && path[length - 1] == '/') --length;
+  return search([&](const Place& place, FrameSeq* seq) {
+    return place.name.entry_is_directory() && match_entry_path(place, dirfd, path, length, seq);
+  });
 }
 
 }  // namespace zazen

@@ -30,6 +30,10 @@ inline bool may_be_frame(const char* path) {
 // The slow part of route_for, for a path that may be a frame.
 Route find_route(int dirfd, const char* path);
 
+// The frame whose directory this is, where the number is a directory's name ("7" of
+// "{seq}/traj.dcd"): it changes with that name. errno is kept.
+Route route_of_entry(int dirfd, const char* path);
+
 // errno is kept.
 inline Route route_for(int dirfd, const char* path) {
   if (!may_be_frame(path)) [[likely]]

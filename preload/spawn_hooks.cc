@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "preload/cached_copy.h"
+#include "preload/copy_origin.h"
 #include "preload/guard.h"
 #include "preload/hook.h"
 #include "preload/origin_open.h"
@@ -88,6 +89,11 @@ void each_opened_frame(const SpawnActions& actions, Visit visit) {
         if (Route route = zazen::route_for(directory.fd(), action.open.path)) {
           visit(i, route, directory.fd());
         }
+        if (zazen::may_write(action.open.flags) &&
+            zazen::is_symlink(directory.fd(), action.open.path)) {
+          zazen::FollowedLink link(directory.fd(), action.open.path);
+          if (link.route()) visit(i, link.route(), directory.fd());
+        }
         break;
       case SpawnAction::kChdir:
         directory.enter(action.chdir);
@@ -151,6 +157,8 @@ class Replaced {
   Replaced(const SpawnActions& actions, SpawnAction* room) : first_(room) {
     std::memcpy(first_, actions.first, actions.count * sizeof *first_);
     each_opened_frame(actions, [&](std::size_t i, const Route& route, int directory) {
+      if (zazen::may_write(first_[i].open.flags))
+        return keep_from_copy(first_[i].open, directory);
       int fd = zazen::open_copy(route, first_[i].open.flags | O_CLOEXEC);
       if (fd < 0) return miss(route, directory, first_[i].open);
       raw::close(fd);
@@ -173,13 +181,25 @@ class Replaced {
  private:
   const char* keep_path(const Route& route) {
     zazen::CopyPath copy;
-    if (!copy.set(route)) return nullptr;
-    std::size_t size = std::strlen(copy.text) + 1;
+    return copy.set(route) ? keep_text(copy.text) : nullptr;
+  }
+
+  const char* keep_text(const char* text) {
+    std::size_t size = std::strlen(text) + 1;
     if (size > sizeof text_ - used_) return nullptr;
     char* kept = text_ + used_;
-    std::memcpy(kept, copy.text, size);
+    std::memcpy(kept, text, size);
     used_ += size;
     return kept;
+  }
+
+  // Through a link to an open copy the child writes to the origin.
+  void keep_from_copy(SpawnAction::Open& open, int directory) {
+    if (!zazen::is_symlink(directory, open.path)) return;
+    zazen::FollowedLink link(directory, open.path);
+    if (link.origin() == nullptr) return;
+    const char* path = keep_text(link.path());
+    if (path != nullptr) open.path = path;
   }
 
   SpawnAction* first_;

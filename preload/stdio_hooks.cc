@@ -91,20 +91,37 @@ FILE* stream_of_copy(const zazen::Route& route, const char* mode, int flags, For
   return stream;
 }
 
+// As drop_if_written, for a stream; null if the file that was meant could not be had.
+FILE* written(const zazen::Route& named, int flags, FILE* stream) {
+  if (stream == nullptr || zazen::drop_if_written(named, flags, ::fileno(stream)) >= 0) {
+    return stream;
+  }
+  zazen::ErrnoKeeper keep;
+  ::fclose(stream);
+  return nullptr;
+}
+
+template <class Forward>
+FILE* open_origin_stream(const zazen::Route& route, const char* path, int flags,
+                         Forward forward) {
+  zazen::Change change(route, flags);
+  FILE* stream = forward(path);
+  change.done(stream == nullptr ? -1 : ::fileno(stream));
+  stream = written(route, flags, stream);
+  zazen::origin_opened(route, flags, stream == nullptr ? -1 : ::fileno(stream));
+  return stream;
+}
+
 template <class Forward>
 FILE* fopen_routed(const zazen::Route& route, const char* path, const char* mode,
                    Forward forward) {
   int flags = flags_of(mode);
   if (!route || flags < 0) [[likely]] {
     FILE* stream = forward(path);
-    if (flags > 0 && stream != nullptr) zazen::drop_if_written(route, flags, ::fileno(stream));
-    return stream;
+    return flags > 0 ? written(route, flags, stream) : stream;
   }
   if (FILE* stream = stream_of_copy(route, mode, flags, forward)) return stream;
-  zazen::Change change(route, flags);
-  FILE* stream = forward(path);
-  zazen::origin_opened(route, flags, change.done(stream == nullptr ? -1 : ::fileno(stream)));
-  return stream;
+  return open_origin_stream(route, path, flags, forward);
 }
 
 // As open: through /proc/self/fd nobody gets a copy for writing.
@@ -126,16 +143,15 @@ int number_of(FILE* stream) {
 template <class Forward>
 FILE* freopen_routed(const zazen::Route& route, const char* path, const char* mode, FILE* old,
                      Forward forward) {
-  int flags = route ? flags_of(mode) : -1;
-  if (flags < 0) [[likely]]
-    return forward(path);
+  int flags = flags_of(mode);
+  if (!route || flags < 0) [[likely]] {
+    FILE* stream = forward(path);
+    return flags > 0 ? written(route, flags, stream) : stream;
+  }
   if (CopyAside copy(route, flags, number_of(old)); copy && copy.opens_by_path()) {
     return forward(copy.path());
   }
-  zazen::Change change(route, flags);
-  FILE* stream = forward(path);
-  zazen::origin_opened(route, flags, change.done(stream == nullptr ? -1 : ::fileno(stream)));
-  return stream;
+  return open_origin_stream(route, path, flags, forward);
 }
 
 // Without a path libc opens the stream's own file anew, through /proc/self/fd.

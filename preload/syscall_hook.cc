@@ -22,16 +22,22 @@
 
 #include <utility>
 
-#include "preload/cancellation.h"
 #include "preload/hook.h"
-#include "preload/origin_open.h"
+#include "preload/open_frame.h"
 #include "preload/raw.h"
 #include "preload/real.h"
 #include "preload/settings.h"
 
 namespace raw = zazen::raw;
 
+extern "C" {
+long zazen_raw_syscall(long number, ...);
+extern decltype(&zazen_raw_syscall) zazen_next_syscall;
+}
+
 namespace {
+
+constexpr long kFchmodat2 = 452;
 
 struct Arguments {
   long at[5];
@@ -56,22 +62,37 @@ long call(Result (*hook)(Types...), const Arguments& arguments) {
   return call(hook, arguments, std::index_sequence_for<Types...>());
 }
 
-// True on this thread while a hook runs for syscall(). Holds the process that set it: a vfork
-// child that execs never takes it back, and the thread is its parent's.
-constinit thread_local int inside_pid __attribute__((tls_model("initial-exec"))) = 0;
-
+// Whether a hook runs on this thread for syscall(), and in which frame of the stack: one that
+// was left by a jump is above those that come later. Holds the process that set it, too: a
+// vfork child that execs never takes it back, and the thread is its parent's.
 class Inside {
  public:
-  explicit Inside(int pid) { inside_pid = pid; }
-  ~Inside() { inside_pid = 0; }
+  explicit Inside(int process) {
+    pid = process;
+    frame = here();
+  }
+  ~Inside() { pid = 0; }
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;
-};
 
-// libc's open is a cancellation point, the system call is none.
+  static bool is(int process) { return pid == process && here() < frame; }
+
+ private:
+  [[gnu::always_inline]] static std::uintptr_t here() {
+    return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  }
+  static constinit thread_local int pid __attribute__((tls_model("initial-exec")));
+  static constinit thread_local std::uintptr_t frame __attribute__((tls_model("initial-exec")));
+};
+constinit thread_local int Inside::pid = 0;
+constinit thread_local std::uintptr_t Inside::frame = 0;
+
+// As the hook of openat, but for the real call: libc's is a cancellation point, this one is
+// none, and what blocks here may be left by a jump.
 int open_at(int dirfd, const char* path, int flags, mode_t mode) {
-  zazen::CancellationOff off;
-  return ::openat(dirfd, path, flags, mode);
+  return zazen::open_frame(dirfd, path, flags, [&](const char* name) {
+    return static_cast<int>(zazen_next_syscall(SYS_openat, dirfd, name, flags, mode));
+  });
 }
 
 int open_path(const char* path, int flags, mode_t mode) {
@@ -79,8 +100,7 @@ int open_path(const char* path, int flags, mode_t mode) {
 }
 
 int create(const char* path, mode_t mode) {
-  zazen::CancellationOff off;
-  return ::creat(path, mode);
+  return open_path(path, O_CREAT | O_WRONLY | O_TRUNC, mode);
 }
 
 int access_at(int dirfd, const char* path, int mode) {  // this one has no flags
@@ -89,6 +109,12 @@ int access_at(int dirfd, const char* path, int mode) {  // this one has no flags
 
 int chmod_at(int dirfd, const char* path, mode_t mode) {  // nor has this one
   return ::fchmodat(dirfd, path, mode, 0);
+}
+
+int chmod_at2(int dirfd, const char* path, mode_t mode, int flags) {  // newer than libc
+  return zazen::change_at(dirfd, path, flags, [&](int directory, const char* name) {
+    return raw::status(kFchmodat2, directory, name, mode, flags);
+  });
 }
 
 // The system call is what futimens is made of; libc's own utimensat refuses a null path.
@@ -133,9 +159,10 @@ int open_at2(int dirfd, const char* path, const struct open_how* how, std::size_
   int flags = static_cast<int>(how->flags);
   if (is_plain(*how)) return open_at(dirfd, path, flags, static_cast<mode_t>(how->mode));
   zazen::Route route = zazen::route_for(dirfd, path);
-  if (!route) return forward();
+  if (!route) return zazen::drop_if_written(route, flags, forward());
   zazen::Change change(route, flags);
-  return zazen::origin_opened(route, flags, change.done(forward()));
+  int fd = zazen::drop_if_written(route, flags, change.done(forward()));
+  return zazen::origin_opened(route, flags, fd);
 }
 
 // None of them has a sixth argument.
@@ -161,6 +188,7 @@ int open_at2(int dirfd, const char* path, const struct open_how* how, std::size_
   X(SYS_chmod, ::chmod)               \
   X(SYS_fchmod, ::fchmod)             \
   X(SYS_fchmodat, chmod_at)           \
+  X(kFchmodat2, chmod_at2)            \
   X(SYS_chown, ::chown)               \
   X(SYS_lchown, ::lchown)             \
   X(SYS_fchown, ::fchown)             \
@@ -210,7 +238,6 @@ struct FileCalls {
 }  // namespace
 
 extern "C" {
-long zazen_raw_syscall(long number, ...);
 extern const FileCalls zazen_file_calls;
 constinit const FileCalls zazen_file_calls;
 constinit decltype(&zazen_raw_syscall) zazen_next_syscall = zazen_raw_syscall;
@@ -224,7 +251,7 @@ long zazen_file_call(long number, long a, long b, long c, long d, long e) {
   const Arguments arguments{{a, b, c, d, e}};
   if (!zazen::settings.active) return zazen_next_syscall(number, a, b, c, d, e);
   int pid = static_cast<int>(raw::call(SYS_getpid));
-  if (inside_pid == pid) return zazen_next_syscall(number, a, b, c, d, e);
+  if (Inside::is(pid)) return zazen_next_syscall(number, a, b, c, d, e);
   Inside inside(pid);
   switch (number) {
 #define X(number, hook) \
