@@ -20,10 +20,16 @@ struct timespec to_timespec(std::int64_t ns) {
   return time;
 }
 
-int check_identity(long size, const OriginIdentity& identity) {
+std::uint16_t mark_of(const struct stat& copy) {
+  std::uint64_t ino = copy.st_ino;
+  return static_cast<std::uint16_t>(ino ^ ino >> 16 ^ ino >> 32 ^ ino >> 48);
+}
+
+int check_identity(long size, const OriginIdentity& identity, const struct stat& copy) {
   if (size == -ERANGE) return EINVAL;  // a longer value
   if (size < 0) return static_cast<int>(-size);
   if (size != sizeof identity || identity.version != kIdentityVersion) return EINVAL;
+  if (identity.mark != mark_of(copy)) return EINVAL;
   return 0;
 }
 
@@ -33,7 +39,7 @@ OriginIdentity identity_of(const struct stat& origin, FrameKind kind, std::uint6
   OriginIdentity identity = {};
   identity.version = kIdentityVersion;
   identity.kind = kind;
-  identity.mode = origin.st_mode;
+  identity.mode = static_cast<std::uint16_t>(origin.st_mode);
   identity.uid = origin.st_uid;
   identity.gid = origin.st_gid;
   identity.size = static_cast<std::uint64_t>(origin.st_size);
@@ -56,18 +62,27 @@ bool looks_like_copy(const struct stat& local, dev_t cache_dev) {
 }
 
 int read_identity(int fd, OriginIdentity* out) {
+  struct stat copy;
+  if (int code = raw_fstat(fd, &copy); code != 0) return -code;
   long size = raw_call(SYS_fgetxattr, fd, kIdentityAttribute, out, sizeof *out);
-  return check_identity(size, *out);
+  return check_identity(size, *out, copy);
 }
 
 int read_identity_at(const char* path, OriginIdentity* out) {
+  struct stat copy;
+  long code = raw_call(SYS_newfstatat, AT_FDCWD, path, &copy, 0);
+  if (code != 0) return static_cast<int>(-code);
   long size = raw_call(SYS_getxattr, path, kIdentityAttribute, out, sizeof *out);
-  return check_identity(size, *out);
+  return check_identity(size, *out, copy);
 }
 
 int write_identity(int fd, const OriginIdentity& identity) {
+  struct stat copy;
+  if (int code = raw_fstat(fd, &copy); code != 0) return -code;
+  OriginIdentity marked = identity;
+  marked.mark = mark_of(copy);
   return static_cast<int>(
-      -raw_call(SYS_fsetxattr, fd, kIdentityAttribute, &identity, sizeof identity, 0));
+      -raw_call(SYS_fsetxattr, fd, kIdentityAttribute, &marked, sizeof marked, 0));
 }
 
 void show_identity(const OriginIdentity& identity, dev_t origin_dev, struct stat* st) {

@@ -17,7 +17,8 @@ inline constexpr mode_t kCopyMode = S_ISVTX | S_IRUSR;  // never writable
 struct OriginIdentity {
   std::uint16_t version;
   FrameKind kind;      // which log a copy belongs to, should the logs be lost
-  std::uint32_t mode;  // st_mode, with the type bits
+  std::uint16_t mode;  // st_mode, with the type bits
+  std::uint16_t mark;  // of the copy's own inode: a copy of the copy is none
   std::uint32_t uid;
   std::uint32_t gid;
   std::uint64_t size;
@@ -29,7 +30,7 @@ struct OriginIdentity {
   std::uint64_t blocks : 48;  // st_blocks, if links is known
 };
 static_assert(sizeof(OriginIdentity) == 64);
-inline constexpr std::uint16_t kIdentityVersion = 1;
+inline constexpr std::uint16_t kIdentityVersion = 2;
 inline constexpr std::uint64_t kMostLinks = 0xffff, kMostBlocks = (1ULL << 48) - 1;
 
 constexpr std::int64_t to_ns(const struct timespec& time) {
@@ -49,7 +50,7 @@ inline bool has_mode_of_copy(mode_t mode) {
 // Is this, by its plain stat, a copy in the cache whose st_dev is cache_dev?
 bool looks_like_copy(const struct stat& local, dev_t cache_dev);
 
-// 0, or an errno. A value of another size or version is EINVAL.
+// 0, or an errno. A value of another size or version, or of another file, is EINVAL.
 int read_identity(int fd, OriginIdentity* out);
 int read_identity_at(const char* path, OriginIdentity* out);
 int write_identity(int fd, const OriginIdentity& identity);

@@ -45,7 +45,7 @@ const IndexEntry* find_entry(const IdentityIndex& index, const struct stat& loca
 OriginIdentity identity_of(const IndexEntry& entry, const struct stat& local) {
   OriginIdentity identity = {};
   identity.version = kIdentityVersion;
-  identity.mode = entry.mode;
+  identity.mode = static_cast<std::uint16_t>(entry.mode);
   identity.uid = entry.uid;
   identity.gid = entry.gid;
   identity.size = static_cast<std::uint64_t>(local.st_size);

@@ -3,11 +3,32 @@
 // here.
 #include "daemon/filler.h"
 
+#include <chrono>
+#include <thread>
+
 #include "daemon/frame_copy.h"
 #include "daemon/log.h"
 #include "daemon/origin.h"
 
 namespace zazen {
+namespace {
+
+// A write in the same tick of the clock as the last one leaves the same times. Waits until that
+// tick is over, so that whatever is written after the copy is seen by its time.
+void outwait_clock(const timespec& mtime, const std::function<bool()>& give_up) {
+  using std::chrono::milliseconds;
+  constexpr milliseconds kTick(20), kCoarseTick(2000), kPause(5);
+  const milliseconds grain = mtime.tv_nsec == 0 ? kCoarseTick : kTick;
+  auto until = std::chrono::sys_seconds(std::chrono::seconds(mtime.tv_sec)) +
+               std::chrono::nanoseconds(mtime.tv_nsec) + grain;
+  auto now = std::chrono::system_clock::now();
+  if (now + grain < until) return;  // another machine's clock, ahead of ours
+  for (; now < until && !give_up(); now = std::chrono::system_clock::now()) {
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+}  // namespace
 
 Filler::Filler(Store& store, YoungCopies& young, std::size_t queue_limit,
                std::function<void()> on_room, int threads)
@@ -120,6 +141,9 @@ int Filler::copy(const JobPointer& job) {
     store_.drop(request.dataset, std::span(&request.seq, 1));
   }
 
+  if (has_writer(request.origin.get())) return EBUSY;
+  outwait_clock(origin.st_mtim, [&] { return stopping_ || job->cancelled->load(); });
+
   auto size = static_cast<std::uint64_t>(origin.st_size);
   Reservation room = store_.reserve(request.kind, size);
   if (!room.valid()) return ENOSPC;
@@ -147,6 +171,14 @@ int Filler::copy(const JobPointer& job) {
   finished.file = copy.take_file();
   finished.reservation = std::move(room);
   finished.cancelled = job->cancelled;
+  finished.is_current = [this, job, identity = identity_of(origin, request.kind, 0)] {
+    const FillRequest& asked = job->request;
+    struct stat now = {};
+    return verify_origin(store_.dataset(asked.dataset),
+                         store_.name_of(asked.dataset, asked.seq), asked.origin.get(),
+                         &now) == 0 &&
+           same_file(identity, now) && !has_writer(asked.origin.get());
+  };
   committer_.enqueue(std::move(finished),
                      [this, job](int status) { finish(job, status, true); });
   return kCommitting;
@@ -155,7 +187,7 @@ int Filler::copy(const JobPointer& job) {
 void Filler::finish(const JobPointer& job, int status, bool copied) {
   FillRequest& request = job->request;
   bool push = request.kind == FrameKind::kNative;
-  if (status != 0 && status != ECANCELED && status != ENOSPC) {
+  if (status != 0 && status != ECANCELED && status != ENOSPC && status != EBUSY) {
     log_line(LogLevel::kWarn, push ? "push_failed" : "fill_failed",
              {{"dataset", store_.dataset(request.dataset).path},
               {"frame", store_.name_of(request.dataset, request.seq)},

@@ -76,6 +76,7 @@ UniqueFd block_signals() {
   sigaddset(&stop, SIGINT);
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGHUP, SIG_IGN);
+  ::signal(SIGIO, SIG_IGN);  // has_writer()
   ::pthread_sigmask(SIG_BLOCK, &stop, nullptr);
   return UniqueFd(::signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK));
 }

@@ -23,4 +23,13 @@ int verify_origin(const DatasetConfig& dataset, const std::string& name, int fd,
   return st.st_dev == out->st_dev && st.st_ino == out->st_ino ? 0 : EPERM;
 }
 
+// A lease for reading is refused while there is a writer. It is given back at once: a writer
+// who came meanwhile is held up no longer than that, and the signal that tells of him is
+// ignored.
+bool has_writer(int origin_fd) {
+  if (::fcntl(origin_fd, F_SETLEASE, F_RDLCK) != 0) return errno == EAGAIN;
+  ::fcntl(origin_fd, F_SETLEASE, F_UNLCK);
+  return false;
+}
+
 }  // namespace zazen

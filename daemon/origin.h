@@ -18,4 +18,9 @@ namespace zazen {
 int verify_origin(const DatasetConfig& dataset, const std::string& name, int fd,
                   struct stat* out);
 
+// Somebody on this machine has the file open, or mapped, for writing: what is read now may
+// change without any mark (a store to a mapped page moves no time). False if that cannot be
+// known.
+bool has_writer(int origin_fd);
+
 }  // namespace zazen

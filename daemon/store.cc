@@ -292,6 +292,10 @@ void Store::give_names(std::span<FinishedCopy> batch) {
       unlink_copy(copy.dataset, copy.seq);
       copy.status = code;
     }
+    if (copy.status == 0 && copy.is_current && !copy.is_current()) {
+      unlink_copy(copy.dataset, copy.seq);
+      copy.status = ESTALE;
+    }
     if (copy.status == 0) index(copy.dataset, copy.file.fd());
   }
 }

@@ -12,6 +12,7 @@
 // mutex_ (memory only).
 #pragma once
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -57,7 +58,10 @@ struct FinishedCopy {  // written, with identity and mode; ready to be published
   Temporary file;
   Reservation reservation;
   std::shared_ptr<const std::atomic<bool>> cancelled;  // looked at when it gets its name
-  int status = 0;                                      // publish()'s answer: 0 or an errno
+  // Asked once it has its name, if there is one: false, and it loses it again. From then on who
+  // changes the origin finds the copy under its name, and drops it.
+  std::function<bool()> is_current;
+  int status = 0;  // publish()'s answer: 0 or an errno
 };
 
 struct Amount {

@@ -22,7 +22,6 @@ bool may_serve(const Route& route, DirectoryKey* directory) {
 
 bool each_use_is_checked(const Route& route) {
   const TableDataset& dataset = route.published();
-  if (dataset.validate == Validate::kNever) return false;
   return dataset.validate == Validate::kAlways ||
          dataset.check_each_open.load(std::memory_order_relaxed) != 0 ||
          dataset.young_copies.load(std::memory_order_acquire) != 0 ||

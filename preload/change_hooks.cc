@@ -2,6 +2,7 @@
 // was no file: a copy under it is one of a frame that is gone.
 #include "preload/frame_change.h"
 #include "preload/hook.h"
+#include "preload/moved_directories.h"
 #include "preload/node.h"
 #include "preload/raw.h"
 #include "preload/real.h"
@@ -16,8 +17,15 @@ namespace {
 // `from` is the first name's frame.
 template <class Forward>
 int change_two(const zazen::Route& from, int to, const char* new_path, Forward forward) {
-  int result = change_route(from, [&] { return change_frame(to, new_path, forward); });
-  if (result == 0) zazen::look_again();  // it may have been a dataset's directory
+  return change_route(from, [&] { return change_frame(to, new_path, forward); });
+}
+
+// It may be a dataset's directory, or lead to one.
+template <class Forward>
+[[gnu::noinline]] int move_directory(Forward forward) {
+  zazen::MovedDirectories moved;
+  int result = forward();
+  if (result == 0) moved.tell();
   return result;
 }
 
@@ -25,7 +33,10 @@ template <class Forward>
 int change_two(int from, const char* old_path, int to, const char* new_path, Forward forward) {
   zazen::Route route = zazen::route_for(from, old_path);
   if (!route) route = zazen::route_of_entry(from, old_path);
-  return change_two(route, to, new_path, forward);
+  auto change = [&] { return change_two(route, to, new_path, forward); };
+  return zazen::leads_to_directory(from, old_path) || zazen::leads_to_directory(to, new_path)
+             ? move_directory(change)
+             : change();
 }
 
 // remove(3) is unlink for a file and rmdir for a directory.
