@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "bodhi/quiet_signals.h"
 #include "bodhi/raw_call.h"
 
 namespace zazen {
@@ -194,6 +195,7 @@ bool temporary_name(const char* path, char* out, std::size_t capacity) {
 }  // namespace
 
 int write_report(const char* path, const JobReport& report) {
+  QuietSignals quiet;
   // A terminal, a pipe or a link (/dev/stdout) is written to, never replaced.
   struct stat st;
   if (raw_call(SYS_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 
+#include "bodhi/quiet_signals.h"
 #include "bodhi/unique_fd.h"
 
 namespace zazen {
@@ -21,6 +22,7 @@ void write_lines(int fd, const std::vector<std::string>& lines) {
   for (const std::string& line : lines) text += line + '\n';
   // One write, so that the lines of several programs do not mix. A short one is left short:
   // there is nowhere to complain.
+  QuietSignals quiet;
   [[maybe_unused]] ssize_t written = ::write(fd, text.data(), text.size());
 }
 

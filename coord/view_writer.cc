@@ -11,6 +11,7 @@
 #include <cstring>
 #include <limits>
 
+#include "bodhi/quiet_signals.h"
 #include "bodhi/unique_fd.h"
 
 namespace zazen {
@@ -129,6 +130,7 @@ Status write_view(const std::string& directory, const ViewContent& content) {
       layout.texts_offset < layout.view_size)
     return Error{EOVERFLOW, directory + ": more names than a view can hold", {}};
 
+  QuietSignals quiet;
   const std::string view_path = directory + '/' + kViewFile;
   std::vector<std::uint64_t> buffer((layout.view_size + 7) / 8);
   fill_view(reinterpret_cast<char*>(buffer.data()), layout, content);

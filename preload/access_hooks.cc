@@ -1,6 +1,6 @@
 // access and its kin: a copy that can be read answers for existence and reading. Whether a
 // frame may be written or executed is the origin's to say, also of an open copy that is named
-// by a link of procfs.
+// by a link of procfs or, with AT_EMPTY_PATH, by its descriptor.
 #include "preload/cached_copy.h"
 #include "preload/copy_origin.h"
 #include "preload/hook.h"
@@ -27,6 +27,15 @@ int access_frame(int dirfd, const char* path, int mode, int flags, Forward forwa
   return forward(path);
 }
 
+// forward(fd): the origin's file, if fd is a copy's and that is still there.
+template <class Forward>
+[[gnu::noinline]] int access_open(int fd, Forward forward) {
+  zazen::CopyOrigin origin;
+  if (!zazen::find_origin(fd, &origin)) return forward(fd);
+  zazen::RawFd file(zazen::open_origin(origin));
+  return forward(file.valid() ? file.get() : fd);
+}
+
 }  // namespace
 
 ZAZEN_HOOK int access(const char* path, int mode) {
@@ -36,10 +45,15 @@ ZAZEN_HOOK int access(const char* path, int mode) {
 }
 
 ZAZEN_HOOK int faccessat(int dirfd, const char* path, int mode, int flags) {
-  return access_frame(dirfd, path, mode, flags, [&](const char* name) {
-    return ZAZEN_FORWARD(faccessat, (dirfd, name, mode, flags),
-                         raw::faccessat(dirfd, name, mode, flags));
-  });
+  auto forward = [&](int directory, const char* name) {
+    return ZAZEN_FORWARD(faccessat, (directory, name, mode, flags),
+                         raw::faccessat(directory, name, mode, flags));
+  };
+  if ((flags & AT_EMPTY_PATH) != 0 && zazen::may_be_string(path) && *path == '\0') {
+    return access_open(dirfd, [&](int fd) { return forward(fd, path); });
+  }
+  return access_frame(dirfd, path, mode, flags,
+                      [&](const char* name) { return forward(dirfd, name); });
 }
 
 ZAZEN_HOOK int eaccess(const char* path, int mode) {

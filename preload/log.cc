@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "bodhi/quiet_signals.h"
 #include "preload/hook.h"
 #include "preload/raw.h"
 
@@ -22,7 +23,9 @@ void log_line(LogLevel level, const char* format, ...) {
   if (length > static_cast<int>(sizeof line) - 2) length = sizeof line - 2;
   line[length++] = '\n';
 
+  QuietSignals quiet;
   if (settings.log_file[0] == '\0') {
+    if (!settings.first_stderr.is_there()) return;
     raw::write(STDERR_FILENO, line, static_cast<std::size_t>(length));
     return;
   }

@@ -1,5 +1,6 @@
 // What the shim has to say: nothing, unless ZAZEN_LOG asks. One line is one write(2), to
-// standard error or to ZAZEN_LOG_FILE, which is opened for the line and closed again.
+// standard error, if that is still what it was at the start (first_stderr.h), or to
+// ZAZEN_LOG_FILE, which is opened for the line and closed again.
 #pragma once
 #include "preload/settings.h"
 

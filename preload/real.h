@@ -129,6 +129,7 @@
   X(removexattr, int(const char*, const char*))                                          \
   X(lremovexattr, int(const char*, const char*))                                         \
   X(fremovexattr, int(int, const char*))                                                 \
+  X(ioctl, int(int, unsigned long, ...))                                                 \
   X(statfs, int(const char*, struct ::statfs*))                                          \
   X(statfs64, int(const char*, struct ::statfs64*))                                      \
   X(fstatfs, int(int, struct ::statfs*))                                                 \

@@ -75,6 +75,7 @@ void read_settings() {
   if (::getauxval(AT_SECURE) != 0 || is_disabled()) return;
   settings.pid = ::getpid();
   settings.log_level = log_level();
+  if (settings.log_level != LogLevel::kOff) settings.first_stderr.remember();
   copy_file_variable("ZAZEN_LOG_FILE", settings.log_file);
   find_runtime();
   copy_variable(kViewVariable, settings.inherited_view);

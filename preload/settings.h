@@ -1,6 +1,7 @@
 // Settings: what the environment asks of the shim, read once, in the constructor.
 #pragma once
 #include "bodhi/base_types.h"
+#include "bodhi/first_stderr.h"
 #include "bodhi/ledger.h"
 
 namespace zazen {
@@ -16,6 +17,7 @@ struct Settings {
   char log_file[kMaxPath] = {};        // "": standard error
   char report[kMaxPath] = {};          // "": none wanted
   char inherited_view[kMaxPath] = {};  // the directory in ZAZEN_VIEW, "" if there is none
+  FirstStderr first_stderr;            // known if there is a log
   Ledger* ledger = nullptr;            // null unless a report is wanted
 };
 extern Settings settings;

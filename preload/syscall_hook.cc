@@ -14,6 +14,7 @@
 
 #include <dirent.h>
 #include <linux/openat2.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/vfs.h>
@@ -124,6 +125,10 @@ int set_times_at(int dirfd, const char* path, const struct timespec* times, int 
   return static_cast<int>(raw::call(SYS_utimensat, dirfd, path, times, flags));
 }
 
+int control(int fd, unsigned long request, void* argument) {
+  return ::ioctl(fd, request, argument);
+}
+
 // The kernel's size is an int, and must be positive.
 ssize_t read_link_at(int dirfd, const char* path, char* out, int size) {
   if (size <= 0) return raw::call(SYS_readlinkat, dirfd, path, out, size);
@@ -207,6 +212,7 @@ int open_at2(int dirfd, const char* path, const struct open_how* how, std::size_
   X(SYS_removexattr, ::removexattr)   \
   X(SYS_lremovexattr, ::lremovexattr) \
   X(SYS_fremovexattr, ::fremovexattr) \
+  X(SYS_ioctl, control)               \
   X(SYS_link, ::link)                 \
   X(SYS_linkat, ::linkat)             \
   X(SYS_symlink, ::symlink)           \

@@ -1,15 +1,13 @@
 #include "preload/view_environment.h"
 
+#include <sys/mman.h>
+
 #include <cstring>
 
+#include "bodhi/raw_call.h"
 #include "preload/current_view.h"
 
 namespace zazen {
-namespace {
-
-constexpr std::size_t kMaxVariables = 100'000;
-
-}  // namespace
 
 std::size_t room_for_view(char* const* environment) {
   if (current_view() == nullptr || environment == nullptr) return 0;
@@ -21,7 +19,7 @@ std::size_t room_for_view(char* const* environment) {
       return 0;
     }
   }
-  return count == 0 || count > kMaxVariables ? 0 : count + 2;
+  return count == 0 ? 0 : count + 2;
 }
 
 char* const* add_view(char* const* environment, std::size_t room, char** out) {
@@ -29,6 +27,18 @@ char* const* add_view(char* const* environment, std::size_t room, char** out) {
   out[room - 2] = const_cast<char*>(current_view()->variable);
   out[room - 1] = nullptr;
   return out;
+}
+
+EnvironmentPages::EnvironmentPages(std::size_t room)
+    : size_(room > kMaxOnStack ? room * sizeof(char*) : 0) {
+  if (size_ == 0) return;
+  long pages = raw_call(SYS_mmap, nullptr, size_, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages > 0) pages_ = reinterpret_cast<char**>(pages);
+}
+
+EnvironmentPages::~EnvironmentPages() {
+  if (pages_ != nullptr) raw_call(SYS_munmap, pages_, size_);
 }
 
 }  // namespace zazen

@@ -1,15 +1,14 @@
 #include "preload/trace/destination.h"
 
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <cerrno>
 #include <cstring>
-#include <initializer_list>
 
+#include "bodhi/first_stderr.h"
+#include "bodhi/quiet_signals.h"
 #include "preload/raw.h"
 
 namespace zazen::trace {
@@ -19,41 +18,7 @@ constexpr std::size_t kMaxPath = 4096;
 constexpr int kPatienceMs = 1000;
 
 constinit char file[kMaxPath] = "";
-constinit bool had_stderr = false;
-constinit struct stat first_stderr = {};
-
-bool is_first_stderr() {
-  struct stat st;
-  return had_stderr && raw::fstat(STDERR_FILENO, &st) == 0 &&
-         st.st_dev == first_stderr.st_dev && st.st_ino == first_stderr.st_ino;
-}
-
-// Holds back the signals that a write can bring, and takes away those that it brought.
-class QuietSignals {
- public:
-  QuietSignals() {
-    ::sigemptyset(&held_);
-    ::sigaddset(&held_, SIGPIPE);
-    ::sigaddset(&held_, SIGXFSZ);
-    ::sigpending(&pending_);
-    ::pthread_sigmask(SIG_BLOCK, &held_, &before_);
-  }
-  ~QuietSignals() {
-    struct timespec at_once = {};
-    for (int signal : {SIGPIPE, SIGXFSZ}) {
-      sigset_t one;
-      ::sigemptyset(&one);
-      ::sigaddset(&one, signal);
-      if (::sigismember(&pending_, signal) == 0) ::sigtimedwait(&one, nullptr, &at_once);
-    }
-    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  QuietSignals(const QuietSignals&) = delete;
-  QuietSignals& operator=(const QuietSignals&) = delete;
-
- private:
-  sigset_t held_, pending_, before_;
-};
+constinit FirstStderr first_stderr;
 
 void write_all(int fd, const char* text, std::size_t size) {
   while (size > 0) {
@@ -90,7 +55,7 @@ bool expand(char (&out)[kMaxPath]) {
 
 // A relative name means one in the directory where the program was started.
 void read_destination() {
-  had_stderr = raw::fstat(STDERR_FILENO, &first_stderr) == 0;
+  first_stderr.remember();
   const char* value = ::secure_getenv("ZAZEN_TRACE_FILE");
   if (value == nullptr || *value == '\0') return;
   std::size_t directory = 0;
@@ -106,7 +71,7 @@ void read_destination() {
 }
 
 bool goes_to_stderr() {
-  return file[0] == '\0' && is_first_stderr();
+  return file[0] == '\0' && first_stderr.is_there();
 }
 
 void write_trace(const char* text, std::size_t size) {

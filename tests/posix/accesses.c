@@ -32,6 +32,12 @@ int main(int argc, char** argv) {
     show(" faccessat", faccessat(dirfd, link_to(fd), modes[j], 0));
     show(" nofollow", faccessat(dirfd, link_to(fd), modes[j], AT_SYMLINK_NOFOLLOW));
   }
+  for (int j = 0; j < 7; ++j) {
+    printf("by descriptor %d\n", modes[j]);
+    show(" faccessat", faccessat(fd, "", modes[j], AT_EMPTY_PATH));
+    show(" effective", faccessat(fd, "", modes[j], AT_EMPTY_PATH | AT_EACCESS));
+    show(" without the flag", faccessat(fd, "", modes[j], 0));
+  }
   close(fd);
   show("bad flags", faccessat(dirfd, "f3", R_OK, 0x40000000));
   show("null", access((const char*)(intptr_t)0, R_OK));

@@ -1,6 +1,7 @@
 /* Every way to start a program with an environment of one's own: how many names does the
    child see in the directory? The environment has no ZAZEN_VIEW; the shim must hand it on. */
 #include <dirent.h>
+#include <pthread.h>
 #include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -42,6 +43,39 @@ static void show(const char* what, pid_t pid) {
     show(what, started);        \
   } while (0)
 
+/* Far more pointers than a small stack holds. */
+enum { LARGE = 20000 };
+static char* large[LARGE + 64];
+
+static void make_large_environment(void) {
+  int count = 0;
+  for (; count < LARGE; ++count) large[count] = "A=1";
+  for (char** variable = environment; *variable != NULL; ++variable) large[count++] = *variable;
+}
+
+static void* start_from_small_stack(void* args) {
+  char* self = *(char**)args;
+  pid_t pid = 0;
+  CHILD("execve, large environment", fork, execve(self, args, large));
+  CHILD("execve in vfork, large environment", vfork, execve(self, args, large));
+  posix_spawn(&pid, self, NULL, NULL, args, large);
+  show("posix_spawn, large environment", pid);
+  for (int i = 0; i < 3; ++i) {
+    int result = execve("/none", args, large);
+    printf("execve of nothing %d %s\n", result, strerrorname_np(errno));
+  }
+  return NULL;
+}
+
+static void run_on_small_stack(char** args) {
+  pthread_t thread;
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, sanitized ? 1 << 20 : 1 << 16);
+  if (pthread_create(&thread, &attributes, start_from_small_stack, args) != 0) exit(1);
+  pthread_join(thread, NULL);
+}
+
 int main(int argc, char** argv, char** all) {
   if (argc == 3) return child(argv[2]);
   if (argc != 2) return 2;
@@ -71,5 +105,7 @@ int main(int argc, char** argv, char** all) {
   show("posix_spawnp", pid);
   printf("fork: %d\n", child(argv[1]));
   CHILD("missing", fork, execve("/none", args, environment));
+  make_large_environment();
+  run_on_small_stack(args);
   return 0;
 }
