@@ -23,6 +23,7 @@
 #include <utility>
 
 #include "preload/cancellation.h"
+#include "preload/directory_stream.h"
 #include "preload/hook.h"
 #include "preload/origin_open.h"
 #include "preload/raw.h"
@@ -32,6 +33,8 @@
 namespace raw = zazen::raw;
 
 namespace {
+
+using zazen::read_old_entries;
 
 struct Arguments {
   long at[5];
@@ -193,6 +196,7 @@ int open_at2(int dirfd, const char* path, const struct open_how* how, std::size_
   X(SYS_statfs, ::statfs)             \
   X(SYS_fstatfs, ::fstatfs)           \
   X(SYS_getdents64, ::getdents64)     \
+  X(SYS_getdents, read_old_entries)   \
   X(SYS_execve, ::execve)             \
   X(SYS_execveat, ::execveat)
 
