@@ -85,7 +85,12 @@ Listing make_listing(const DirectoryIdentity& directory, std::int64_t taken_at_n
     listing.frames.push_back(seq);
     listing.inodes.push_back(ino);
   }
-  listing.others = std::move(entries.others);
+  auto& others = entries.others;
+  std::sort(others.begin(), others.end(),
+            [](const auto& a, const auto& b) { return a.name < b.name; });
+  auto same_name = [](const auto& a, const auto& b) { return a.name == b.name; };
+  others.erase(std::unique(others.begin(), others.end(), same_name), others.end());
+  listing.others = std::move(others);
   return listing;
 }
 
@@ -134,6 +139,7 @@ bool take_others(std::string_view& bytes, std::vector<OrdinaryName>* out) {
     }
     if (name.empty() || name.size() > kMaxEntryName || type > 255) return false;
     if (name.find('/') != name.npos || name.find('\0') != name.npos) return false;
+    if (!out->empty() && name <= out->back().name) return false;
     other.name = name;
     other.type = static_cast<std::uint8_t>(type);
     out->push_back(std::move(other));

@@ -33,7 +33,7 @@ struct Listing {
   std::int64_t taken_at_ns = 0;       // wall clock, before the first entry was read
   std::vector<FrameSeq> frames;       // ascending
   std::vector<std::uint64_t> inodes;  // of frames, same order
-  std::vector<OrdinaryName> others;   // "." and ".." among them
+  std::vector<OrdinaryName> others;   // ascending; "." and ".." among them
 
   bool settled() const;
   bool operator==(const Listing&) const = default;

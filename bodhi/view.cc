@@ -65,6 +65,9 @@ bool names_are_valid(const View* view, const ViewName* names, std::uint64_t coun
                     static_cast<std::size_t>(static_cast<const char*>(end) - name))) {
       return false;
     }
+    if (i > 0 && std::strcmp(array_at<char>(view, names[i - 1].name_offset), name) >= 0) {
+      return false;
+    }
   }
   return true;
 }
@@ -154,6 +157,23 @@ bool is_own(const View& view, const ViewDataset& dataset, FrameSeq seq) {
     std::uint64_t middle = low + (high - low) / 2;
     if (frames[middle].seq == seq) return true;
     if (frames[middle].seq < seq) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return false;
+}
+
+bool has_name(const View& view, const ViewDataset& dataset, const char* name) {
+  const ViewName* names = other_names(view, dataset);
+  std::uint64_t low = 0;
+  std::uint64_t high = dataset.names_count;
+  while (low < high) {
+    std::uint64_t middle = low + (high - low) / 2;
+    int order = std::strcmp(array_at<char>(&view, names[middle].name_offset), name);
+    if (order == 0) return true;
+    if (order < 0) {
       low = middle + 1;
     } else {
       high = middle;

@@ -48,7 +48,7 @@ struct ViewDataset {
   std::uint64_t runs_count;
   std::uint64_t own_offset;  // ViewFrame[own_count], ascending
   std::uint64_t own_count;
-  std::uint64_t names_offset;  // ViewName[names_count]
+  std::uint64_t names_offset;  // ViewName[names_count], ascending
   std::uint64_t names_count;
   std::uint64_t opened_offset;  // in the tally: bitmap of domain_count bits, 64-bit words
 };
@@ -79,7 +79,7 @@ struct Tally {
   TallyDataset datasets[];  // then the bitmaps
 };
 
-// Every offset and string is within the file; runs and frames are ascending.
+// Every offset and string is within the file; runs, frames and names are ascending.
 bool view_is_valid(const View* view, std::size_t mapped_size);
 
 // Maps <directory>/view and <directory>/tally by raw system calls. False if either is
@@ -97,6 +97,8 @@ inline const ViewName* other_names(const View& view, const ViewDataset& dataset)
 }
 // Is the frame among the rank's own?
 bool is_own(const View& view, const ViewDataset& dataset, FrameSeq seq);
+// Is it one of the names that are no frames?
+bool has_name(const View& view, const ViewDataset& dataset, const char* name);
 // A frame's index in the domain, or -1.
 std::int64_t domain_index(const View& view, const ViewDataset& dataset, FrameSeq seq);
 

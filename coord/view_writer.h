@@ -20,8 +20,8 @@ struct ViewDatasetContent {
   bool entry_is_directory = false;
   std::uint64_t domain_count = 0;
   std::vector<FrameRun> domain;
-  std::vector<ViewFrame> own;  // ascending
-  std::vector<OrdinaryName> names;
+  std::vector<ViewFrame> own;       // ascending
+  std::vector<OrdinaryName> names;  // ascending
 };
 
 struct ViewContent {

@@ -33,7 +33,9 @@ int read_reentrant(DirectoryStream& stream, Entry* entry, Entry** result, Forwar
     return 0;
   }
   int status = forward();
-  if (status == 0 && *result != nullptr) zazen::note_entry(stream.source, *out);
+  if (status == 0 && *result != nullptr) {
+    zazen::note_entry(stream.source, out->d_name, out->d_type);
+  }
   return status;
 }
 
@@ -41,6 +43,7 @@ int read_reentrant(DirectoryStream& stream, Entry* entry, Entry** result, Forwar
 
 ZAZEN_HOOK DIR* opendir(const char* path) {
   DIR* directory = late(next.opendir)(path);
+  zazen::forget_closed(directory);
   if (directory == nullptr || !zazen::listings_are_watched()) [[likely]]
     return directory;
   zazen::StreamSource source = zazen::source_of_fd(::dirfd(directory));
@@ -56,16 +59,21 @@ ZAZEN_HOOK DIR* opendir(const char* path) {
 }
 
 ZAZEN_HOOK DIR* fdopendir(int fd) {
+  auto forward = [&] {
+    DIR* directory = late(next.fdopendir)(fd);
+    zazen::forget_closed(directory);
+    return directory;
+  };
   if (!zazen::listings_are_watched()) [[likely]]
-    return late(next.fdopendir)(fd);
+    return forward();
   zazen::StreamSource source = zazen::source_of_fd(fd);
-  if (!source) return late(next.fdopendir)(fd);
+  if (!source) return forward();
   DirectoryStream* stream = zazen::claim_stream(source);
   if (stream == nullptr) {
     errno = ENOMEM;
     return nullptr;
   }
-  DIR* directory = late(next.fdopendir)(fd);
+  DIR* directory = forward();
   if (directory == nullptr) {
     zazen::release_stream(stream);
   } else {

@@ -56,7 +56,9 @@ StreamSource source_of(const struct stat& directory) {
   if (const CurrentView* view = current_view()) {
     for (std::uint32_t i = 0; i < view->view->dataset_count; ++i) {
       if (view->view->datasets[i].frame_directory_ino != key.ino) continue;
-      if (!frame_directory(view->places[i], &own) || own != key) continue;
+      // Out of reach for a while, under another name perhaps, it is still the rank's.
+      frame_directory(view->places[i], &own);
+      if (own != key) continue;
       source.view = view;
       source.dataset = i;
       return source;
@@ -123,6 +125,10 @@ DirectoryStream* find_stream(DIR* directory) {
   return nullptr;
 }
 
+void forget_closed(DIR* directory) {
+  if (DirectoryStream* stale = find_stream(directory)) release_stream(stale);
+}
+
 bool take_entry(DirectoryStream& stream, struct dirent64* out) {
   const CurrentView& current = *stream.source.view;
   const ViewDataset& dataset = current.view->datasets[stream.source.dataset];
@@ -157,11 +163,11 @@ void note_listing(const StreamSource& source) {
   source.view->tally->datasets[source.dataset].listed.fetch_add(1);
 }
 
-void note_entry(const StreamSource& source, const struct dirent64& entry) {
-  const FrameName& name = source.node->places[source.dataset].name;
+void note_entry(const StreamSource& source, const char* name, unsigned char type) {
+  const FrameName& frame = source.node->places[source.dataset].name;
   FrameSeq seq;
-  if (!name.type_fits(entry.d_type)) return;
-  if (!name.match_entry(entry.d_name, std::strlen(entry.d_name), &seq)) return;
+  if (!frame.type_fits(type)) return;
+  if (!frame.match_entry(name, std::strlen(name), &seq)) return;
   count_listed(source.dataset, seq);
 }
 
@@ -171,7 +177,7 @@ struct dirent64* next_entry(DirectoryStream& stream, DIR* directory,
     return take_entry(stream, &stream.entry) ? &stream.entry : nullptr;
   }
   struct dirent64* entry = read_on(directory);
-  if (entry != nullptr) note_entry(stream.source, *entry);
+  if (entry != nullptr) note_entry(stream.source, entry->d_name, entry->d_type);
   return entry;
 }
 

@@ -49,6 +49,8 @@ void publish_stream(DirectoryStream* stream, DIR* directory);
 void release_stream(DirectoryStream* stream);
 
 DirectoryStream* find_stream(DIR* directory);  // null: not ours
+// A stream that was just opened at this address: one that was there was closed past us.
+void forget_closed(DIR* directory);
 
 // The next entry, null at the end. `read_on` is the real readdir64, for a stream that is only
 // watched.
@@ -59,6 +61,9 @@ bool take_entry(DirectoryStream& stream, struct dirent64* out);
 // A listing of the directory begins: the view's tally counts it.
 void note_listing(const StreamSource& source);
 // Without a view: the name was shown.
-void note_entry(const StreamSource& source, const struct dirent64& entry);
+void note_entry(const StreamSource& source, const char* name, unsigned char type);
+
+// The system call that getdents64 replaced, as that is shown.
+ssize_t read_old_entries(int fd, void* buffer, unsigned int size);
 
 }  // namespace zazen

@@ -36,6 +36,7 @@ MovedDirectories::MovedDirectories() {
 
 void MovedDirectories::tell() const {
   ErrnoKeeper keep;
+  look_again();
   for (std::uint32_t i = 0; node_ != nullptr && i < node_->table->dataset_count; ++i) {
     const Place& place = node_->places[i];
     if (key_now(place) == before_[i]) continue;

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include "preload/current_view.h"
 #include "preload/first_look.h"
 #include "preload/hook.h"
 #include "preload/log.h"
@@ -146,6 +147,10 @@ void look_again() {
   for (std::uint32_t i = 0; node != nullptr && i < node->table->dataset_count; ++i) {
     node->places[i].directory.forget();
     node->places[i].looked_at_copies_ms.store(0, std::memory_order_relaxed);
+  }
+  const CurrentView* view = current_view();
+  for (std::uint32_t i = 0; view != nullptr && i < view->view->dataset_count; ++i) {
+    view->places[i].directory.forget();
   }
 }
 

@@ -43,14 +43,17 @@ bool DirectoryWatch::look(const Place& place, std::int64_t now_ms, DirectoryKey*
     path[length + place.name.directory_length()] = '\0';
     struct stat st;
     bool found = raw::fstatat(AT_FDCWD, path, &st, 0) == 0 && S_ISDIR(st.st_mode);
-    dev_.store(found ? st.st_dev : 0, std::memory_order_relaxed);
-    ino_.store(found ? st.st_ino : 0, std::memory_order_relaxed);
+    if (found) {
+      dev_.store(st.st_dev, std::memory_order_relaxed);
+      ino_.store(st.st_ino, std::memory_order_relaxed);
+    }
+    reachable_.store(found, std::memory_order_relaxed);
     // What could not be reached is looked for again after a second, not after thirty.
     looked_at_ms_.store(found ? now_ms : now_ms - kLookAgainMs + 1000,
                         std::memory_order_release);
   }
   *key = {dev_.load(std::memory_order_relaxed), ino_.load(std::memory_order_relaxed)};
-  return key->ino != 0;
+  return reachable_.load(std::memory_order_relaxed);
 }
 
 bool make_place(const char* path, const char* frames, Place* place) {

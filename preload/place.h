@@ -25,13 +25,14 @@ struct DirectoryKey {
 // Device and inode of a directory that may change, readable without a lock.
 class DirectoryWatch {
  public:
-  // False if the directory cannot be reached. `path` is used only when it is time to look.
+  // False if the directory cannot be reached; *key is where it was found last (ino 0: never).
   bool look(const struct Place& place, std::int64_t now_ms, DirectoryKey* key);
   void forget() { looked_at_ms_.store(0, std::memory_order_relaxed); }
 
  private:
-  std::atomic<std::uint64_t> dev_;
-  std::atomic<std::uint64_t> ino_;          // 0: not reachable
+  std::atomic<std::uint64_t> dev_;  // where it was found last
+  std::atomic<std::uint64_t> ino_;
+  std::atomic<bool> reachable_;
   std::atomic<std::int64_t> looked_at_ms_;  // 0: never
 };
 

@@ -23,6 +23,7 @@
 
 #include <utility>
 
+#include "preload/directory_stream.h"
 #include "preload/hook.h"
 #include "preload/open_frame.h"
 #include "preload/raw.h"
@@ -37,6 +38,8 @@ extern decltype(&zazen_raw_syscall) zazen_next_syscall;
 }
 
 namespace {
+
+using zazen::read_old_entries;
 
 constexpr long kFchmodat2 = 452;
 
@@ -227,6 +230,7 @@ int open_at2(int dirfd, const char* path, const struct open_how* how, std::size_
   X(SYS_statfs, ::statfs)             \
   X(SYS_fstatfs, ::fstatfs)           \
   X(SYS_getdents64, ::getdents64)     \
+  X(SYS_getdents, read_old_entries)   \
   X(SYS_execve, ::execve)             \
   X(SYS_execveat, ::execveat)
 

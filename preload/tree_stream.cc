@@ -201,7 +201,7 @@ void TreeStream::follow(FTSENT* entry) {
 }
 
 FTSENT* TreeStream::descend(FTSENT* directory) {
-  if (has(FTS_NAMEONLY)) {
+  if (fts_.fts_child != nullptr && has(FTS_NAMEONLY)) {  // without a list it stays, as in libc
     fts_.fts_options &= ~FTS_NAMEONLY;
     drop_children();
   }

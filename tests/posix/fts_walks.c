@@ -5,10 +5,21 @@
 
 #include "tree.h"
 
-enum { kPlain, kSkip, kFollow, kAgain, kChildren, kNames, kSkipChild, kFollowChild, kEnough };
-static const char* const policies[] = {"plain",        "skip",           "follow",
-                                       "again",        "children",       "names",
-                                       "skip a child", "follow a child", "enough"};
+enum {
+  kPlain,
+  kSkip,
+  kFollow,
+  kAgain,
+  kChildren,
+  kNames,
+  kNamesOfNone,
+  kSkipChild,
+  kFollowChild,
+  kEnough
+};
+static const char* const policies[] = {
+    "plain", "skip",          "follow",       "again",          "children",
+    "names", "names of none", "skip a child", "follow a child", "enough"};
 static int silent;
 /* Descriptors are counted from where the walk began; libc's fts loses some behind links. */
 static int first_fd, loses_fds;
@@ -39,10 +50,12 @@ static void show(const char* what, const FTS* stream, const FTSENT* entry) {
 }
 
 static void look_ahead(FTS* stream, int policy) {
-  FTSENT* child = fts_children(stream, policy == kNames ? FTS_NAMEONLY : 0);
+  int names_only = policy == kNames || (policy == kNamesOfNone &&
+                                        strstr(stream->fts_cur->fts_name, "empty") != NULL);
+  FTSENT* child = fts_children(stream, names_only ? FTS_NAMEONLY : 0);
   if (child == NULL && !silent) printf("    no children %s\n", strerrorname_np(errno));
   for (; child != NULL; child = child->fts_link) {
-    if (policy == kNames) {
+    if (names_only) {
       if (!silent) printf("    %s\n", child->fts_name);
     } else {
       show("    ", stream, child);

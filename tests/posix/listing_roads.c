@@ -8,6 +8,8 @@
 #include <fts.h>
 #include <ftw.h>
 #include <glob.h>
+#include <stddef.h>
+#include <sys/syscall.h>
 
 #include "check.h"
 
@@ -199,19 +201,22 @@ static void by_fts64_children(void) {
   fts64_close(stream);
 }
 
-static void read_all(ssize_t (*next)(int fd, char* buffer, size_t size)) {
+static void read_all(ssize_t (*next)(int fd, char* buffer, size_t size), size_t name_at) {
   char buffer[40]; /* one name in each batch, so that some batches have none for us */
   int fd = open(directory, O_RDONLY | O_DIRECTORY);
   ssize_t got;
   while ((got = next(fd, buffer, sizeof buffer)) > 0) {
     for (char* at = buffer; at < buffer + got; at += ((struct dirent64*)at)->d_reclen) {
-      note(((struct dirent64*)at)->d_name);
+      note(at + name_at);
     }
   }
   close(fd);
 }
 static ssize_t next_getdents(int fd, char* buffer, size_t size) {
   return getdents64(fd, buffer, size);
+}
+static ssize_t next_old(int fd, char* buffer, size_t size) {
+  return syscall(SYS_getdents, fd, buffer, size);
 }
 static ssize_t next_direntries(int fd, char* buffer, size_t size) {
   off_t base;
@@ -222,13 +227,16 @@ static ssize_t next_direntries64(int fd, char* buffer, size_t size) {
   return getdirentries64(fd, buffer, size, &base);
 }
 static void by_getdents64(void) {
-  read_all(next_getdents);
+  read_all(next_getdents, offsetof(struct dirent64, d_name));
+}
+static void by_getdents(void) {
+  read_all(next_old, offsetof(struct dirent64, d_type)); /* whose entries have no type there */
 }
 static void by_getdirentries(void) {
-  read_all(next_direntries);
+  read_all(next_direntries, offsetof(struct dirent64, d_name));
 }
 static void by_getdirentries64(void) {
-  read_all(next_direntries64);
+  read_all(next_direntries64, offsetof(struct dirent64, d_name));
 }
 
 #define ROAD(call) \
@@ -236,12 +244,14 @@ static void by_getdirentries64(void) {
 static const struct {
   const char* call;
   void (*go)(void);
-} roads[] = {ROAD(readdir),        ROAD(readdir64),      ROAD(readdir_r),  ROAD(readdir64_r),
-             ROAD(scandir),        ROAD(scandir64),      ROAD(scandirat),  ROAD(scandirat64),
-             ROAD(glob),           ROAD(glob64),         ROAD(ftw),        ROAD(ftw64),
-             ROAD(nftw),           ROAD(nftw64),         ROAD(fts_read),   ROAD(fts64_read),
-             ROAD(fts_children),   ROAD(fts64_children), ROAD(getdents64), ROAD(getdirentries),
-             ROAD(getdirentries64)};
+} roads[] = {ROAD(readdir),     ROAD(readdir64),     ROAD(readdir_r),
+             ROAD(readdir64_r), ROAD(scandir),       ROAD(scandir64),
+             ROAD(scandirat),   ROAD(scandirat64),   ROAD(glob),
+             ROAD(glob64),      ROAD(ftw),           ROAD(ftw64),
+             ROAD(nftw),        ROAD(nftw64),        ROAD(fts_read),
+             ROAD(fts64_read),  ROAD(fts_children),  ROAD(fts64_children),
+             ROAD(getdents64),  ROAD(getdirentries), ROAD(getdirentries64),
+             ROAD(getdents)};
 
 int main(int argc, char** argv) {
   if (argc < 3) return 2;

@@ -104,17 +104,17 @@ static void others(const char* dir, int dirfd) {
 }
 
 /* The names in the directory, and whether their numbers are the files'. */
-static void lists(const char* dir) {
+static void list(const char* dir, const char* what, long number, long name_at) {
   _Alignas(8) char buffer[300];
   int fd = (int)syscall(SYS_open, dir, O_RDONLY | O_DIRECTORY);
   long got, names = 0, right = 0;
-  while ((got = syscall(SYS_getdents64, fd, buffer, sizeof buffer)) > 0) {
+  while ((got = syscall(number, fd, buffer, sizeof buffer)) > 0) {
     for (long at = 0; at < got;) {
       uint64_t ino;
       unsigned short length;
       memcpy(&ino, buffer + at, sizeof ino);
       memcpy(&length, buffer + at + 16, sizeof length);
-      const char* name = buffer + at + 19;
+      const char* name = buffer + at + name_at;
       struct stat st;
       right +=
           syscall(SYS_newfstatat, fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_ino == ino;
@@ -122,10 +122,15 @@ static void lists(const char* dir) {
       at += length;
     }
   }
-  printf("getdents64: %ld names, %ld right, then %ld\n", names, right, got);
-  show("getdents64 too small", syscall(SYS_getdents64, fd, buffer, 1));
+  printf("%s: %ld names, %ld right, then %ld\n", what, names, right, got);
+  show("too small", syscall(number, fd, buffer, 1));
   close(fd);
-  show("getdents64 of nothing", syscall(SYS_getdents64, -1, buffer, sizeof buffer));
+  show("of nothing", syscall(number, -1, buffer, sizeof buffer));
+}
+
+static void lists(const char* dir) {
+  list(dir, "getdents64", SYS_getdents64, 19);
+  list(dir, "getdents", SYS_getdents, 18);
 }
 
 static void* cancelled(void* path) {

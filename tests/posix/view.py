@@ -71,6 +71,32 @@ def check_tally(node, hits, misses):
     expect(tally["hits"] == hits and tally["misses"] == misses, f"tally {tally}")
 
 
+MOVES = """
+import os, subprocess, sys
+top, away = sys.argv[1], sys.argv[1] + " away"
+def show(directory): print(*sorted([".", "..", *os.listdir(directory)]))
+os.chdir(top)
+show(".")
+os.rename(top, away)
+show(".")
+show(away)
+subprocess.run(["mv", away, top], env={}, check=True)
+show(".")
+show(top)
+"""
+
+
+def check_moves(node):
+    """A dataset that cannot be reached under its name for a while is still seen as agreed."""
+    lines = run(node, View(node), "/usr/bin/python3", "-c", MOVES, node.dataset).splitlines()
+    expect(lines == [" ".join(OWN_NAMES)] * 5, f"a moved dataset: {lines}")
+
+
+def check_reused_streams(node):
+    text = run(node, View(node), PROGRAMS / "reused_streams", node.dataset, node.root / "other")
+    expect(text == "opendir: f3 notes.txt\nfdopendir: f3 notes.txt\n", f"reused: {text}")
+
+
 def check_removal(node):
     view = View(node)
     run(node, view, "cat", node.frame(2))
@@ -92,7 +118,8 @@ def check_damaged(node):
 with Node() as node:
     node.start_daemon()
     node.warm()
-    for check in (check_listing, check_inodes, check_children, check_removal, check_damaged):
+    for check in (check_listing, check_inodes, check_children, check_moves, check_reused_streams,
+                  check_removal, check_damaged):
         check(node)
     check_tally(node, hits=3, misses=1)
     node.end_daemon(signal.SIGKILL)

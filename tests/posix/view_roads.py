@@ -11,7 +11,7 @@ from rank_view import OWN, View, run
 ORDINARY = ["f03", "f55", "notes.txt"]
 OWN_NAMES = sorted(ORDINARY + [f"f{seq}" for seq in OWN])
 ALL_NAMES = sorted(ORDINARY + ["f77"] + [f"f{seq}" for seq in range(FRAMES)])
-CALLS = 21
+CALLS = 22
 
 PYTHON = """
 import glob, os, pathlib, sys
@@ -71,7 +71,8 @@ def check_programs(node, below, wanted):
 def check_tally(node):
     """Each road counts as one listing in the rank's tally."""
     script = '"$0" "$1" "" "$2" >&2; kill -9 $$'  # so that the view is left for us to read
-    for call in ("readdir", "scandirat", "glob", "nftw", "fts_read", "getdents64", "getdirentries"):
+    for call in ("readdir", "scandirat", "glob", "nftw", "fts_read", "getdents64", "getdirentries",
+                 "getdents"):
         view = View(node)
         node.run(view.command("sh", "-c", script, PROGRAMS / "listing_roads", node.dataset, call),
                  node.shim())
@@ -107,6 +108,20 @@ def check_origin_is_not_read(node):
     expect("sim1>" not in read, f"the origin was read: {read}")
 
 
+def check_later_changes(node):
+    """Names that come after the agreement are on no road; what is gone, the kernel cannot show."""
+    script = ('touch "$0/a later note" "$0/zz"; mkdir "$0/f500"; rm "$0/f3" "$0/notes.txt"; '
+              'mkdir "$0/f3"; exec "$@"')
+    calls = ["readdir", "scandir", "getdents64", "getdirentries", "getdents"]
+    text = run(node, View(node), "sh", "-c", script, node.dataset, PROGRAMS / "listing_roads",
+               node.dataset, "", *calls)
+    lines = text.splitlines()
+    expect(len(lines) == len(calls), f"{lines}")
+    check_lines("after changes", "\n".join(lines[:2]), OWN_NAMES, 2)
+    remaining = [name for name in OWN_NAMES if name != "notes.txt"]
+    check_lines("after changes", "\n".join(lines[2:]), remaining, 3)
+
+
 os.umask(0o022)
 with Node() as node:
     node.start_daemon()
@@ -116,6 +131,7 @@ with Node() as node:
     check_programs(node, "", OWN_NAMES)
     check_tally(node)
     check_origin_is_not_read(node)
+    check_later_changes(node)
 
 with Node(template="run1/{seq}/traj.dcd") as node:
     (node.dataset / "run1" / "notes.txt").write_text("a note\n")

@@ -64,6 +64,7 @@ TEST(Listing, FramesAndOrdinaryNames) {
   EXPECT_EQ(other_names(listing),
             (std::set<std::string>{".", "..", "f02", "f7", "f8", "sub", "topol.tpr",
                                    "with space", "\xc3\xa4\xe6\xbc\xa2", "new\nline"}));
+  EXPECT_TRUE(std::ranges::is_sorted(listing.others, std::less(), &OrdinaryName::name));
   for (const OrdinaryName& other : listing.others) {
     if (other.name == "f7") {
       EXPECT_TRUE(other.type == DT_DIR || other.type == DT_UNKNOWN);
@@ -164,6 +165,9 @@ TEST(Listing, DamageIsRefused) {
     EXPECT_FALSE(decode_listing(damaged).ok()) << bit;
   }
   EXPECT_FALSE(decode_listing(whole + "x").ok());
+  Listing unsorted = example();
+  std::swap(unsorted.others[0], unsorted.others[2]);
+  EXPECT_FALSE(decode_listing(encode_listing(unsorted)).ok());
 }
 
 std::string with_checksum(std::string bytes) {

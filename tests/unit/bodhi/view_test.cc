@@ -115,6 +115,8 @@ TEST(View, EachDamagedFieldIsSeen) {
       {"own_offset", [&](Image i) { first(i).own_offset = ViewImage::kSize; }},
       {"huge own_count", [&](Image i) { first(i).own_count = UINT64_MAX / 16 + 1; }},
       {"names_offset", [&](Image i) { first(i).names_offset = ViewImage::kSize - 8; }},
+      {"names that descend", [](Image i) { std::swap(i.names()[0], i.names()[1]); }},
+      {"a name twice", [](Image i) { i.names()[1] = i.names()[0]; }},
       {"huge names_count", [&](Image i) { first(i).names_count = 1'000'000; }},
       {"opened_offset within the tally's header", [&](Image i) { first(i).opened_offset = 8; }},
       {"opened_offset too far", [&](Image i) { first(i).opened_offset += 8; }},
@@ -213,6 +215,11 @@ TEST_F(MapViewTest, MarksWhatWasOpened) {
   const ViewDataset& first = view_->datasets[0];
   EXPECT_EQ(own_frames(*view_, first)[1].seq, 1001u);
   EXPECT_EQ(other_names(*view_, first)[1].ino, 2u);
+  for (const char* name : {".", "a b"}) EXPECT_TRUE(has_name(*view_, first, name)) << name;
+  for (const char* name : {"", "..", "a", "a b c", "b"}) {
+    EXPECT_FALSE(has_name(*view_, first, name)) << name;
+  }
+  EXPECT_FALSE(has_name(*view_, view_->datasets[1], "."));
 
   mark_opened(*view_, tally_, first, 2);  // index 1
   mark_opened(*view_, tally_, first, 2);
