@@ -12,9 +12,10 @@ with Nodes(1) as nodes:
     with open(data.file("f0"), "wb") as frame:
         frame.write(b"first half, ")
         frame.flush()
-        # A reader comes between two writes; its miss fills the cache with half a frame.
-        nodes.warm(node, data, ["f0"])
-        nodes.serial(node, ["cat", data.file("f1")]).succeeded()  # a sample, before it can tell
+        # A reader comes between two writes; its miss must not fill the cache with half a frame.
+        nodes.serial(node, ["cat", data.file("f0")]).succeeded()
+        nodes.warm(node, data, ["f3"])  # asked for later, and there
+        expect("f0" not in node.copies(data), "half a frame was copied")
         frame.write(b"second half")
     for turn in ("first", "second"):
         # The first open of a process is compared in any case; so another frame goes first.
