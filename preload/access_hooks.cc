@@ -12,11 +12,15 @@ namespace raw = zazen::raw;
 namespace {
 
 template <class Forward>
+[[gnu::noinline]] int access_behind_link(int dirfd, const char* path, Forward forward) {
+  zazen::FollowedLink link(dirfd, path);
+  return forward(link.path_to_ask());
+}
+
+template <class Forward>
 int access_frame(int dirfd, const char* path, int mode, int flags, Forward forward) {
-  if ((flags & ~AT_EACCESS) == 0 && zazen::descriptor_link(path) != nullptr) [[unlikely]] {
-    zazen::FollowedLink link(dirfd, path);
-    return forward(link.path_to_ask());
-  }
+  if ((flags & ~AT_EACCESS) == 0 && zazen::descriptor_link(path) != nullptr) [[unlikely]]
+    return access_behind_link(dirfd, path, forward);
   if ((mode & ~R_OK) != 0 || (flags & ~(AT_EACCESS | AT_SYMLINK_NOFOLLOW)) != 0) {
     return forward(path);
   }
@@ -25,15 +29,6 @@ int access_frame(int dirfd, const char* path, int mode, int flags, Forward forwa
     return forward(path);
   if (zazen::copy_is_readable(route, flags)) return 0;
   return forward(path);
-}
-
-// forward(fd): the origin's file, if fd is a copy's and that is still there.
-template <class Forward>
-[[gnu::noinline]] int access_open(int fd, Forward forward) {
-  zazen::CopyOrigin origin;
-  if (!zazen::find_origin(fd, &origin)) return forward(fd);
-  zazen::RawFd file(zazen::open_origin(origin));
-  return forward(file.valid() ? file.get() : fd);
 }
 
 }  // namespace
@@ -50,7 +45,7 @@ ZAZEN_HOOK int faccessat(int dirfd, const char* path, int mode, int flags) {
                          raw::faccessat(directory, name, mode, flags));
   };
   if ((flags & AT_EMPTY_PATH) != 0 && zazen::may_be_string(path) && *path == '\0') {
-    return access_open(dirfd, [&](int fd) { return forward(fd, path); });
+    return zazen::ask_open(dirfd, [&](int fd) { return forward(fd, path); });
   }
   return access_frame(dirfd, path, mode, flags,
                       [&](const char* name) { return forward(dirfd, name); });

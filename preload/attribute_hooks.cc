@@ -25,12 +25,16 @@ ssize_t read_followed(const char* path, Forward forward) {
 
 // forward(fd): on the origin's file, if fd is a copy's; gone() if that is not there.
 template <class Forward, class Gone>
-ssize_t read_open(int fd, Forward forward, Gone gone) {
+[[gnu::noinline]] ssize_t read_origin(int fd, Forward forward, Gone gone) {
   zazen::CopyOrigin origin;
-  if (!zazen::find_origin(fd, &origin)) [[likely]]
-    return forward(fd);
+  if (!zazen::find_origin(fd, &origin)) return forward(fd);
   zazen::RawFd file(zazen::open_origin(origin));
   return file.valid() ? forward(file.get()) : gone();
+}
+
+template <class Forward, class Gone>
+ssize_t read_open(int fd, Forward forward, Gone gone) {
+  return zazen::may_be_copy(fd) ? read_origin(fd, forward, gone) : forward(fd);
 }
 
 }  // namespace

@@ -133,6 +133,12 @@ bool is_proc_link(int dirfd, const char* path) {
          raw::fstatat(AT_FDCWD, "/proc", &proc, 0) == 0 && link.st_dev == proc.st_dev;
 }
 
+bool may_be_copy(int fd) {
+  ErrnoKeeper keep;
+  struct stat st;
+  return is_watching() && raw::fstat(fd, &st) == 0 && has_mode_of_copy(st.st_mode);
+}
+
 bool find_origin(int fd, CopyOrigin* origin) {
   if (!is_watching()) return false;
   ErrnoKeeper keep;

@@ -9,6 +9,7 @@
 // system is asked. Every function here keeps errno.
 #pragma once
 #include "bodhi/identity.h"
+#include "bodhi/raw_call.h"
 #include "preload/route.h"
 
 namespace zazen {
@@ -19,6 +20,9 @@ struct CopyOrigin {
   const char* path = nullptr;                   // the origin's, within `copy`; null: unknown
   bool is_there = false;                        // and it still means the file that was copied
 };
+
+// By its plain stat, fd may be a copy's: asked first, where stacks may be small. One fstat.
+bool may_be_copy(int fd);
 
 // False: fd is no copy's. Costs one fstat then.
 bool find_origin(int fd, CopyOrigin* origin);
@@ -36,6 +40,20 @@ int never_a_copy(int fd, int flags);
 
 // The origin's file for reading, or -1: it is gone, or may no longer be read.
 int open_origin(const CopyOrigin& origin);
+
+// A question about an open file: forward(fd), the origin's, if fd is a copy's and that is
+// there.
+template <class Forward>
+[[gnu::noinline]] int ask_origin(int fd, Forward forward) {
+  CopyOrigin origin;
+  if (!find_origin(fd, &origin)) return forward(fd);
+  RawFd file(open_origin(origin));
+  return forward(file.valid() ? file.get() : fd);
+}
+template <class Forward>
+int ask_open(int fd, Forward forward) {
+  return may_be_copy(fd) ? ask_origin(fd, forward) : forward(fd);
+}
 
 // What the kernel would say of the origin's file in /proc/self/fd; its length, 0 if unknown.
 std::size_t name_in_proc(const CopyOrigin& origin, char* out, std::size_t capacity);

@@ -15,15 +15,6 @@ using zazen::real::next;
 namespace {
 
 template <class Forward>
-int ask_open(int fd, Forward forward) {
-  zazen::CopyOrigin origin;
-  if (!zazen::find_origin(fd, &origin)) [[likely]]
-    return forward(fd);
-  zazen::RawFd file(zazen::open_origin(origin));
-  return forward(file.valid() ? file.get() : fd);
-}
-
-template <class Forward>
 int ask_path(const char* path, Forward forward) {
   if (zazen::descriptor_link(path) == nullptr) [[likely]]
     return forward(path);
@@ -46,13 +37,13 @@ ZAZEN_HOOK int statfs64(const char* path, struct statfs64* out) {
 }
 
 ZAZEN_HOOK int fstatfs(int fd, struct statfs* out) {
-  return ask_open(fd, [&](int file) {
+  return zazen::ask_open(fd, [&](int file) {
     return ZAZEN_FORWARD(fstatfs, (file, out), raw::status(SYS_fstatfs, file, out));
   });
 }
 
 ZAZEN_HOOK int fstatfs64(int fd, struct statfs64* out) {
-  return ask_open(fd, [&](int file) {
+  return zazen::ask_open(fd, [&](int file) {
     return ZAZEN_FORWARD(fstatfs64, (file, out), raw::status(SYS_fstatfs, file, out));
   });
 }
@@ -66,9 +57,9 @@ ZAZEN_HOOK int statvfs64(const char* path, struct statvfs64* out) {
 }
 
 ZAZEN_HOOK int fstatvfs(int fd, struct statvfs* out) {
-  return ask_open(fd, [&](int file) { return late(next.fstatvfs)(file, out); });
+  return zazen::ask_open(fd, [&](int file) { return late(next.fstatvfs)(file, out); });
 }
 
 ZAZEN_HOOK int fstatvfs64(int fd, struct statvfs64* out) {
-  return ask_open(fd, [&](int file) { return late(next.fstatvfs64)(file, out); });
+  return zazen::ask_open(fd, [&](int file) { return late(next.fstatvfs64)(file, out); });
 }

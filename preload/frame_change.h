@@ -61,11 +61,9 @@ inline int drop_if_written(const Route& named, int flags, int fd) {
 // The file that is open. forward(fd): on the origin's file, if fd is a copy's. ESTALE if that
 // is gone, as a network file system would say.
 template <class Forward>
-int change_open(int fd, Forward forward) {
+[[gnu::noinline]] int change_origin(int fd, Forward forward) {
   CopyOrigin origin;
-  if (!find_origin(fd, &origin)) [[likely]] {
-    return change_route(route_of_open(fd), [&] { return forward(fd); });
-  }
+  if (!find_origin(fd, &origin)) return forward(fd);
   RawFd file(open_origin(origin));
   if (!file.valid()) {
     errno = ESTALE;
@@ -77,6 +75,13 @@ int change_open(int fd, Forward forward) {
   int result = change_route(route, [&] { return forward(file.get()); });
   if (result == 0) renew_identity(fd);
   return result;
+}
+
+template <class Forward>
+int change_open(int fd, Forward forward) {
+  if (may_be_copy(fd)) [[unlikely]]
+    return change_origin(fd, forward);
+  return change_route(route_of_open(fd), [&] { return forward(fd); });
 }
 
 // The calls with a directory and AT_ flags: one of the three. forward(dirfd, path).

@@ -17,14 +17,11 @@ int forward(int fd, unsigned long request, void* argument) {
 }
 
 // With the origin gone, the copy answers.
-[[gnu::noinline]] int ask(int fd, unsigned long request, void* argument) {
-  zazen::CopyOrigin origin;
-  if (!zazen::find_origin(fd, &origin)) return forward(fd, request, argument);
-  zazen::RawFd file(zazen::open_origin(origin));
-  return forward(file.valid() ? file.get() : fd, request, argument);
+int ask(int fd, unsigned long request, void* argument) {
+  return zazen::ask_open(fd, [&](int file) { return forward(file, request, argument); });
 }
 
-[[gnu::noinline]] int change(int fd, unsigned long request, void* argument) {
+int change(int fd, unsigned long request, void* argument) {
   return zazen::change_open(fd, [&](int file) { return forward(file, request, argument); });
 }
 

@@ -46,7 +46,7 @@ int stat_path(int dirfd, const char* path, Stat* result, int flags, Forward forw
 }
 
 // Asks whoever answers stat behind us for the origin of an open copy.
-bool stat_foreign(int fd, struct stat* st) {
+[[gnu::noinline]] bool stat_foreign(int fd, struct stat* st) {
   zazen::ErrnoKeeper keep;
   zazen::CopyOrigin origin;
   return stat_is_foreign && zazen::find_origin(fd, &origin) && origin.is_there &&

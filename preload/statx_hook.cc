@@ -95,7 +95,8 @@ bool statx_copy(int dirfd, const char* path, unsigned mask, struct statx* out) {
 }
 
 // After a plain statx: if it was a copy's, the origin's identity goes over it.
-void show_origin(int dirfd, const char* path, int flags, unsigned mask, struct statx* out) {
+[[gnu::noinline]] void show_origin(int dirfd, const char* path, int flags, unsigned mask,
+                                   struct statx* out) {
   zazen::ErrnoKeeper keep;
   bool by_fd = path == nullptr || *path == '\0';
   zazen::CopyOrigin origin;

@@ -42,12 +42,12 @@ STATES = [no_daemon, uncached, cached, killed, stopped]
 # They change the dataset, which is made anew for each run. What a change through the shim does
 # must not be hidden by what a check would find.
 CHANGES_FRAMES = {"attributes", "changes", "errnos", "ioctls", "links", "modes", "names",
-                  "spawn_changes", "symlinks", "syscall_changes", "times"}
+                  "small_stacks", "spawn_changes", "symlinks", "syscall_changes", "times"}
 # Their copies lie on another file system than the origin.
 OTHER_DEVICE = {"filesystems", "ioctls", "modes"}
 OPENS_FRAMES = {"attributes", "cancellation", "children", "descriptors", "errnos", "filesystems",
-                "ioctls", "lifetimes", "links", "modes", "opens", "signals", "spawn_actions",
-                "stats", "streams", "symlinks", "syscalls", "threads", "times"}
+                "ioctls", "lifetimes", "links", "modes", "opens", "signals", "small_stacks",
+                "spawn_actions", "stats", "streams", "symlinks", "syscalls", "threads", "times"}
 
 
 def difference(a, b):
