@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include <atomic>
 #include <cstring>
 #include <initializer_list>
 
@@ -21,6 +22,7 @@ constinit std::uintptr_t program_start = 0, program_end = 0;
 constinit char program_path[kMaxPath] = "";
 constinit const CallSites* callsites = nullptr;
 constinit pthread_mutex_t walks = PTHREAD_MUTEX_INITIALIZER;
+constinit std::atomic<bool> walks_ended{false};
 
 bool is_in_program(std::uintptr_t address) {
   return address > program_start && address <= program_end;
@@ -130,7 +132,9 @@ void find_program() {
 
 std::uintptr_t call_site(const void* caller) {
   auto address = reinterpret_cast<std::uintptr_t>(caller);
-  if (is_in_program(address) || callsites == nullptr || mode != Mode::kTracing) return address;
+  if (is_in_program(address) || callsites == nullptr || mode != Mode::kTracing || walks_ended) {
+    return address;
+  }
   Search search;
   walk(look_for_program, &search);
   if (search.in_program != 0) return search.in_program;
@@ -138,7 +142,7 @@ std::uintptr_t call_site(const void* caller) {
 }
 
 bool is_in_signal_handler() {
-  if (mode != Mode::kTracing) return true;  // it interrupted us
+  if (mode != Mode::kTracing || walks_ended) return true;  // it interrupted us, or who knows
   bool found = false;
   return callsites != nullptr && (!walk(look_for_signal, &found) || found);
 }
@@ -158,6 +162,10 @@ const CallSites* loaded_callsites() {
 
 void hold_walks() {
   if (mode != Mode::kWalking) ::pthread_mutex_lock(&walks);
+}
+
+void end_walks() {
+  walks_ended = true;
 }
 
 void release_walks() {

@@ -34,5 +34,8 @@ const CallSites* loaded_callsites();
 // Around fork: no other thread is inside libunwind when the child is made.
 void hold_walks();
 void release_walks();
+// In the child of a process with threads: one of them may have held the loader's lock, which
+// libunwind takes, for ever now. Call sites are the hooks' direct callers from here on.
+void end_walks();
 
 }  // namespace zazen::trace

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "preload/hook.h"
+#include "preload/raw.h"
 #include "preload/trace/call_site.h"
 #include "preload/trace/figures.h"
 #include "preload/trace/frame_files.h"
@@ -24,6 +25,7 @@ constinit std::atomic<bool> active{false};
 namespace {
 
 constinit thread_local Mode mode_before_fork = Mode::kTracing;
+constinit thread_local bool had_threads = false;
 
 bool is_wanted() {
   const char* disabled = ::secure_getenv("ZAZEN_DISABLE");
@@ -31,10 +33,18 @@ bool is_wanted() {
          (disabled == nullptr || *disabled == '\0' || std::strcmp(disabled, "0") == 0);
 }
 
+// Each thread is a directory there.
+bool is_alone() {
+  ErrnoKeeper keep;
+  struct stat tasks;
+  return raw::fstatat(AT_FDCWD, "/proc/self/task", &tasks, 0) == 0 && tasks.st_nlink == 3;
+}
+
 // Other handlers may do anything, I/O included, while the lock is held: quietly.
 void before_fork() {
   hold_walks();
   mode_before_fork = mode;
+  had_threads = !is_alone();
   mode = Mode::kQuiet;
 }
 
@@ -45,6 +55,7 @@ void after_fork() {
 
 void after_fork_in_child() {
   start_afresh_in_child();
+  if (had_threads) end_walks();
   after_fork();
 }
 
