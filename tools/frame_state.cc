@@ -44,10 +44,8 @@ CopyState copy_state(const Table& table, const TableDataset& dataset, const std:
 }
 
 void find_check(const TableDataset& dataset, FrameState& state) {
-  state.checked = dataset.validate != Validate::kNever;
-  if (dataset.validate == Validate::kNever) {
-    state.check = "never (validate = \"never\")";
-  } else if (dataset.validate == Validate::kAlways) {
+  state.checked = true;
+  if (dataset.validate == Validate::kAlways) {
     state.check = "at each open (validate = \"always\")";
   } else if (dataset.check_each_open.load() != 0) {
     state.check = "at each open: a copy of this dataset was found to be stale";
@@ -56,8 +54,12 @@ void find_check(const TableDataset& dataset, FrameState& state) {
         "at each open: {} of this dataset {} young, of frames that changed within a minute "
         "before they were copied",
         young == 1 ? "a copy" : format_count(young) + " copies", young == 1 ? "is" : "are");
+  } else if (dataset.validate == Validate::kNever) {
+    state.check = "never (validate = \"never\")";
+    state.checked = false;
   } else {
     state.check = "when a process first uses the dataset, and every 30 s";
+    state.by_sample = true;
   }
 }
 
@@ -86,7 +88,11 @@ Reading find_reading(const KnownDataset& dataset, const FrameState& state) {
   if (copy.error == 0) {
     std::string why = copy.has_identity ? fmt::format("{}", fmt::join(copy.differs, ", "))
                                         : "its identity cannot be read";
-    reading = from_origin(state.origin, "the copy is stale: " + why);
+    reading =
+        from_origin(state.origin, "the copy is stale: " + why +
+                                      (state.by_sample ? "; a process that has read other "
+                                                         "frames first may get it until then"
+                                                       : ""));
   } else if (S_ISLNK(state.origin.st.st_mode)) {
     return from_origin(state.origin, "a symbolic link, which is not cached");
   } else if (copy.error == ENOENT) {

@@ -38,8 +38,9 @@ struct Reading {
 struct FrameState {
   OriginState origin;
   CopyState copy;
-  bool checked = false;  // a copy is compared with the origin before a new program uses it
-  std::string check;     // when that is done, and why
+  bool checked = false;    // a copy is compared with the origin before a new program uses it
+  bool by_sample = false;  // only the first use, and a sample
+  std::string check;       // when that is done, and why
   Reading reading;
 };
 

@@ -33,6 +33,14 @@ bool is_python(const std::string& program) {
          name.find_first_not_of("0123456789.", 6) == std::string::npos;
 }
 
+// Shells, launchers and the like are not what reads the frames.
+bool starts_others(const std::string& program) {
+  static const std::set<std::string> names{
+      "bash",   "csh",     "dash", "env",  "fish", "ksh",  "make",  "mpiexec",
+      "mpirun", "orterun", "sh",   "srun", "tcsh", "time", "xargs", "zsh"};
+  return names.contains(fs::path(program).filename().string());
+}
+
 void add_modules(const fs::path& packages, std::vector<std::string>& modules) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(packages / "mpi4py", error)) {
@@ -100,6 +108,11 @@ MpiLibrary check_mpi(const std::string& program, const std::set<std::string>& li
   if (mpi.name.empty() && python) {
     mpi = of_python(program);
     through = " through mpi4py, if the script imports it";
+  }
+  if (mpi.name.empty() && starts_others(program)) {
+    findings.warn("MPI", program + ": none itself; what it starts is not examined",
+                  "zazenctl doctor PROGRAM, for the program that reads the frames");
+    return mpi;
   }
   if (mpi.name.empty()) {
     findings.ok("MPI", program + (python ? ": no mpi4py; " : ": none; ") +
