@@ -57,9 +57,9 @@ std::size_t name_of_fd(int fd, char* out, std::size_t capacity) {
   return name_of_fd(fd, name, sizeof name) == 0 ? Route{} : route_for(AT_FDCWD, name);
 }
 
+// The file that was copied, though it may have been written to since.
 bool is_origin(const struct stat& st, const OriginIdentity& identity) {
-  return S_ISREG(st.st_mode) && st.st_ino == identity.ino &&
-         static_cast<std::uint64_t>(st.st_size) == identity.size;
+  return S_ISREG(st.st_mode) && st.st_ino == identity.ino;
 }
 
 // The end of the copy's name that names the origin: the file itself, or, if that is gone, what
@@ -92,19 +92,31 @@ bool set_identity(int copy_fd, const OriginIdentity& identity) {
   return set;
 }
 
+// The copy's name, without what the kernel says of a lost one, and the origin's.
+void find_names(int fd, const struct stat& local, CopyOrigin* origin) {
+  origin->path = nullptr;
+  origin->is_there = false;
+  std::size_t length = name_of_fd(fd, origin->copy, sizeof origin->copy);
+  origin->copy[length] = '\0';
+  if (length == 0) return;
+  constexpr std::size_t kTail = sizeof kDeleted - 1;
+  if (local.st_nlink == 0 && length > kTail &&
+      std::memcmp(origin->copy + length - kTail, kDeleted, kTail) == 0) {
+    origin->copy[length - kTail] = '\0';
+  }
+  find_path(origin);
+}
+
 // What was opened by a name that nobody could tell: a copy, which O_TRUNC may have emptied. It
 // loses its name, and the program gets the file that it meant.
 [[gnu::noinline]] int open_origin_instead(int fd, int flags) {
   CopyOrigin origin;
-  origin.path = nullptr;
-  origin.is_there = false;
-  if (read_identity(fd, &origin.identity) != 0) return fd;  // no copy
-  std::size_t length = name_of_fd(fd, origin.copy, sizeof origin.copy);
-  origin.copy[length] = '\0';
-  find_path(&origin);
+  struct stat local;
+  if (raw::fstat(fd, &local) != 0 || read_identity(fd, &origin.identity) != 0) return fd;
+  find_names(fd, local, &origin);
   if (Route route = route_for(AT_FDCWD, origin.path)) {
     invalidate_copy(route);
-  } else if (length != 0) {
+  } else if (local.st_nlink != 0) {
     raw::unlinkat(AT_FDCWD, origin.copy, 0);
   }
   RawFd file(origin.is_there ? raw::openat(AT_FDCWD, origin.path,
@@ -147,17 +159,7 @@ bool find_origin(int fd, CopyOrigin* origin) {
   if (raw::fstat(fd, &local) != 0 || !looks_like_copy(local, local.st_dev)) [[likely]]
     return false;
   if (!identity_of_fd(fd, local, &origin->identity, &dev)) return false;
-  origin->path = nullptr;
-  origin->is_there = false;
-  std::size_t length = name_of_fd(fd, origin->copy, sizeof origin->copy);
-  origin->copy[length] = '\0';
-  if (length == 0) return true;
-  constexpr std::size_t kTail = sizeof kDeleted - 1;
-  if (local.st_nlink == 0 && length > kTail &&
-      std::memcmp(origin->copy + length - kTail, kDeleted, kTail) == 0) {
-    origin->copy[length - kTail] = '\0';
-  }
-  find_path(origin);
+  find_names(fd, local, origin);
   return true;
 }
 
@@ -209,7 +211,8 @@ void renew_identity(int copy_fd) {
   if (!find_origin(copy_fd, &origin) || !origin.is_there || raw::fstat(copy_fd, &local) != 0 ||
       local.st_nlink != 0 ||
       raw::fstatat(AT_FDCWD, origin.path, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-      !is_origin(st, origin.identity)) {
+      !is_origin(st, origin.identity) ||
+      static_cast<std::uint64_t>(st.st_size) != origin.identity.size) {
     return;
   }
   set_identity(copy_fd, identity_of(st, origin.identity.kind, origin.identity.checksum));

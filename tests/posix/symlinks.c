@@ -1,5 +1,7 @@
 /* Changes of frames by way of symbolic links to them, whose own names are no frame's, or
    another frame's: what the frame's name shows afterwards. */
+#include <spawn.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
 
 #include "check.h"
@@ -42,6 +44,43 @@ int main(int argc, char** argv) {
   FILE* stream = fopen(link_to("f8"), "r+");
   write_to("fopen", dup(fileno(stream)), "f8");
   fclose(stream);
+
+  stream = freopen(link_to("f15"), "r+", fopen("/dev/null", "r"));
+  write_to("freopen", dup(fileno(stream)), "f15");
+  fclose(stream);
+
+  /* The child writes its name there. */
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 1, link_to("f16"), O_WRONLY | O_TRUNC, 0);
+  char* argv_of_child[] = {"echo", "spawned", NULL};
+  pid_t child;
+  int status = posix_spawnp(&child, "echo", &actions, NULL, argv_of_child, environ);
+  waitpid(child, &status, 0);
+  posix_spawn_file_actions_destroy(&actions);
+  read_back("posix_spawn", "f16");
+
+  /* Links whose names look like descriptors' in procfs, and procfs by other names. */
+  char name[64];
+  chdir(dir);
+  symlink("f17", "17000");
+  truncate("17000", 17);
+  read_back("a number for a name", "f17");
+  int number = open("f18", O_RDONLY);
+  for (int i = 0; i < 3; ++i) {
+    static const char* const spellings[] = {"//proc/self/fd/%d", "/./proc/self/fd/%d", "link"};
+    snprintf(name, sizeof name, "/proc/self/fd/%d", number);
+    unlink("link");
+    symlink(name, "link");
+    snprintf(name, sizeof name, spellings[i], number);
+    write_to(spellings[i], open(name, O_WRONLY), "f18");
+    truncate(name, 1000 - i);
+    read_back("truncate", "f18");
+    chmod(name, 0640 + i);
+    read_back("chmod", "f18");
+  }
+  unlink("link");
+  close(number);
 
   const struct timespec then[2] = {{5, 0}, {7, 0}};
   truncate(link_to("f9"), 5);
