@@ -40,7 +40,8 @@ bool is_first_use(const Route& route) {
     return false;
   std::int64_t sampled_at_ms = dataset.sampled_at_ms.load(std::memory_order_relaxed);
   bool sampled = sampled_at_ms != 0 && now_ms - sampled_at_ms < kSampleAgeMs;
-  if (!sampled && !request_sample(route)) route.place->distrusted.store(true);
+  // A daemon that was slow once is asked again, and then believed.
+  if (!sampled) route.place->distrusted.store(!request_sample(route));
   return true;
 }
 

@@ -6,13 +6,31 @@
 // Otherwise every path may be a frame: it may be time to look for a daemon. A shim that is not
 // active never looks.
 #pragma once
+#include <emmintrin.h>
+
 #include <atomic>
-#include <cstring>
+#include <cstdint>
 
 #include "bodhi/table.h"
 #include "preload/hook.h"
 
 namespace zazen {
+
+// strlen, without the call (8 of the 15 ns that a first look then took). Loads of 16 aligned
+// bytes touch no page that the string does not.
+inline std::size_t text_length(const char* text) {
+  const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(text);
+  const __m128i* at = reinterpret_cast<const __m128i*>(address & ~std::uintptr_t{15});
+  const __m128i zero = _mm_setzero_si128();
+  unsigned ends =
+      static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_load_si128(at), zero)));
+  ends &= ~0u << (address & 15);
+  while (ends == 0) {
+    ends = static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_load_si128(++at), zero)));
+  }
+  return reinterpret_cast<std::uintptr_t>(at) + static_cast<unsigned>(__builtin_ctz(ends)) -
+         address;
+}
 
 class alignas(64) FirstLook {
  public:
@@ -31,16 +49,30 @@ class alignas(64) FirstLook {
 
   // False: no frame, by its text alone. Null and "" are none.
   bool may_be_frame(const char* path) const {
-    if (!may_be_string(path)) return false;
-    std::size_t length = std::strlen(path);
-    if (length == 0) return false;
-    unsigned char last = static_cast<unsigned char>(path[length - 1]);
-    return (ends_[last / 64].load(std::memory_order_relaxed) >> (last % 64) & 1) != 0 ||
-           state_.load(std::memory_order_relaxed)->load(std::memory_order_relaxed) !=
-               DaemonState::kServing;
+    char last = last_byte(path);
+    return last != '\0' && ends_a_frame(last);
+  }
+  // False: neither a frame nor a link of procfs to an open one, by its text alone.
+  bool may_lead_to_copy(const char* path) const {
+    char last = last_byte(path);
+    if (last == '\0') return false;
+    char second = path[0] == '/' ? path[1] : '\0';
+    bool in_proc = second == 'p' || second == 'd' || second == '/' || second == '.';
+    bool is_number = path[0] != '/' && last >= '0' && last <= '9';
+    return in_proc || is_number || ends_a_frame(last);
   }
 
  private:
+  static char last_byte(const char* path) {
+    std::size_t length = may_be_string(path) ? text_length(path) : 0;
+    return length == 0 ? '\0' : path[length - 1];
+  }
+  bool ends_a_frame(char last) const {
+    unsigned char bit = static_cast<unsigned char>(last);
+    return (ends_[bit / 64].load(std::memory_order_relaxed) >> (bit % 64) & 1) != 0 ||
+           state_.load(std::memory_order_relaxed)->load(std::memory_order_relaxed) !=
+               DaemonState::kServing;
+  }
   void set(char byte) {
     unsigned char bit = static_cast<unsigned char>(byte);
     ends_[bit / 64].fetch_or(std::uint64_t{1} << (bit % 64), std::memory_order_relaxed);

@@ -68,16 +68,15 @@ bool make_place(const char* path, const char* frames, Place* place) {
 bool match_path(const Place& place, int dirfd, const char* path, std::size_t length,
                 FrameSeq* seq) {
   if (place.path_length == 0) return false;
-  std::size_t last = length;
-  while (last > 0 && path[last - 1] != '/') --last;
-  if (!place.name.match_last_component(path + last, length - last)) return false;
-
   std::size_t below = place.path_length + 1;
   if (length > below && path[below - 1] == '/' &&
       std::memcmp(path, place.path, place.path_length) == 0 &&
       place.name.match(path + below, length - below, seq)) {
     return true;
   }
+  std::size_t last = length;
+  while (last > 0 && path[last - 1] != '/') --last;
+  if (!place.name.match_last_component(path + last, length - last)) return false;
   std::size_t parent_length = 0;
   if (!place.name.match_tail(path, length, &parent_length, seq)) return false;
   DirectoryKey parent, own;

@@ -71,13 +71,13 @@ Route search(Match match) {
 Route find_route(int dirfd, const char* path) {
   if (!settings.active || guard_is_raised()) return {};
   ErrnoKeeper keep;
-  std::size_t length = std::strlen(path), last = length;
-  while (last > 0 && path[last - 1] != '/') --last;
+  std::size_t length = text_length(path), last = 0;
   bool number_is_above = false;
   Route route = search([&](const Place& place, FrameSeq* seq) {
     if (match_path(place, dirfd, path, length, seq)) return true;
-    number_is_above |= place.path_length != 0 && place.name.entry_is_directory() &&
-                       place.name.match_last_component(path + last, length - last);
+    if (place.path_length == 0 || !place.name.entry_is_directory()) return false;
+    for (last = length; last > 0 && path[last - 1] != '/';) --last;
+    number_is_above |= place.name.match_last_component(path + last, length - last);
     return false;
   });
   return route || !number_is_above ? route : search_by_kernel_name(dirfd, path, last);

@@ -26,22 +26,32 @@ bool is_watching() {
   return zazen::settings.active && !zazen::guard_is_raised();
 }
 
+// The slow parts are functions of their own, so that the rest needs hardly a frame.
+[[gnu::noinline]] bool stat_frame(int dirfd, const char* path, struct stat* st) {
+  zazen::Route route = zazen::find_route(dirfd, path);
+  return route && !stat_is_foreign && zazen::stat_copy(route, st);
+}
+
+[[gnu::noinline]] void show_origin(int dirfd, const char* path, int flags, struct stat* st) {
+  zazen::OriginIdentity identity;
+  dev_t dev;
+  if (is_watching() && zazen::identity_of_path(dirfd, path, flags, *st, &identity, &dev)) {
+    zazen::show_identity(identity, dev, st);
+  }
+}
+
 // The name is a frame's, or led to a copy all the same: /proc/self/fd/3, or the cache itself.
 template <class Stat, class Forward>
 int stat_path(int dirfd, const char* path, Stat* result, int flags, Forward forward) {
+  // The real call is the last thing that happens to nearly every path: coming back here from
+  // the kernel would cost as much as the first look did.
+  if (!zazen::first_look.may_lead_to_copy(path)) [[likely]]
+    return forward();
   struct stat* st = reinterpret_cast<struct stat*>(result);
-  if (zazen::may_be_frame(path)) [[unlikely]] {
-    zazen::Route route = zazen::find_route(dirfd, path);
-    if (route && !stat_is_foreign && zazen::stat_copy(route, st)) return 0;
-  }
+  if (stat_frame(dirfd, path, st)) return 0;
   int status = forward();
-  if (status != 0 || !zazen::has_mode_of_copy(st->st_mode) || !is_watching()) [[likely]]
-    return status;
-  zazen::OriginIdentity identity;
-  dev_t dev;
-  if (zazen::identity_of_path(dirfd, path, flags, *st, &identity, &dev)) {
-    zazen::show_identity(identity, dev, st);
-  }
+  if (status == 0 && zazen::has_mode_of_copy(st->st_mode)) [[unlikely]]
+    show_origin(dirfd, path, flags, st);
   return status;
 }
 
@@ -53,17 +63,21 @@ int stat_path(int dirfd, const char* path, Stat* result, int flags, Forward forw
          ZAZEN_FORWARD(stat, (origin.path, st), -1) == 0;
 }
 
+[[gnu::noinline]] void show_origin(int fd, struct stat* st) {
+  zazen::OriginIdentity identity;
+  dev_t dev;
+  if (is_watching() && !stat_foreign(fd, st) &&
+      zazen::identity_of_fd(fd, *st, &identity, &dev)) {
+    zazen::show_identity(identity, dev, st);
+  }
+}
+
 template <class Stat, class Forward>
 int stat_fd(int fd, Stat* result, Forward forward) {
   int status = forward();
   struct stat* st = reinterpret_cast<struct stat*>(result);
-  if (status != 0 || !zazen::has_mode_of_copy(st->st_mode) || !is_watching()) [[likely]]
-    return status;
-  zazen::OriginIdentity identity;
-  dev_t dev;
-  if (!stat_foreign(fd, st) && zazen::identity_of_fd(fd, *st, &identity, &dev)) {
-    zazen::show_identity(identity, dev, st);
-  }
+  if (status == 0 && zazen::has_mode_of_copy(st->st_mode)) [[unlikely]]
+    show_origin(fd, st);
   return status;
 }
 
