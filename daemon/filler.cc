@@ -141,8 +141,11 @@ int Filler::copy(const JobPointer& job) {
     store_.drop(request.dataset, std::span(&request.seq, 1));
   }
 
-  if (has_writer(request.origin.get())) return EBUSY;
-  outwait_clock(origin.st_mtim, [&] { return stopping_ || job->cancelled->load(); });
+  // Who pushes a frame has said that it is whole.
+  bool fetched = request.kind == FrameKind::kAlien;
+  if (fetched && has_writer(request.origin.get())) return EBUSY;
+  auto give_up = [&] { return stopping_ || job->cancelled->load(); };
+  if (fetched) outwait_clock(origin.st_mtim, give_up);
 
   auto size = static_cast<std::uint64_t>(origin.st_size);
   Reservation room = store_.reserve(request.kind, size);
@@ -156,11 +159,11 @@ int Filler::copy(const JobPointer& job) {
            store_.evict_aliens(size));
   if (code != 0) return code;
   room.allocated();
-  code = copy.transfer([&] { return stopping_ || job->cancelled->load(); });
+  code = copy.transfer(give_up);
   if (code == 0) code = copy.seal(request.kind);
   if (code != 0) return code;
 
-  if (request.kind == FrameKind::kAlien && changed_lately(origin)) {
+  if (fetched && changed_lately(origin)) {
     young_.note(request.dataset, request.seq, monotonic_ms());
   }
   FinishedCopy finished;
@@ -177,7 +180,8 @@ int Filler::copy(const JobPointer& job) {
     return verify_origin(store_.dataset(asked.dataset),
                          store_.name_of(asked.dataset, asked.seq), asked.origin.get(),
                          &now) == 0 &&
-           same_file(identity, now) && !has_writer(asked.origin.get());
+           same_file(identity, now) &&
+           (asked.kind == FrameKind::kNative || !has_writer(asked.origin.get()));
   };
   committer_.enqueue(std::move(finished),
                      [this, job](int status) { finish(job, status, true); });

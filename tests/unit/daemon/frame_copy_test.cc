@@ -1,6 +1,7 @@
 // What may be copied, and when a copy counts.
 #include "daemon/frame_copy.h"
 
+#include <sys/mman.h>
 #include <xxhash.h>
 
 #include "bodhi/identity.h"
@@ -56,6 +57,20 @@ TEST_F(OriginTest, SymbolicLinksAreNeverFrames) {
   write_file(directory() + "/elsewhere/1", "x");
   std::filesystem::create_directory_symlink(directory() + "/elsewhere", origin("run"));
   EXPECT_EQ(verify("run/1", open(origin("run/1"), O_RDONLY)), EPERM);
+}
+
+TEST_F(OriginTest, WritersAreSeen) {
+  write_file(origin("f1"), std::string(4096, 'x'));
+  UniqueFd reader = open(origin("f1"), O_RDONLY);
+  EXPECT_FALSE(has_writer(reader.get()));
+  UniqueFd writer = open(origin("f1"), O_RDWR);
+  EXPECT_TRUE(has_writer(reader.get()));
+  void* page = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, writer.get(), 0);
+  ASSERT_NE(page, MAP_FAILED);
+  writer.reset();
+  EXPECT_TRUE(has_writer(reader.get())) << "mapped";
+  ::munmap(page, 4096);
+  EXPECT_FALSE(has_writer(reader.get()));
 }
 
 TEST_F(OriginTest, MissingFrameAndMissingDatasetAreENOENT) {

@@ -47,6 +47,22 @@ class StoreTest : public Scratch {
   std::unique_ptr<Store> store_;
 };
 
+TEST_F(StoreTest, CopyThatIsNoLongerCurrentLosesItsName) {
+  open_store();
+  FinishedCopy copy = finished(7, "hello");
+  bool had_name = false;
+  copy.is_current = [&] {
+    had_name = std::filesystem::exists(this->copy("f7"));
+    return false;
+  };
+  store_->publish(std::span(&copy, 1));
+  EXPECT_TRUE(had_name);
+  EXPECT_EQ(copy.status, ESTALE);
+  EXPECT_FALSE(std::filesystem::exists(this->copy("f7")));
+  EXPECT_FALSE(store_->find(0, 7));
+  EXPECT_EQ(alien_log(), Frames{});
+}
+
 TEST_F(StoreTest, PublishedCopyIsNamedLoggedAndFound) {
   open_store();
   ASSERT_EQ(publish(7, "hello", FrameKind::kNative), 0);
