@@ -81,6 +81,12 @@ std::size_t scan_runtime_line(const char* text, std::size_t length, char* out,
 std::size_t scan_runtime_file(const char* path, char* out, std::size_t capacity) {
   RawFd file(raw_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY));
   if (!file.valid()) return 0;
+  // Nearly always the line is near the beginning of a short file.
+  char start[1024];
+  long read = raw_call(SYS_pread64, file.get(), start, sizeof start, 0);
+  if (read >= 0 && read < static_cast<long>(sizeof start)) {
+    return scan_runtime_line(start, static_cast<std::size_t>(read), out, capacity);
+  }
   // Not on the stack: the host's threads may have small ones.
   int saved = errno;
   void* memory = ::mmap(nullptr, kRuntimeScanBytes, PROT_READ | PROT_WRITE,

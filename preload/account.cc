@@ -29,8 +29,8 @@ std::uint64_t size_of(int fd) {
 void count_opened(const Route& route, int fd, Source source) {
   last_open = source == Source::kCache ? 1 : 2;
   (source == Source::kCache ? hits : misses).fetch_add(1, std::memory_order_relaxed);
-  if (route.node != nullptr && route.node->counters != nullptr) {
-    DatasetCounters& counters = route.node->counters->datasets[route.dataset];
+  if (route.node != nullptr) {
+    DatasetCounters& counters = counters_of(*route.node).datasets[route.dataset];
     (source == Source::kCache ? counters.hits : counters.misses)
         .fetch_add(1, std::memory_order_relaxed);
   }

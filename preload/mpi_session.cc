@@ -106,18 +106,19 @@ bool takes_part() {
 }  // namespace
 
 void find_own_directory() {
-  Dl_info info;
-  if (::dladdr(reinterpret_cast<void*>(&find_own_directory), &info) == 0) return;
-  const char* slash = info.dli_fname == nullptr ? nullptr : std::strrchr(info.dli_fname, '/');
+  struct dl_find_object own;  // dladdr would also search the symbols
+  if (::_dl_find_object(reinterpret_cast<void*>(&find_own_directory), &own) != 0) return;
+  const char* path = own.dlfo_link_map->l_name;
+  const char* slash = std::strrchr(path, '/');
   if (slash == nullptr) return;
-  std::size_t length = static_cast<std::size_t>(slash - info.dli_fname), prefix = 0;
-  if (info.dli_fname[0] != '/') {
+  std::size_t length = static_cast<std::size_t>(slash - path), prefix = 0;
+  if (path[0] != '/') {
     if (raw_call(SYS_getcwd, own_directory, sizeof own_directory) <= 0) return;
     prefix = std::strlen(own_directory);
     if (prefix + 1 < sizeof own_directory) own_directory[prefix++] = '/';
   }
   if (prefix + length >= sizeof own_directory) length = prefix = 0;
-  std::memcpy(own_directory + prefix, info.dli_fname, length);
+  std::memcpy(own_directory + prefix, path, length);
   own_directory[prefix + length] = '\0';
 }
 

@@ -36,7 +36,6 @@ Node* compile(const Table* table) {
   if (memory == MAP_FAILED) return nullptr;
   Node* node = static_cast<Node*>(memory);
   node->table = table;
-  node->counters = map_counters(settings.runtime);
   for (std::uint32_t i = 0; i < table->dataset_count; ++i) {
     const TableDataset& dataset = table->datasets[i];
     if (!make_place(dataset.path, dataset.frames, &node->places[i])) {
@@ -58,7 +57,6 @@ void unmap_index(const IdentityIndex* index) {
 
 void discard(Node* node) {
   unmap_index(node->index.load(std::memory_order_relaxed));
-  if (node->counters != nullptr) ::munmap(node->counters, sizeof(Counters));
   ::munmap(node, node_size(*node->table));
 }
 
@@ -119,6 +117,21 @@ const Node* current_node(bool* alive, std::int64_t now_ms) {
   node = look_for_table(node, now_ms);
   *alive = node != nullptr && daemon_is_alive(*node->table, now_ms);
   return *alive ? node : orphan_or(node);
+}
+
+Counters& counters_of(const Node& node) {
+  static constinit Counters unheard{};
+  Counters* counters = node.counters.load(std::memory_order_acquire);
+  if (counters != nullptr) [[likely]]
+    return *counters;
+  ErrnoKeeper keep;
+  Counters* fresh = map_counters(settings.runtime);
+  Counters* chosen = fresh != nullptr ? fresh : &unheard;
+  if (node.counters.compare_exchange_strong(counters, chosen, std::memory_order_acq_rel)) {
+    return *chosen;
+  }
+  if (fresh != nullptr) ::munmap(fresh, sizeof(Counters));
+  return *counters;
 }
 
 const IdentityIndex* index_of(const Node& node) {

@@ -16,7 +16,7 @@ namespace zazen {
 
 struct Node {
   const Table* table;
-  Counters* counters;                               // null if they could not be mapped
+  mutable std::atomic<Counters*> counters;          // mapped when something is first counted
   mutable std::atomic<const IdentityIndex*> index;  // mapped when it is first asked
   mutable std::atomic<std::int64_t> index_due_ms;   // when to look for it again
   Place places[];  // as many, and in the order, of table->datasets
@@ -27,6 +27,9 @@ struct Node {
 const Node* current_node(bool* alive, std::int64_t now_ms = monotonic_ms());
 
 extern std::atomic<Node*> mapped_node;
+
+// Where the node's hits and misses are counted; nobody hears of them if that cannot be mapped.
+Counters& counters_of(const Node& node);
 
 // The node's index of identities, null if there is none.
 const IdentityIndex* index_of(const Node& node);
