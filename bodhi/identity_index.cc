@@ -27,7 +27,7 @@ const IdentityIndex* map_index(const char* runtime, std::uint64_t instance) {
   if (memory == nullptr) return nullptr;
   const IdentityIndex* index = static_cast<const IdentityIndex*>(memory);
   if (index_is_valid(*index, size, instance)) return index;
-  ::munmap(memory, size);
+  raw_unmap(memory, size);
   return nullptr;
 }
 

@@ -29,12 +29,9 @@ inline int open_published(const char* runtime, const char* name, int flags, std:
   return file.release();
 }
 
-// Null if it fails; errno is kept.
+// Null if it fails.
 inline void* map_published(int fd, std::size_t size, int protection) {
-  int saved = errno;
-  void* memory = ::mmap(nullptr, size, protection, MAP_SHARED, fd, 0);
-  errno = saved;
-  return memory == MAP_FAILED ? nullptr : memory;
+  return raw_map(size, protection, MAP_SHARED, fd);
 }
 
 }  // namespace zazen

@@ -57,6 +57,16 @@ inline int raw_fstat(int fd, struct stat* out) {
   return static_cast<int>(raw_call(SYS_fstat, fd, out));
 }
 
+// Memory of our own. By libc's names a sanitizer in the host program would see it come and go,
+// but not what makes that safe. Null if it fails.
+inline void* raw_map(std::size_t size, int protection, int flags, int fd) {
+  long result = raw_call(SYS_mmap, nullptr, size, protection, flags, fd, 0);
+  return result < 0 && result > -4096 ? nullptr : reinterpret_cast<void*>(result);
+}
+inline void raw_unmap(const void* memory, std::size_t size) {
+  raw_call(SYS_munmap, memory, size);
+}
+
 class RawFd {  // closed by a raw system call
  public:
   explicit RawFd(int fd) : fd_(fd) {}

@@ -83,14 +83,14 @@ const Table* map_table(const char* runtime, bool* is_held) {
   if (memory == nullptr) return nullptr;
   const Table* table = static_cast<const Table*>(memory);
   if (!table_is_valid(table, size)) {
-    ::munmap(memory, size);
+    raw_unmap(memory, size);
     return nullptr;
   }
   return table;
 }
 
 void unmap_table(const Table* table) {
-  if (table != nullptr) ::munmap(const_cast<Table*>(table), table->file_size);
+  if (table != nullptr) raw_unmap(table, table->file_size);
 }
 
 Counters* map_counters(const char* runtime) {
@@ -101,7 +101,7 @@ Counters* map_counters(const char* runtime) {
   if (memory == nullptr) return nullptr;
   Counters* counters = static_cast<Counters*>(memory);
   if (counters->magic != kTableMagic) {
-    ::munmap(memory, sizeof(Counters));
+    raw_unmap(memory, sizeof(Counters));
     return nullptr;
   }
   return counters;

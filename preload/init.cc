@@ -5,6 +5,7 @@
 #include "preload/guard.h"
 #include "preload/hook.h"
 #include "preload/mpi_session.h"
+#include "preload/node.h"
 #include "preload/real.h"
 #include "preload/serial_report.h"
 #include "preload/settings.h"
@@ -22,7 +23,11 @@ __attribute__((constructor)) void start() {
   prepare_syscall_hook();
   read_settings();
   if (!settings.active) return;
-  first_look.trust(&kNobodyServes);  // the table is mapped at the first look at a path
+  first_look.trust(&kNobodyServes);
+
+  // The table, before there are threads, so that the first open finds it mapped.
+  bool alive = false;
+  current_node(&alive);
 
   // What the rank that started us may see.
   if (settings.inherited_view[0] != '\0') inherit_view(settings.inherited_view);

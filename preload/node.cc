@@ -6,6 +6,7 @@
 #include "preload/first_look.h"
 #include "preload/hook.h"
 #include "preload/log.h"
+#include "preload/raw.h"
 
 namespace zazen {
 
@@ -31,9 +32,9 @@ std::size_t node_size(const Table& table) {
 }
 
 Node* compile(const Table* table) {
-  void* memory = ::mmap(nullptr, node_size(*table), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return nullptr;
+  void* memory =
+      raw_map(node_size(*table), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+  if (memory == nullptr) return nullptr;
   Node* node = static_cast<Node*>(memory);
   node->table = table;
   for (std::uint32_t i = 0; i < table->dataset_count; ++i) {
@@ -52,12 +53,12 @@ Node* compile(const Table* table) {
 
 void unmap_index(const IdentityIndex* index) {
   if (index == nullptr) return;
-  ::munmap(const_cast<IdentityIndex*>(index), index_size(index->slots_log2));
+  raw_unmap(index, index_size(index->slots_log2));
 }
 
 void discard(Node* node) {
   unmap_index(node->index.load(std::memory_order_relaxed));
-  ::munmap(node, node_size(*node->table));
+  raw_unmap(node, node_size(*node->table));
 }
 
 // A table that nobody holds tells at least where copies are, unless it is the one that is
@@ -110,11 +111,15 @@ const Node* current_node(bool* alive, std::int64_t now_ms) {
   if (*alive || settings.runtime[0] == '\0') [[likely]]
     return node;
 
-  std::int64_t due_ms = retry_at_ms.load(std::memory_order_relaxed);
-  if (now_ms < due_ms || !retry_at_ms.compare_exchange_strong(due_ms, now_ms + kRetryMs)) {
+  // The first look is everybody's: who came second and did not wait for it would change frames
+  // whose copies nobody drops.
+  std::int64_t due_ms = retry_at_ms.load(std::memory_order_acquire);
+  if (due_ms != 0 &&
+      (now_ms < due_ms || !retry_at_ms.compare_exchange_strong(due_ms, now_ms + kRetryMs))) {
     return orphan_or(node);
   }
   node = look_for_table(node, now_ms);
+  if (due_ms == 0) retry_at_ms.store(now_ms + kRetryMs, std::memory_order_release);
   *alive = node != nullptr && daemon_is_alive(*node->table, now_ms);
   return *alive ? node : orphan_or(node);
 }
@@ -130,7 +135,7 @@ Counters& counters_of(const Node& node) {
   if (node.counters.compare_exchange_strong(counters, chosen, std::memory_order_acq_rel)) {
     return *chosen;
   }
-  if (fresh != nullptr) ::munmap(fresh, sizeof(Counters));
+  if (fresh != nullptr) raw_unmap(fresh, sizeof(Counters));
   return *counters;
 }
 

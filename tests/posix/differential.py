@@ -41,7 +41,7 @@ def stopped(node):
 STATES = [no_daemon, uncached, cached, killed, stopped]
 # They change the dataset, which is made anew for each run. What a change through the shim does
 # must not be hidden by what a check would find.
-CHANGES_FRAMES = {"attributes", "changes", "errnos", "ioctls", "links", "modes", "names",
+CHANGES_FRAMES = {"attributes", "changes", "errnos", "first_uses", "ioctls", "links", "modes", "names",
                   "small_stacks", "spawn_changes", "symlinks", "syscall_changes", "times"}
 # Their copies lie on another file system than the origin.
 OTHER_DEVICE = {"filesystems", "ioctls", "modes"}
