@@ -111,7 +111,7 @@ void inherit_view(const char* directory) {
 
 void remove_own_view() {
   const CurrentView* current = current_view();
-  if (current == nullptr || current->view->owner_pid != ::getpid()) return;
+  if (current == nullptr || current->view->owner_pid != raw_call(SYS_getpid)) return;
   ErrnoKeeper keep;
   int fd = raw::openat(AT_FDCWD, current->directory,
                        O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);

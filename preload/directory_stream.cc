@@ -20,7 +20,7 @@ struct Block {
   std::atomic<Block*> next;
 };
 
-constinit Block first_block{};
+ZAZEN_SELDOM_USED constinit Block first_block{};
 constinit std::atomic<std::uint32_t> open_streams{0};
 
 DIR* const kClaimed = reinterpret_cast<DIR*>(1);

@@ -7,6 +7,9 @@
 #include <cerrno>
 #include <cstdint>
 
+// Memory that few processes need, apart from what every start writes: a page less to fault in.
+#define ZAZEN_SELDOM_USED __attribute__((section(".bss.seldom_used")))
+
 #define ZAZEN_HOOK extern "C" __attribute__((visibility("default")))
 
 namespace zazen {

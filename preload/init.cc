@@ -19,7 +19,7 @@ namespace {
 
 __attribute__((constructor)) void start() {
   ErrnoKeeper keep;
-  real::resolve();
+  real::prepare();
   prepare_syscall_hook();
   read_settings();
   if (!settings.active) return;

@@ -25,6 +25,8 @@ constexpr std::int64_t kRetryMs = 1000;
 constinit std::atomic<Node*> orphan{nullptr};  // of a table that was found without a daemon
 constinit std::atomic<std::int64_t> retry_at_ms{0};
 
+ZAZEN_SELDOM_USED constinit Counters unheard{};
+
 constexpr std::size_t kMaxCopies = 2 * kMaxPath;  // "<cache><dataset>/"
 
 std::size_t node_size(const Table& table) {
@@ -125,7 +127,6 @@ const Node* current_node(bool* alive, std::int64_t now_ms) {
 }
 
 Counters& counters_of(const Node& node) {
-  static constinit Counters unheard{};
   Counters* counters = node.counters.load(std::memory_order_acquire);
   if (counters != nullptr) [[likely]]
     return *counters;

@@ -1,43 +1,22 @@
 // open and its spellings. The 64 forms are the same call on this machine; each forwards to
 // its own name, because a library preloaded behind us may hook only that one.
-#include <stdarg.h>
-
 #include "preload/hook.h"
+#include "preload/mode_argument.h"
 #include "preload/open_frame.h"
 #include "preload/raw.h"
 #include "preload/real.h"
 
 namespace raw = zazen::raw;
 
-namespace {
-
-constexpr int kCreatFlags = O_CREAT | O_WRONLY | O_TRUNC;
-
-bool has_mode(int flags) {
-  return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
-}
-
-}  // namespace
-
-// The third argument of open is there only if the flags want it.
-#define MODE_ARGUMENT(mode, flags)    \
-  mode_t mode = 0;                    \
-  if (has_mode(flags)) {              \
-    va_list arguments;                \
-    va_start(arguments, flags);       \
-    mode = va_arg(arguments, mode_t); \
-    va_end(arguments);                \
-  }
-
 ZAZEN_HOOK int open(const char* path, int flags, ...) {
-  MODE_ARGUMENT(mode, flags)
+  ZAZEN_MODE_ARGUMENT(mode, flags)
   return zazen::open_frame(AT_FDCWD, path, flags, [&](const char* name) {
     return ZAZEN_FORWARD(open, (name, flags, mode), raw::openat(AT_FDCWD, name, flags, mode));
   });
 }
 
 ZAZEN_HOOK int open64(const char* path, int flags, ...) {
-  MODE_ARGUMENT(mode, flags)
+  ZAZEN_MODE_ARGUMENT(mode, flags)
   return zazen::open_frame(AT_FDCWD, path, flags, [&](const char* name) {
     return ZAZEN_FORWARD(open64, (name, flags, mode), raw::openat(AT_FDCWD, name, flags, mode));
   });
@@ -45,14 +24,14 @@ ZAZEN_HOOK int open64(const char* path, int flags, ...) {
 
 // libc's own names for the two, which it exports as well.
 ZAZEN_HOOK int __open(const char* path, int flags, ...) {
-  MODE_ARGUMENT(mode, flags)
+  ZAZEN_MODE_ARGUMENT(mode, flags)
   return zazen::open_frame(AT_FDCWD, path, flags, [&](const char* name) {
     return ZAZEN_FORWARD(__open, (name, flags, mode), raw::openat(AT_FDCWD, name, flags, mode));
   });
 }
 
 ZAZEN_HOOK int __open64(const char* path, int flags, ...) {
-  MODE_ARGUMENT(mode, flags)
+  ZAZEN_MODE_ARGUMENT(mode, flags)
   return zazen::open_frame(AT_FDCWD, path, flags, [&](const char* name) {
     return ZAZEN_FORWARD(__open64, (name, flags, mode),
                          raw::openat(AT_FDCWD, name, flags, mode));
@@ -60,7 +39,7 @@ ZAZEN_HOOK int __open64(const char* path, int flags, ...) {
 }
 
 ZAZEN_HOOK int openat(int dirfd, const char* path, int flags, ...) {
-  MODE_ARGUMENT(mode, flags)
+  ZAZEN_MODE_ARGUMENT(mode, flags)
   return zazen::open_frame(dirfd, path, flags, [&](const char* name) {
     return ZAZEN_FORWARD(openat, (dirfd, name, flags, mode),
                          raw::openat(dirfd, name, flags, mode));
@@ -68,7 +47,7 @@ ZAZEN_HOOK int openat(int dirfd, const char* path, int flags, ...) {
 }
 
 ZAZEN_HOOK int openat64(int dirfd, const char* path, int flags, ...) {
-  MODE_ARGUMENT(mode, flags)
+  ZAZEN_MODE_ARGUMENT(mode, flags)
   return zazen::open_frame(dirfd, path, flags, [&](const char* name) {
     return ZAZEN_FORWARD(openat64, (dirfd, name, flags, mode),
                          raw::openat(dirfd, name, flags, mode));
@@ -76,14 +55,16 @@ ZAZEN_HOOK int openat64(int dirfd, const char* path, int flags, ...) {
 }
 
 ZAZEN_HOOK int creat(const char* path, mode_t mode) {
-  return zazen::open_frame(AT_FDCWD, path, kCreatFlags, [&](const char* name) {
-    return ZAZEN_FORWARD(creat, (name, mode), raw::openat(AT_FDCWD, name, kCreatFlags, mode));
+  return zazen::open_frame(AT_FDCWD, path, zazen::kCreatFlags, [&](const char* name) {
+    return ZAZEN_FORWARD(creat, (name, mode),
+                         raw::openat(AT_FDCWD, name, zazen::kCreatFlags, mode));
   });
 }
 
 ZAZEN_HOOK int creat64(const char* path, mode_t mode) {
-  return zazen::open_frame(AT_FDCWD, path, kCreatFlags, [&](const char* name) {
-    return ZAZEN_FORWARD(creat64, (name, mode), raw::openat(AT_FDCWD, name, kCreatFlags, mode));
+  return zazen::open_frame(AT_FDCWD, path, zazen::kCreatFlags, [&](const char* name) {
+    return ZAZEN_FORWARD(creat64, (name, mode),
+                         raw::openat(AT_FDCWD, name, zazen::kCreatFlags, mode));
   });
 }
 

@@ -1,10 +1,10 @@
 // The functions that the hooks forward to: the next definition of the same name, which is
-// libc's or that of a library preloaded behind us. All are looked up in the constructor, so
-// that no hook ever calls dlsym while an allocator holds its lock.
+// libc's or that of a library preloaded behind us. Each is looked up when it is first needed,
+// without dlsym (loaded_library.h), so that a hook may do it while an allocator holds its lock.
 //
 // A hook may run before the constructor (from another library's), and a name may be missing.
 // Then a raw system call stands in. The functions that have none (streams, directories,
-// spawning, realpath, statvfs) are none that an allocator calls, so for them a late look-up is
+// spawning, realpath, statvfs) are none that an allocator calls, so for them an early search is
 // safe.
 #pragma once
 #include <dirent.h>
@@ -19,6 +19,7 @@
 #include <unistd.h>
 #include <utime.h>
 
+#include "preload/forward.h"
 #include "preload/raw.h"
 
 #define ZAZEN_REAL_FUNCTIONS(X)                                                          \
@@ -173,11 +174,6 @@ template <class Entry>
 using ScanAt = int(int, const char*, Entry***, int (*)(const Entry*),
                    int (*)(const Entry**, const Entry**));
 
-template <class Type>
-struct Pointer {
-  Type* call = nullptr;
-};
-
 struct Functions {
 #define X(name, ...) Pointer<__VA_ARGS__> name;
   ZAZEN_REAL_FUNCTIONS(X)
@@ -185,24 +181,38 @@ struct Functions {
 };
 extern Functions next;
 
-void resolve();
+// Finds the libraries to search, in the constructor.
+void prepare();
 
 // A library behind us answers stat, as fakeroot does: its answers about a frame are about the
 // origin's file, and it must be asked.
 extern bool stat_is_foreign;
 
+// The function of that place in the list; null before prepare(), and if nobody has the name.
+void* look_up(std::size_t index);
+
+// Null: a raw system call must stand in.
+template <class Type>
+Type* known(Pointer<Type>& pointer) {
+  if (pointer.get() == nullptr) [[unlikely]] {
+    auto offset =
+        reinterpret_cast<const char*>(&pointer) - reinterpret_cast<const char*>(&next);
+    pointer.set(look_up(static_cast<std::size_t>(offset) / sizeof pointer));
+  }
+  return pointer.get();
+}
+
 // For the functions without a system call of their own. Null only if libc lacks the name.
 template <class Type>
 Type* late(Pointer<Type>& pointer) {
-  if (pointer.call == nullptr) [[unlikely]]
-    resolve();
-  return pointer.call;
+  if (known(pointer) == nullptr) [[unlikely]]
+    prepare();
+  return known(pointer);
 }
 
 }  // namespace zazen::real
 
 // The real function, or the system call that stands in for it:
 // ZAZEN_FORWARD(creat, (path, mode), raw::openat(...)).
-#define ZAZEN_FORWARD(name, arguments, instead)                                       \
-  (::zazen::real::next.name.call != nullptr ? ::zazen::real::next.name.call arguments \
-                                            : (instead))
+#define ZAZEN_FORWARD(name, arguments, instead) \
+  ZAZEN_CALL_OR(::zazen::real::known(::zazen::real::next.name), arguments, instead)

@@ -15,7 +15,7 @@ namespace zazen {
 namespace {
 
 bool is_serial() {
-  return settings.active && settings.pid == ::getpid() && !mpi_was_initialised() &&
+  return settings.active && settings.pid == raw_call(SYS_getpid) && !mpi_was_initialised() &&
          settings.inherited_view[0] == '\0';
 }
 

@@ -73,7 +73,7 @@ void find_runtime() {
 
 void read_settings() {
   if (::getauxval(AT_SECURE) != 0 || is_disabled()) return;
-  settings.pid = ::getpid();
+  settings.pid = static_cast<pid_t>(raw_call(SYS_getpid));
   settings.log_level = log_level();
   if (settings.log_level != LogLevel::kOff) settings.first_stderr.remember();
   copy_file_variable("ZAZEN_LOG_FILE", settings.log_file);

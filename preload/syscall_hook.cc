@@ -320,7 +320,7 @@ static_assert(kNumbers == 512);
 namespace zazen {
 
 void prepare_syscall_hook() {
-  if (real::next.syscall.call != nullptr) zazen_next_syscall = real::next.syscall.call;
+  if (auto* next = real::known(real::next.syscall)) zazen_next_syscall = next;
 }
 
 }  // namespace zazen

@@ -1,5 +1,5 @@
 // syscall() forwards to the next definition of that name once this was called, after
-// real::resolve(); before, it is the instruction itself.
+// real::prepare(); before, it is the instruction itself.
 #pragma once
 
 namespace zazen {

@@ -6,9 +6,9 @@
 
 namespace {
 
-[[noreturn]] void end_process(zazen::trace::Pointer<void(int)> next, int status) {
+[[noreturn]] void end_process(const zazen::Pointer<void(int)>& next, int status) {
   zazen::trace::print_at_end();
-  if (next.call != nullptr) next.call(status);
+  if (next.get() != nullptr) next.get()(status);
   for (;;) ::syscall(SYS_exit_group, status);
 }
 

@@ -10,8 +10,7 @@ constinit NextFunctions next;
 
 void resolve_next() {
   ErrnoKeeper keep;
-#define X(name, ...) \
-  next.name.call = reinterpret_cast<decltype(next.name.call)>(::dlsym(RTLD_NEXT, #name));
+#define X(name, ...) next.name.set(::dlsym(RTLD_NEXT, #name));
   ZAZEN_TRACED_FUNCTIONS(X)
 #undef X
 }

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/uio.h>
 
+#include "preload/forward.h"
 #include "preload/raw.h"
 
 #define ZAZEN_TRACED_FUNCTIONS(X)                                       \
@@ -55,11 +56,6 @@
 
 namespace zazen::trace {
 
-template <class Type>
-struct Pointer {
-  Type* call = nullptr;
-};
-
 struct NextFunctions {
 #define X(name, ...) Pointer<__VA_ARGS__> name;
   ZAZEN_TRACED_FUNCTIONS(X)
@@ -71,14 +67,13 @@ void resolve_next();
 
 template <class Type>
 Type* late(Pointer<Type>& pointer) {
-  if (pointer.call == nullptr) [[unlikely]]
+  if (pointer.get() == nullptr) [[unlikely]]
     resolve_next();
-  return pointer.call;
+  return pointer.get();
 }
 
 }  // namespace zazen::trace
 
 // The next function, or the system call that stands in for it.
-#define ZAZEN_NEXT(name, arguments, instead)                                            \
-  (::zazen::trace::next.name.call != nullptr ? ::zazen::trace::next.name.call arguments \
-                                             : (instead))
+#define ZAZEN_NEXT(name, arguments, instead) \
+  ZAZEN_CALL_OR(::zazen::trace::next.name.get(), arguments, instead)

@@ -1,6 +1,5 @@
 // open and its spellings, as in preload/open_hooks.cc. An open that fails is not counted.
-#include <stdarg.h>
-
+#include "preload/mode_argument.h"
 #include "preload/trace/next.h"
 #include "preload/trace/record.h"
 
@@ -20,40 +19,24 @@ int traced_open(const void* caller, Call call) {
       });
 }
 
-constexpr int kCreatFlags = O_CREAT | O_WRONLY | O_TRUNC;
-
-bool has_mode(int flags) {
-  return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
-}
-
 }  // namespace
 
-// The last argument of open is there only if the flags want it.
-#define MODE_ARGUMENT(mode, flags)    \
-  mode_t mode = 0;                    \
-  if (has_mode(flags)) {              \
-    va_list arguments;                \
-    va_start(arguments, flags);       \
-    mode = va_arg(arguments, mode_t); \
-    va_end(arguments);                \
-  }
-
 ZAZEN_HOOK int open(const char* path, int flags, ...) {
-  MODE_ARGUMENT(mode, flags)
+  ZAZEN_MODE_ARGUMENT(mode, flags)
   return traced_open(ZAZEN_CALLER, [&] {
     return ZAZEN_NEXT(open, (path, flags, mode), raw::openat(AT_FDCWD, path, flags, mode));
   });
 }
 
 ZAZEN_HOOK int open64(const char* path, int flags, ...) {
-  MODE_ARGUMENT(mode, flags)
+  ZAZEN_MODE_ARGUMENT(mode, flags)
   return traced_open(ZAZEN_CALLER, [&] {
     return ZAZEN_NEXT(open64, (path, flags, mode), raw::openat(AT_FDCWD, path, flags, mode));
   });
 }
 
 ZAZEN_HOOK int openat(int directory, const char* path, int flags, ...) {
-  MODE_ARGUMENT(mode, flags)
+  ZAZEN_MODE_ARGUMENT(mode, flags)
   return traced_open(ZAZEN_CALLER, [&] {
     return ZAZEN_NEXT(openat, (directory, path, flags, mode),
                       raw::openat(directory, path, flags, mode));
@@ -61,7 +44,7 @@ ZAZEN_HOOK int openat(int directory, const char* path, int flags, ...) {
 }
 
 ZAZEN_HOOK int openat64(int directory, const char* path, int flags, ...) {
-  MODE_ARGUMENT(mode, flags)
+  ZAZEN_MODE_ARGUMENT(mode, flags)
   return traced_open(ZAZEN_CALLER, [&] {
     return ZAZEN_NEXT(openat64, (directory, path, flags, mode),
                       raw::openat(directory, path, flags, mode));
@@ -96,12 +79,14 @@ ZAZEN_HOOK int __openat64_2(int directory, const char* path, int flags) {
 
 ZAZEN_HOOK int creat(const char* path, mode_t mode) {
   return traced_open(ZAZEN_CALLER, [&] {
-    return ZAZEN_NEXT(creat, (path, mode), raw::openat(AT_FDCWD, path, kCreatFlags, mode));
+    return ZAZEN_NEXT(creat, (path, mode),
+                      raw::openat(AT_FDCWD, path, zazen::kCreatFlags, mode));
   });
 }
 
 ZAZEN_HOOK int creat64(const char* path, mode_t mode) {
   return traced_open(ZAZEN_CALLER, [&] {
-    return ZAZEN_NEXT(creat64, (path, mode), raw::openat(AT_FDCWD, path, kCreatFlags, mode));
+    return ZAZEN_NEXT(creat64, (path, mode),
+                      raw::openat(AT_FDCWD, path, zazen::kCreatFlags, mode));
   });
 }

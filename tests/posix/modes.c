@@ -72,7 +72,8 @@ int main(int argc, char** argv) {
   fd = begin("f15");
   unlink(join(dir, "f15"));
   struct stat st;
-  printf("removed: fstat %d size %ld\n", fstat(fd, &st), (long)st.st_size);
+  int result = fstat(fd, &st);
+  printf("removed: fstat %d size %ld\n", result, (long)st.st_size);
   show_fd("  content", fd);
   show_result("fchmod of nothing", fchmod(-1, 0600));
   show_result("chmod of nothing", chmod(join(dir, "f999"), 0600));

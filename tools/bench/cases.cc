@@ -18,7 +18,7 @@ constexpr Case kCases[] = {
     {"open-other-relative", "  by its relative name", CaseKind::kOpenOther, 0, true, 40, 16},
     {"stat-other-absolute", "stat of another file", CaseKind::kStatOther, 0, false, 40, 16},
     {"stat-other-relative", "  by its relative name", CaseKind::kStatOther, 0, true, 40, 16},
-    {"exec", "fork, exec of /bin/true, wait", CaseKind::kExec, 0, false, 3, 1},
+    {"exec", "fork, exec of /bin/true, wait", CaseKind::kExec, 0, false, 12, 1},
 };
 
 }  // namespace
