@@ -93,15 +93,17 @@ bool set_identity(int copy_fd, const OriginIdentity& identity) {
 }
 
 // The copy's name, without what the kernel says of a lost one, and the origin's.
-void find_names(int fd, const struct stat& local, CopyOrigin* origin) {
+void find_names(int fd, CopyOrigin* origin) {
   origin->path = nullptr;
   origin->is_there = false;
   std::size_t length = name_of_fd(fd, origin->copy, sizeof origin->copy);
   origin->copy[length] = '\0';
   if (length == 0) return;
   constexpr std::size_t kTail = sizeof kDeleted - 1;
-  if (local.st_nlink == 0 && length > kTail &&
-      std::memcmp(origin->copy + length - kTail, kDeleted, kTail) == 0) {
+  // The links are counted after the name was read: another process may drop the copy meanwhile.
+  struct stat local;
+  if (length > kTail && std::memcmp(origin->copy + length - kTail, kDeleted, kTail) == 0 &&
+      raw::fstat(fd, &local) == 0 && local.st_nlink == 0) {
     origin->copy[length - kTail] = '\0';
   }
   find_path(origin);
@@ -113,7 +115,7 @@ void find_names(int fd, const struct stat& local, CopyOrigin* origin) {
   CopyOrigin origin;
   struct stat local;
   if (raw::fstat(fd, &local) != 0 || read_identity(fd, &origin.identity) != 0) return fd;
-  find_names(fd, local, &origin);
+  find_names(fd, &origin);
   if (Route route = route_for(AT_FDCWD, origin.path)) {
     invalidate_copy(route);
   } else if (local.st_nlink != 0) {
@@ -159,7 +161,7 @@ bool find_origin(int fd, CopyOrigin* origin) {
   if (raw::fstat(fd, &local) != 0 || !looks_like_copy(local, local.st_dev)) [[likely]]
     return false;
   if (!identity_of_fd(fd, local, &origin->identity, &dev)) return false;
-  find_names(fd, local, origin);
+  find_names(fd, origin);
   return true;
 }
 
