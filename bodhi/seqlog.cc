@@ -51,36 +51,37 @@ bool record_is_valid(const LogRecord& record) {
          record.checksum == checksum_of(record);
 }
 
-struct Replay {
-  std::vector<LogRecord> records;
+using Chunk = std::vector<LogRecord>;
+
+struct Extent {  // the good part of a log
   bool header_is_good = false;
-  std::uint64_t good_size() const {
-    return header_is_good ? sizeof(LogHeader) + records.size() * sizeof(LogRecord) : 0;
+  std::uint64_t records = 0;
+  std::uint64_t size_bytes() const {
+    return header_is_good ? sizeof(LogHeader) + records * sizeof(LogRecord) : 0;
   }
 };
 
-// Every record up to the first bad one. 0 or an errno.
-int read_records(int fd, Replay* out) {
+// Shows every record up to the first bad one. 0 or an errno.
+template <class Show>
+int read_records(int fd, Extent* extent, Show&& show) {
   LogHeader header;
   long got = raw_read_at(fd, reinterpret_cast<char*>(&header), sizeof header, 0);
   if (got < 0) return static_cast<int>(-got);
-  out->header_is_good =
+  extent->header_is_good =
       got == sizeof header && std::memcmp(&header, &kLogHeader, sizeof header) == 0;
-  if (!out->header_is_good) return 0;
+  if (!extent->header_is_good) return 0;
 
-  struct stat st;
-  if (raw_fstat(fd, &st) == 0) {
-    out->records.reserve(static_cast<std::size_t>(st.st_size) / sizeof(LogRecord));
-  }
-  std::vector<LogRecord> chunk(kChunkRecords);
+  Chunk chunk(kChunkRecords);
   for (;;) {
-    got = raw_read_at(fd, reinterpret_cast<char*>(chunk.data()),
-                      chunk.size() * sizeof(LogRecord), static_cast<off_t>(out->good_size()));
+    got =
+        raw_read_at(fd, reinterpret_cast<char*>(chunk.data()), chunk.size() * sizeof(LogRecord),
+                    static_cast<off_t>(extent->size_bytes()));
     if (got < 0) return static_cast<int>(-got);
     std::size_t whole = static_cast<std::size_t>(got) / sizeof(LogRecord);
     for (std::size_t i = 0; i < whole; ++i) {
       if (!record_is_valid(chunk[i])) return 0;
-      out->records.push_back(chunk[i]);
+      show(chunk[i]);
+      ++extent->records;
     }
     if (whole < chunk.size()) return 0;
   }
@@ -127,58 +128,47 @@ int write_at(int fd, const void* data, std::size_t size, std::uint64_t offset) {
   return 0;
 }
 
-// Writes a log with just these frames beside the old one and puts it in its place. An
-// invalid fd if that fails: the old log is as it was.
-UniqueFd write_anew(int directory_fd, const std::string& name, const FrameSet& frames) {
-  std::string temporary = name + ".new";
-  UniqueFd fd(::openat(directory_fd, temporary.c_str(),
-                       O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!fd.valid()) return fd;
-  std::vector<LogRecord> records;
-  records.reserve(frames.size());
-  for (FrameSeq seq : frames.frames()) records.push_back(make_record(seq, Operation::kAdd));
-  bool replaced = write_at(fd.get(), &kLogHeader, sizeof kLogHeader, 0) == 0 &&
-                  write_at(fd.get(), records.data(), records.size() * sizeof(LogRecord),
-                           sizeof kLogHeader) == 0 &&
-                  ::fdatasync(fd.get()) == 0 &&
-                  ::renameat(directory_fd, temporary.c_str(), directory_fd, name.c_str()) == 0;
-  if (!replaced) {
-    ::unlinkat(directory_fd, temporary.c_str(), 0);
-    fd.reset();
-  }
-  return fd;
+UniqueFd open_file(int directory_fd, const std::string& name, int more_flags) {
+  return UniqueFd(
+      ::openat(directory_fd, name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | more_flags, 0600));
 }
 
 }  // namespace
 
-Result<SequenceLog> SequenceLog::open(int directory_fd, const std::string& name) {
+Result<SequenceLog> SequenceLog::open(int directory_fd, const std::string& name,
+                                      const Visit& visit) {
   SequenceLog log;
-  log.fd_.reset(
-      ::openat(directory_fd, name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  log.fd_ = open_file(directory_fd, name, O_CREAT);
   if (!log.fd_.valid()) return last_error(name + ": open");
-  Replay found;
-  if (int error = read_records(log.fd_.get(), &found)) return Error{error, name + ": read", {}};
+  Extent good;
+  int error = read_records(log.fd_.get(), &good, [&](const LogRecord& record) {
+    if (visit) visit(record.seq, record.operation == Operation::kAdd);
+  });
+  if (error != 0) return Error{error, name + ": read", {}};
 
-  if (::ftruncate(log.fd_.get(), static_cast<off_t>(found.good_size())) != 0) {
+  log.size_bytes_ = good.size_bytes();
+  if (::ftruncate(log.fd_.get(), static_cast<off_t>(log.size_bytes_)) != 0) {
     return last_error(name + ": cut the torn tail");
   }
-  log.size_bytes_ = found.good_size();
-  if (!found.header_is_good) {
-    if (int error = write_at(log.fd_.get(), &kLogHeader, sizeof kLogHeader, 0)) {
-      return Error{error, name + ": write", {}};
-    }
+  if (!good.header_is_good) {
+    error = write_at(log.fd_.get(), &kLogHeader, sizeof kLogHeader, 0);
+    if (error != 0) return Error{error, name + ": write", {}};
     log.size_bytes_ = sizeof kLogHeader;
   }
-  log.loaded_ = replay(found.records);
+  return log;
+}
 
-  std::size_t superseded = found.records.size() - log.loaded_.size();
-  if (superseded > found.records.size() / 2) {
-    UniqueFd anew = write_anew(directory_fd, name, log.loaded_);
-    if (anew.valid()) {
-      log.fd_ = std::move(anew);
-      log.size_bytes_ = sizeof(LogHeader) + log.loaded_.size() * sizeof(LogRecord);
-    }
+Result<SequenceLog> SequenceLog::resume(int directory_fd, const std::string& name,
+                                        std::uint64_t size_bytes) {
+  SequenceLog log;
+  log.fd_ = open_file(directory_fd, name, 0);
+  struct stat st;
+  if (!log.fd_.valid() || raw_fstat(log.fd_.get(), &st) != 0)
+    return last_error(name + ": open");
+  if (static_cast<std::uint64_t>(st.st_size) != size_bytes || size_bytes < sizeof(LogHeader)) {
+    return Error{ESTALE, name + ": not as it was left", {}};
   }
+  log.size_bytes_ = size_bytes;
   return log;
 }
 
@@ -203,13 +193,64 @@ Status SequenceLog::flush() {
   return Done{};
 }
 
+Status SequenceLog::write_anew(int directory_fd, const std::string& name,
+                               std::span<const FrameSeq> frames) {
+  std::string temporary = name + ".new";
+  SequenceLog anew;
+  anew.fd_ = open_file(directory_fd, temporary, O_CREAT | O_TRUNC);
+  if (!anew.fd_.valid()) return last_error("write a sequence log anew");
+  int error = write_at(anew.fd_.get(), &kLogHeader, sizeof kLogHeader, 0);
+  anew.size_bytes_ = sizeof kLogHeader;
+  while (error == 0 && !frames.empty()) {
+    std::span<const FrameSeq> some = frames.first(std::min(frames.size(), kChunkRecords));
+    if (Status done = anew.append(some, {}); !done.ok()) error = done.error().code;
+    frames = frames.subspan(some.size());
+  }
+  if (error == 0 &&
+      (::fdatasync(anew.fd_.get()) != 0 ||
+       ::renameat(directory_fd, temporary.c_str(), directory_fd, name.c_str()) != 0)) {
+    error = errno;
+  }
+  if (error != 0) {
+    ::unlinkat(directory_fd, temporary.c_str(), 0);
+    return Error{error, "write a sequence log anew", {}};
+  }
+  *this = std::move(anew);
+  return Done{};
+}
+
+std::uint64_t SequenceLog::records() const {
+  return (size_bytes_ - sizeof(LogHeader)) / sizeof(LogRecord);
+}
+
+std::vector<FrameSeq> SequenceLog::added_since(std::uint64_t first) const {
+  std::vector<FrameSeq> added;
+  Chunk chunk(records() - std::min(records(), first));
+  long got = raw_read_at(fd_.get(), reinterpret_cast<char*>(chunk.data()),
+                         chunk.size() * sizeof(LogRecord),
+                         static_cast<off_t>(sizeof(LogHeader) + first * sizeof(LogRecord)));
+  if (got < 0) return added;
+  chunk.resize(static_cast<std::size_t>(got) / sizeof(LogRecord));
+  for (const LogRecord& record : chunk) {
+    if (record.operation == Operation::kAdd) added.push_back(record.seq);
+  }
+  return added;
+}
+
 Result<FrameSet> read_sequence_log(const std::string& path) {
   RawFd file(raw_open(path.c_str(), O_RDONLY | O_NONBLOCK));
   if (file.get() == -ENOENT) return FrameSet();
   if (!file.valid()) return Error{-file.get(), path + ": open", {}};
-  Replay found;
-  if (int error = read_records(file.get(), &found)) return Error{error, path + ": read", {}};
-  return replay(found.records);
+  Chunk records;
+  struct stat st;
+  if (raw_fstat(file.get(), &st) == 0) {
+    records.reserve(static_cast<std::size_t>(st.st_size) / sizeof(LogRecord));
+  }
+  Extent good;
+  int error = read_records(file.get(), &good,
+                           [&](const LogRecord& record) { records.push_back(record); });
+  if (error != 0) return Error{error, path + ": read", {}};
+  return replay(records);
 }
 
 }  // namespace zazen

@@ -7,6 +7,7 @@
 //
 // Not thread safe; the store holds its lock. One writer for each log: the daemon.
 #pragma once
+#include <functional>
 #include <span>
 #include <string>
 
@@ -19,21 +20,31 @@ namespace zazen {
 
 class SequenceLog {
  public:
-  // Opens or makes the log, drops a torn tail, and replays it. If more than half of the
-  // records are superseded, the log is written anew (a new file, flushed, then rename).
-  static Result<SequenceLog> open(int directory_fd, const std::string& name);
+  // Opens or makes the log, drops a torn tail, and shows each record in turn: the last word on
+  // a frame counts.
+  using Visit = std::function<void(FrameSeq seq, bool held)>;
+  static Result<SequenceLog> open(int directory_fd, const std::string& name,
+                                  const Visit& visit = {});
+  // Opens a log that is known to be whole, without reading it: ESTALE if it has another size.
+  static Result<SequenceLog> resume(int directory_fd, const std::string& name,
+                                    std::uint64_t size_bytes);
 
   // First the added, then the forgotten. If it fails (ENOSPC), none of it is in the log.
   Status append(std::span<const FrameSeq> added, std::span<const FrameSeq> forgotten);
   Status flush();  // fdatasync
+  // Puts a new log with just these frames, in this order, in its place (a new file, flushed,
+  // then rename). If it fails, the log is as it was.
+  Status write_anew(int directory_fd, const std::string& name,
+                    std::span<const FrameSeq> frames);
 
-  // What the replay at open() found. Not kept up to date by append().
-  const FrameSet& loaded() const { return loaded_; }
+  std::uint64_t size_bytes() const { return size_bytes_; }
+  std::uint64_t records() const;
+  // The frames that the records from `first` to the end add, in their order.
+  std::vector<FrameSeq> added_since(std::uint64_t first) const;
 
  private:
   UniqueFd fd_;
   std::uint64_t size_bytes_ = 0;
-  FrameSet loaded_;
 };
 
 // What a reader that is not the writer sees: the frames of a whole log, up to its first bad

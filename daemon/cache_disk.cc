@@ -119,9 +119,13 @@ Temporary CacheDisk::make_temporary(int directory_fd) const {
 DiskRoom CacheDisk::room() const {
   constexpr auto kUnknown = std::numeric_limits<std::uint64_t>::max();
   struct statvfs fs = {};
-  if (::fstatvfs(root_.get(), &fs) != 0) return {kUnknown, kUnknown};
+  constexpr std::uint64_t kVeryMany = kUnknown / 4;  // can be added to
+  if (::fstatvfs(root_.get(), &fs) != 0) return {kUnknown, kUnknown, kVeryMany, kVeryMany};
   // Some file systems (btrfs) have no fixed number of files and say 0.
-  return {std::uint64_t{fs.f_bavail} * fs.f_frsize, fs.f_files == 0 ? kUnknown : fs.f_favail};
+  bool counts_files = fs.f_files != 0;
+  return {std::uint64_t{fs.f_bavail} * fs.f_frsize, counts_files ? fs.f_favail : kUnknown,
+          std::uint64_t{fs.f_blocks - fs.f_bfree} * fs.f_frsize,
+          counts_files ? fs.f_files - fs.f_ffree : kVeryMany};
 }
 
 int CacheDisk::sync() const {

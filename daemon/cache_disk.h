@@ -39,6 +39,8 @@ class Temporary {  // removed with its owner, unless published
 struct DiskRoom {
   std::uint64_t bytes;
   std::uint64_t files;
+  std::uint64_t used_bytes;  // by anybody; very many if it cannot be known
+  std::uint64_t used_files;
 };
 
 class CacheDisk {

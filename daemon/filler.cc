@@ -141,6 +141,7 @@ int Filler::copy(const JobPointer& job) {
     store_.drop(request.dataset, std::span(&request.seq, 1));
   }
 
+  if (store_.directory_is_full(request.dataset)) return EMLINK;
   // Who pushes a frame has said that it is whole.
   bool fetched = request.kind == FrameKind::kAlien;
   if (fetched && has_writer(request.origin.get())) return EBUSY;
@@ -191,7 +192,8 @@ int Filler::copy(const JobPointer& job) {
 void Filler::finish(const JobPointer& job, int status, bool copied) {
   FillRequest& request = job->request;
   bool push = request.kind == FrameKind::kNative;
-  if (status != 0 && status != ECANCELED && status != ENOSPC && status != EBUSY) {
+  if (status != 0 && status != ECANCELED && status != ENOSPC && status != EBUSY &&
+      status != EMLINK) {
     log_line(LogLevel::kWarn, push ? "push_failed" : "fill_failed",
              {{"dataset", store_.dataset(request.dataset).path},
               {"frame", store_.name_of(request.dataset, request.seq)},

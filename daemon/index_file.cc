@@ -77,10 +77,10 @@ IdentityIndex* IndexFile::make(std::uint32_t slots_log2) {
   return index;
 }
 
-// Twice as many slots as there are live entries, at least: what was removed goes here.
-void IndexFile::grow() {
+// Twice as many slots as entries are wanted, at least: what was removed goes here.
+void IndexFile::grow(std::uint64_t wanted) {
   std::uint32_t slots_log2 = index_->slots_log2;
-  if (live_ * 2 > index_->mask()) ++slots_log2;
+  while (wanted * 2 >> slots_log2 != 0) ++slots_log2;
   IdentityIndex* old = index_;
   std::uint64_t used = used_, live = live_;
   if (make(slots_log2) == nullptr) {
@@ -90,6 +90,11 @@ void IndexFile::grow() {
   }
   old->superseded.store(1, std::memory_order_release);
   unmap(old);
+}
+
+void IndexFile::reserve(std::uint64_t copies) {
+  std::lock_guard lock(mutex_);
+  if (index_ != nullptr && copies * 2 > index_->mask()) grow(copies);
 }
 
 bool IndexFile::insert(const IndexEntry& entry) {
@@ -125,7 +130,7 @@ void IndexFile::add(std::uint32_t dataset, const struct stat& local,
   remove(local.st_ino);
   std::lock_guard lock(mutex_);
   if (index_ == nullptr) return;
-  if (used_ * 4 >= index_->mask() * 3) grow();
+  if (used_ * 4 >= index_->mask() * 3) grow(live_);
   if (used_ * 8 < index_->mask() * 7) insert(entry);
 }
 

@@ -23,6 +23,8 @@ class IndexFile {
 
   std::uint64_t instance() const { return instance_; }
 
+  // Makes room for this many at once.
+  void reserve(std::uint64_t copies);
   // `local` is the copy's own stat, taken after it got its name, which changes its ctime.
   void add(std::uint32_t dataset, const struct stat& local, const OriginIdentity& identity);
   // To be called before the copy's inode number can be used again.
@@ -30,7 +32,7 @@ class IndexFile {
 
  private:
   IdentityIndex* make(std::uint32_t slots_log2);  // null if it fails
-  void grow();
+  void grow(std::uint64_t wanted);                // live entries that are to fit
   bool insert(const IndexEntry& entry);
 
   std::string path_;

@@ -1,50 +1,77 @@
 #include "daemon/inventory.h"
 
+#include <algorithm>
+
 namespace zazen {
+namespace {
+
+constexpr FrameKind other_than(FrameKind kind) {
+  return kind == FrameKind::kNative ? FrameKind::kAlien : FrameKind::kNative;
+}
+
+}  // namespace
 
 void Inventory::add(std::uint32_t dataset, FrameSeq seq, FrameKind kind, std::uint64_t bytes) {
-  remove(dataset, seq);
-  Dataset& held = datasets_[dataset];
-  (kind == FrameKind::kNative ? held.natives : held.aliens).emplace(seq, bytes);
-  held.bytes += bytes;
-  held.newest = seq;
-  total_bytes_ += bytes;
-  total_files_ += 1;
-  if (kind == FrameKind::kAlien) alien_bytes_ += bytes;
+  table(dataset, other_than(kind)).erase(seq);
+  table(dataset, kind).set(seq, bytes);
+  datasets_[dataset].newest = seq;
 }
 
 bool Inventory::remove(std::uint32_t dataset, FrameSeq seq) {
-  std::optional<HeldFrame> frame = find(dataset, seq);
-  if (!frame) return false;
-  Dataset& held = datasets_[dataset];
-  (frame->kind == FrameKind::kNative ? held.natives : held.aliens).erase(seq);
-  held.bytes -= frame->bytes;
-  total_bytes_ -= frame->bytes;
-  total_files_ -= 1;
-  if (frame->kind == FrameKind::kAlien) alien_bytes_ -= frame->bytes;
-  return true;
+  return table(dataset, FrameKind::kNative).erase(seq) ||
+         table(dataset, FrameKind::kAlien).erase(seq);
+}
+
+void Inventory::learn_size(std::uint32_t dataset, FrameSeq seq, std::uint64_t bytes) {
+  if (std::optional<HeldFrame> held = find(dataset, seq)) {
+    table(dataset, held->kind).set(seq, bytes);
+  }
 }
 
 std::optional<HeldFrame> Inventory::find(std::uint32_t dataset, FrameSeq seq) const {
-  const Dataset& held = datasets_[dataset];
-  if (auto it = held.natives.find(seq); it != held.natives.end()) {
-    return HeldFrame{FrameKind::kNative, it->second};
-  }
-  if (auto it = held.aliens.find(seq); it != held.aliens.end()) {
-    return HeldFrame{FrameKind::kAlien, it->second};
+  for (FrameKind kind : {FrameKind::kNative, FrameKind::kAlien}) {
+    if (std::optional<std::uint64_t> bytes = table(dataset, kind).find(seq)) {
+      return HeldFrame{kind, *bytes == FrameTable::kUnknown ? 0 : *bytes};
+    }
   }
   return std::nullopt;
 }
 
-const Inventory::Frames& Inventory::frames(std::uint32_t dataset, FrameKind kind) const {
-  const Dataset& held = datasets_[dataset];
-  return kind == FrameKind::kNative ? held.natives : held.aliens;
+bool Inventory::knows_size(std::uint32_t dataset, FrameSeq seq) const {
+  for (FrameKind kind : {FrameKind::kNative, FrameKind::kAlien}) {
+    if (std::optional<std::uint64_t> bytes = table(dataset, kind).find(seq)) {
+      return *bytes != FrameTable::kUnknown;
+    }
+  }
+  return false;
 }
 
-std::uint64_t Inventory::alien_files() const {
-  std::uint64_t files = 0;
-  for (const Dataset& held : datasets_) files += held.aliens.size();
-  return files;
+Inventory::Frames Inventory::frames(std::uint32_t dataset, FrameKind kind) const {
+  Frames frames;
+  frames.reserve(files(dataset, kind));
+  table(dataset, kind).for_each([&](FrameSeq seq, std::uint64_t bytes) {
+    frames.emplace_back(seq, bytes == FrameTable::kUnknown ? 0 : bytes);
+  });
+  std::sort(frames.begin(), frames.end());
+  return frames;
+}
+
+std::uint64_t Inventory::bytes(std::uint32_t dataset) const {
+  return table(dataset, FrameKind::kNative).bytes() + table(dataset, FrameKind::kAlien).bytes();
+}
+
+std::uint64_t Inventory::unknown_sizes(std::uint32_t dataset) const {
+  return table(dataset, FrameKind::kNative).unknown() +
+         table(dataset, FrameKind::kAlien).unknown();
+}
+
+Inventory::Sum Inventory::sum(FrameKind kind) const {
+  Sum sum;
+  for (std::uint32_t i = 0; i < datasets(); ++i) {
+    sum.files += table(i, kind).size();
+    sum.bytes += table(i, kind).bytes();
+  }
+  return sum;
 }
 
 }  // namespace zazen

@@ -1,55 +1,85 @@
-// Inventory: which frames the node holds, of which kind and size, in memory. No input or
-// output and no lock; the store keeps it true to the disk. A frame is held once: as a native
-// or as an alien.
+// Inventory: which frames the node holds, of which kind and size. A frame is held once: as a
+// native or as an alien. What the store learned from a sequence log alone has no known size
+// until its file was seen.
+//
+// The frames are in tables of mapped files (frame_table.h), so their number costs the process
+// no memory, and a clean stop leaves what the next start needs. No lock; the store keeps it
+// true to the disk.
 #pragma once
+#include <array>
 #include <cstdint>
-#include <map>
 #include <optional>
+#include <random>
+#include <utility>
 #include <vector>
 
 #include "bodhi/base_types.h"
+#include "daemon/frame_table.h"
 
 namespace zazen {
 
 struct HeldFrame {
   FrameKind kind;
-  std::uint64_t bytes;
+  std::uint64_t bytes;  // 0 if not known
 };
 
 class Inventory {
  public:
-  using Frames = std::map<FrameSeq, std::uint64_t>;  // to the size in bytes
+  using Frames = std::vector<std::pair<FrameSeq, std::uint64_t>>;  // with the size in bytes
 
   explicit Inventory(std::size_t datasets) : datasets_(datasets) {}
 
   // Replaces what was held under this number. The frame becomes the dataset's newest.
   void add(std::uint32_t dataset, FrameSeq seq, FrameKind kind, std::uint64_t bytes);
   bool remove(std::uint32_t dataset, FrameSeq seq);
+  // The size of a held frame whose file was seen.
+  void learn_size(std::uint32_t dataset, FrameSeq seq, std::uint64_t bytes);
+  void set_newest(std::uint32_t dataset, std::optional<FrameSeq> seq) {
+    datasets_[dataset].newest = seq;
+  }
 
   std::optional<HeldFrame> find(std::uint32_t dataset, FrameSeq seq) const;
-  const Frames& frames(std::uint32_t dataset, FrameKind kind) const;
-  std::uint64_t bytes(std::uint32_t dataset) const { return datasets_[dataset].bytes; }
-  std::optional<FrameSeq> newest(std::uint32_t dataset) const {
+  bool knows_size(std::uint32_t dataset, FrameSeq seq) const;
+  Frames frames(std::uint32_t dataset, FrameKind kind) const;  // ascending; walks all
+  // Near-uniform, in constant time.
+  std::optional<FrameSeq> random_alien(std::uint32_t dataset, std::mt19937_64& random) const {
+    return table(dataset, FrameKind::kAlien).random(random);
+  }
+  std::optional<FrameSeq> newest(std::uint32_t dataset) const {  // may have been removed since
     return datasets_[dataset].newest;
   }
 
   std::size_t datasets() const { return datasets_.size(); }
-  std::uint64_t total_bytes() const { return total_bytes_; }
-  std::uint64_t total_files() const { return total_files_; }
-  std::uint64_t alien_bytes() const { return alien_bytes_; }
-  std::uint64_t alien_files() const;
+  std::uint64_t files(std::uint32_t dataset, FrameKind kind) const {
+    return table(dataset, kind).size();
+  }
+  std::uint64_t bytes(std::uint32_t dataset) const;
+  std::uint64_t unknown_sizes(std::uint32_t dataset) const;
+  // Over all datasets.
+  std::uint64_t total_bytes() const { return alien_bytes() + sum(FrameKind::kNative).bytes; }
+  std::uint64_t total_files() const { return alien_files() + sum(FrameKind::kNative).files; }
+  std::uint64_t alien_bytes() const { return sum(FrameKind::kAlien).bytes; }
+  std::uint64_t alien_files() const { return sum(FrameKind::kAlien).files; }
+
+  const FrameTable& table(std::uint32_t dataset, FrameKind kind) const {
+    return datasets_[dataset].tables[kind == FrameKind::kNative ? 0 : 1];
+  }
+  FrameTable& table(std::uint32_t dataset, FrameKind kind) {
+    return datasets_[dataset].tables[kind == FrameKind::kNative ? 0 : 1];
+  }
 
  private:
   struct Dataset {
-    Frames natives;
-    Frames aliens;
-    std::uint64_t bytes = 0;
-    std::optional<FrameSeq> newest;  // may have been removed since
+    std::array<FrameTable, 2> tables;  // natives, aliens
+    std::optional<FrameSeq> newest;
   };
+  struct Sum {
+    std::uint64_t files = 0;
+    std::uint64_t bytes = 0;
+  };
+  Sum sum(FrameKind kind) const;
+
   std::vector<Dataset> datasets_;
-  std::uint64_t total_bytes_ = 0;
-  std::uint64_t total_files_ = 0;
-  std::uint64_t alien_bytes_ = 0;
 };
 
 }  // namespace zazen

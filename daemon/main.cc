@@ -125,7 +125,7 @@ int run(const std::optional<std::string>& file, bool in_background) {
   InstanceLock runtime_lock = require(
       InstanceLock::take(config.runtime + "/lock", "runtime directory " + config.runtime));
 
-  // What is on disk is the truth: replay the logs, drop what is incomplete.
+  // Believe what a clean stop left, or else the logs; the files are compared while we serve.
   NodeId node = require(load_or_make_node_id(disk.state_fd()));
   dev_t cache_dev = disk.dev();
   std::unique_ptr<Store> store = require(Store::open(config, std::move(disk)));
@@ -155,7 +155,8 @@ int run(const std::optional<std::string>& file, bool in_background) {
             {"cache", config.cache},
             {"runtime", config.runtime},
             {"frames", std::to_string(usage.files)},
-            {"bytes", std::to_string(usage.bytes)}});
+            {"bytes", std::to_string(usage.bytes)},
+            {"last_stop", store->stopped_cleanly() ? "clean" : "unclean"}});
 
   server->run(signals.get(), [&] { service.keep_house(); });
 
@@ -166,6 +167,7 @@ int run(const std::optional<std::string>& file, bool in_background) {
   server->withdraw();
   service.stop();
   server->send_last_answers();
+  store->stop_cleanly();
   sweep_jobs(jobs);
   ::rmdir(jobs.c_str());
   log_line(LogLevel::kInfo, "stopped");

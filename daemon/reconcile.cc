@@ -1,13 +1,12 @@
 #include "daemon/reconcile.h"
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
-#include "bodhi/identity.h"
+#include "bodhi/table.h"
 #include "daemon/beneath.h"
 #include "daemon/start_error.h"
 #include "daemon/young_copies.h"
@@ -15,115 +14,174 @@
 namespace zazen {
 namespace {
 
-struct FoundFile {
-  FrameSeq seq;
-  struct stat st;
+constexpr char kNativeTable[] = ".zazen/native.table";
+constexpr char kAlienTable[] = ".zazen/alien.table";
+
+struct Logs {
+  SequenceLog native;
+  SequenceLog alien;
 };
 
-std::string name_of(const DatasetConfig& config, FrameSeq seq) {
-  char name[kMaxTemplate + 32];
-  return std::string(name, config.name.format(seq, name, sizeof name));
+std::optional<Logs> resume(int directory_fd, std::uint64_t stamp, std::uint32_t dataset,
+                           Inventory& inventory) {
+  using Seal = std::optional<FrameTable::Seal>;
+  Seal natives =
+      inventory.table(dataset, FrameKind::kNative).keep_in(directory_fd, kNativeTable, stamp);
+  Seal aliens =
+      inventory.table(dataset, FrameKind::kAlien).keep_in(directory_fd, kAlienTable, stamp);
+  if (!natives || !aliens) return std::nullopt;
+  Result<SequenceLog> native =
+      SequenceLog::resume(directory_fd, kNativeLog, natives->log_bytes);
+  Result<SequenceLog> alien = SequenceLog::resume(directory_fd, kAlienLog, aliens->log_bytes);
+  if (!native.ok() || !alien.ok()) return std::nullopt;
+  inventory.set_newest(dataset, natives->newest);
+  return Logs{std::move(*native), std::move(*alien)};
 }
 
-// Everything but a directory that has the name of a frame, oldest first.
-Result<std::vector<FoundFile>> find_files(const DatasetFiles& files) {
-  const FrameName& name = files.config->name;
-  std::string below(name.directory(), name.directory_length());
-  UniqueFd fd = open_beneath(files.directory.get(), below.empty() ? "." : below.c_str(),
-                             O_RDONLY | O_DIRECTORY);
-  if (!fd.valid() && errno == ENOENT) return std::vector<FoundFile>();
-  DIR* directory = fd.valid() ? ::fdopendir(fd.release()) : nullptr;
-  if (directory == nullptr)
-    return failed_call("cannot list the copies of " + files.config->path);
-  std::vector<FoundFile> found;
-  while (dirent* entry = ::readdir(directory)) {
-    FoundFile file = {};
-    if (!name.match_entry(entry->d_name, std::strlen(entry->d_name), &file.seq)) continue;
-    std::string path = name_of(*files.config, file.seq);
-    if (::fstatat(files.directory.get(), path.c_str(), &file.st, AT_SYMLINK_NOFOLLOW) != 0) {
-      continue;
+Result<SequenceLog> replay(int directory_fd, const char* log, const char* table_file,
+                           FrameTable& table) {
+  table = FrameTable();
+  table.keep_in(directory_fd, table_file, 0);
+  return SequenceLog::open(directory_fd, log, [&](FrameSeq seq, bool held) {
+    if (held) {
+      table.set(seq, FrameTable::kUnknown);
+    } else {
+      table.erase(seq);
     }
-    if (!S_ISDIR(file.st.st_mode)) found.push_back(file);
-  }
-  ::closedir(directory);
-  std::sort(found.begin(), found.end(), [](const FoundFile& a, const FoundFile& b) {
-    return std::pair(a.st.st_ctim.tv_sec, a.st.st_ctim.tv_nsec) <
-           std::pair(b.st.st_ctim.tv_sec, b.st.st_ctim.tv_nsec);
   });
-  return found;
 }
 
-// The kind of a whole copy by its attribute; nothing if it is none.
-std::optional<FrameKind> kind_by_identity(const DatasetFiles& files, const FoundFile& file,
-                                          dev_t cache_dev) {
-  if (!looks_like_copy(file.st, cache_dev)) return std::nullopt;
-  UniqueFd fd = open_beneath(files.directory.get(), name_of(*files.config, file.seq).c_str(),
-                             O_RDONLY | O_NOFOLLOW);
-  OriginIdentity identity = {};
-  if (!fd.valid() || read_identity(fd.get(), &identity) != 0) return std::nullopt;
-  if (identity.size != static_cast<std::uint64_t>(file.st.st_size)) return std::nullopt;
-  if (identity.kind != FrameKind::kNative && identity.kind != FrameKind::kAlien) {
-    return std::nullopt;
+Status forget_aliens_that_are_natives(SequenceLog& alien_log, std::uint32_t dataset,
+                                      Inventory& inventory) {
+  const FrameTable& natives = inventory.table(dataset, FrameKind::kNative);
+  FrameTable& aliens = inventory.table(dataset, FrameKind::kAlien);
+  std::vector<FrameSeq> both;
+  if (natives.size() > 0) {
+    aliens.for_each([&](FrameSeq seq, std::uint64_t) {
+      if (natives.find(seq)) both.push_back(seq);
+    });
   }
-  return identity.kind;
-}
-
-Status amend(SequenceLog& log, std::vector<FrameSeq> added, std::vector<FrameSeq> forgotten) {
-  if (added.empty() && forgotten.empty()) return Done{};
-  if (Status done = log.append(added, forgotten); !done.ok()) return whole(done.error());
-  if (Status done = log.flush(); !done.ok()) return whole(done.error());
-  return Done{};
+  if (both.empty()) return Done{};
+  for (FrameSeq seq : both) aliens.erase(seq);
+  return alien_log.append({}, both);
 }
 
 }  // namespace
 
-Result<Reconciled> reconcile(DatasetFiles& files, dev_t cache_dev, std::uint32_t dataset,
-                             Inventory& inventory) {
-  Result<std::vector<FoundFile>> found = find_files(files);
-  if (!found.ok()) return found.error();
+std::string DatasetFiles::name_of(FrameSeq seq) const {
+  char name[kMaxTemplate + 32];
+  return std::string(name, config->name.format(seq, name, sizeof name));
+}
 
-  const FrameSet& native = files.native_log.loaded();
-  const FrameSet& alien = files.alien_log.loaded();
-  std::vector<FrameSeq> new_natives, new_aliens, lost_natives, lost_aliens;
-  Reconciled result;
-  for (const FoundFile& file : *found) {
-    bool in_native = native.contains(file.seq);
-    bool in_alien = alien.contains(file.seq);
-    std::optional<FrameKind> kind;
-    if ((in_native || in_alien) && looks_like_copy(file.st, cache_dev)) {
-      kind = in_native ? FrameKind::kNative : FrameKind::kAlien;
-    } else {
-      kind = kind_by_identity(files, file, cache_dev);
-      if (kind) {
-        (*kind == FrameKind::kNative ? new_natives : new_aliens).push_back(file.seq);
-        ++result.adopted;
-      }
-    }
-    if (!kind) {
-      ::unlinkat(files.directory.get(), name_of(*files.config, file.seq).c_str(), 0);
-      ++result.removed;
+Result<DatasetFiles> load_dataset(const DatasetConfig& config, UniqueFd directory,
+                                  std::uint64_t stamp, std::uint32_t dataset,
+                                  Inventory& inventory, bool* resumed) {
+  int fd = directory.get();
+  std::optional<Logs> logs = resume(fd, stamp, dataset, inventory);
+  *resumed = logs.has_value();
+  if (!logs) {
+    Result<SequenceLog> native =
+        replay(fd, kNativeLog, kNativeTable, inventory.table(dataset, FrameKind::kNative));
+    if (!native.ok()) return whole(native.error());
+    Result<SequenceLog> alien =
+        replay(fd, kAlienLog, kAlienTable, inventory.table(dataset, FrameKind::kAlien));
+    if (!alien.ok()) return whole(alien.error());
+    inventory.set_newest(dataset, std::nullopt);
+    logs = Logs{std::move(*native), std::move(*alien)};
+    Status done = forget_aliens_that_are_natives(logs->alien, dataset, inventory);
+    if (!done.ok()) return whole(done.error());
+  }
+  return DatasetFiles{&config, std::move(directory), std::move(logs->native),
+                      std::move(logs->alien)};
+}
+
+// The log is in the order of publication, which is nearly that of the copies' times: some
+// that are not young, one after the other, and no earlier one is.
+std::vector<FrameSeq> fetched_lately(const DatasetFiles& files) {
+  constexpr std::uint64_t kMostRecords = 65'536;
+  constexpr int kEnough = 16;
+  std::uint64_t records = files.alien_log.records();
+  std::vector<FrameSeq> added =
+      files.alien_log.added_since(records - std::min(records, kMostRecords));
+  std::vector<FrameSeq> young;
+  int old = 0;
+  for (auto it = added.rbegin(); it != added.rend() && old < kEnough; ++it) {
+    struct stat st = {};
+    if (::fstatat(files.directory.get(), files.name_of(*it).c_str(), &st,
+                  AT_SYMLINK_NOFOLLOW) != 0) {
       continue;
     }
-    inventory.add(dataset, file.seq, *kind, static_cast<std::uint64_t>(file.st.st_size));
-    if (*kind == FrameKind::kAlien && changed_lately(file.st)) {
-      result.fetched_lately.push_back(file.seq);
+    if (changed_lately(st)) {
+      young.push_back(*it);
+      old = 0;
+    } else {
+      ++old;
     }
   }
-  for (FrameSeq seq : native.frames()) {
-    if (!inventory.find(dataset, seq)) lost_natives.push_back(seq);
-  }
-  for (FrameSeq seq : alien.frames()) {
-    std::optional<HeldFrame> held = inventory.find(dataset, seq);
-    if (!held || held->kind == FrameKind::kNative) lost_aliens.push_back(seq);
-  }
-  result.forgotten = lost_natives.size() + lost_aliens.size();
+  std::sort(young.begin(), young.end());
+  young.erase(std::unique(young.begin(), young.end()), young.end());
+  return young;
+}
 
-  Status done = amend(files.native_log, std::move(new_natives), std::move(lost_natives));
-  if (done.ok()) {
-    done = amend(files.alien_log, std::move(new_aliens), std::move(lost_aliens));
+Result<CopyNames> CopyNames::open(const DatasetFiles& files) {
+  const FrameName& name = files.config->name;
+  std::string below(name.directory(), name.directory_length());
+  UniqueFd fd = open_beneath(files.directory.get(), below.empty() ? "." : below.c_str(),
+                             O_RDONLY | O_DIRECTORY);
+  if (!fd.valid() && errno == ENOENT) return CopyNames(name, nullptr);
+  DIR* directory = fd.valid() ? ::fdopendir(fd.get()) : nullptr;
+  if (directory == nullptr) {
+    return failed_call("cannot list the copies of " + files.config->path);
   }
-  if (!done.ok()) return done.error();
-  return result;
+  fd.release();
+  return CopyNames(name, directory);
+}
+
+CopyNames::CopyNames(CopyNames&& other) noexcept
+    : name_(other.name_), directory_(std::exchange(other.directory_, nullptr)) {}
+
+CopyNames::~CopyNames() {
+  if (directory_ != nullptr) ::closedir(directory_);
+}
+
+std::vector<FrameSeq> CopyNames::next(std::size_t count) {
+  std::vector<FrameSeq> frames;
+  while (directory_ != nullptr && frames.size() < count) {
+    dirent* entry = ::readdir(directory_);
+    if (entry == nullptr) break;
+    FrameSeq seq;
+    if (name_.match_entry(entry->d_name, std::strlen(entry->d_name), &seq)) {
+      frames.push_back(seq);
+    }
+  }
+  return frames;
+}
+
+FoundCopy look_at_copy(const DatasetFiles& files, FrameSeq seq, dev_t cache_dev,
+                       const std::optional<HeldFrame>& held) {
+  using State = FoundCopy::State;
+  FoundCopy found;
+  int directory = files.directory.get();
+  std::string name = files.name_of(seq);
+  if (::fstatat(directory, name.c_str(), &found.local, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (errno != ENOENT && errno != ENOTDIR) found.state = State::kUnreadable;
+    return found;
+  }
+  found.state = S_ISDIR(found.local.st_mode) ? State::kDirectory : State::kBroken;
+  if (!looks_like_copy(found.local, cache_dev)) return found;
+  UniqueFd fd = open_beneath(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  OriginIdentity identity = {};
+  if (fd.valid() && read_identity(fd.get(), &identity) == 0 &&
+      identity.size == static_cast<std::uint64_t>(found.local.st_size)) {
+    found.identity = identity;
+  }
+  bool names_kind = found.identity &&
+                    (identity.kind == FrameKind::kNative || identity.kind == FrameKind::kAlien);
+  if (held || names_kind) {
+    found.state = State::kWhole;
+    found.kind = held ? held->kind : identity.kind;
+  }
+  return found;
 }
 
 }  // namespace zazen

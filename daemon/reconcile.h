@@ -1,15 +1,19 @@
-// What is on disk is the truth: at the start the sequence logs are compared with the files
-// of the dataset's cache directory (D4).
+// What a start finds in one dataset's part of the cache, and what is true of it (D4, D22).
 //
-// A log entry without its file is forgotten. A file without a log entry is a copy whose
-// daemon died between publishing and logging: if its identity attribute is there and its
-// size is right, it goes into the log that the attribute names; otherwise it is removed,
-// because a file under a frame's name is served. Files under other names are left alone. A
-// frame in both logs is a native.
+// After a clean stop the tables of the inventory are as they were left and are believed at
+// once. Otherwise the sequence logs are replayed, which says what is held but not how large it
+// is. The files are the truth: they are gone through in the background. A log entry without its
+// file is forgotten. A file without an entry is a copy whose daemon died between publishing and
+// logging: if its identity attribute is there and its size is right, it is held as what the
+// attribute says; otherwise it is removed, because a file under a frame's name is served. Files
+// under other names are left alone. A frame in both logs is a native.
 #pragma once
+#include <dirent.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "bodhi/config.h"
+#include "bodhi/identity.h"
 #include "bodhi/seqlog.h"
 #include "daemon/inventory.h"
 
@@ -20,16 +24,42 @@ struct DatasetFiles {  // one dataset's part of the cache
   UniqueFd directory;  // <cache><dataset path>
   SequenceLog native_log;
   SequenceLog alien_log;
+
+  std::string name_of(FrameSeq seq) const;
 };
 
-struct Reconciled {
-  std::uint64_t forgotten = 0;           // log entries without a file
-  std::uint64_t adopted = 0;             // files without a log entry
-  std::uint64_t removed = 0;             // files that are no whole copies
-  std::vector<FrameSeq> fetched_lately;  // aliens that may still be young (young_copies.h)
+// Opens the logs and fills the inventory: from its tables if they were sealed with this stamp
+// (0 is none), else from the logs. `resumed` says which. The errors are whole sentences.
+Result<DatasetFiles> load_dataset(const DatasetConfig& config, UniqueFd directory,
+                                  std::uint64_t stamp, std::uint32_t dataset,
+                                  Inventory& inventory, bool* resumed);
+
+// Aliens that may still be young (young_copies.h): the last ones of the alien log.
+std::vector<FrameSeq> fetched_lately(const DatasetFiles& files);
+
+class CopyNames {  // the frames that have a name in the dataset's directory, in parts
+ public:
+  static Result<CopyNames> open(const DatasetFiles& files);
+  CopyNames(CopyNames&& other) noexcept;
+  CopyNames& operator=(CopyNames&&) = delete;
+  ~CopyNames();
+  // At most this many; none at the end.
+  std::vector<FrameSeq> next(std::size_t count);
+
+ private:
+  CopyNames(const FrameName& name, DIR* directory) : name_(name), directory_(directory) {}
+  const FrameName& name_;
+  DIR* directory_;  // null: there is none
 };
 
-Result<Reconciled> reconcile(DatasetFiles& files, dev_t cache_dev, std::uint32_t dataset,
-                             Inventory& inventory);
+struct FoundCopy {
+  enum class State { kGone, kUnreadable, kDirectory, kWhole, kBroken } state = State::kGone;
+  FrameKind kind = FrameKind::kAlien;
+  struct stat local = {};
+  std::optional<OriginIdentity> identity;
+};
+// Looks at the file under a frame's name. `held` is what the logs say of it.
+FoundCopy look_at_copy(const DatasetFiles& files, FrameSeq seq, dev_t cache_dev,
+                       const std::optional<HeldFrame>& held);
 
 }  // namespace zazen

@@ -40,7 +40,9 @@ Service::Service(const Config& config, Store& store, Publisher& publisher,
     young_.note(dataset, seq, started_ms_);
   }
   for (std::uint32_t i = 0; i < config.datasets.size(); ++i) {
-    errands_.post([this, i] { store_.index_copies(i, stopping_); });
+    reconciling_.post([this, i] {
+      for (FrameSeq seq : store_.reconcile(i)) young_.note(i, seq, monotonic_ms());
+    });
   }
 }
 
@@ -119,7 +121,7 @@ void Service::take_dataset(const Asked& asked, Packet& packet) {
   bool all = type == MessageType::kList && names.dataset_length == 0;
   if (!dataset && !all) return answer(asked, ENOENT);
   if (type == MessageType::kList) {
-    errands_.post([this, asked, dataset] { answer_list(asked, dataset); });
+    long_errands_.post([this, asked, dataset] { answer_list(asked, dataset); });
   } else if (type == MessageType::kSample) {
     samples_.post([this, asked, index = *dataset] {
       sample(index);
@@ -142,7 +144,7 @@ void Service::take_evict(const Asked& asked, const Packet& packet) {
   if (!dataset) return answer(asked, ENOENT);
   Store::Selection selection{body.first, body.last, (body.what & kEvictNatives) != 0,
                              (body.what & kEvictAliens) != 0, (body.what & kEvictDryRun) != 0};
-  errands_.post([this, asked, index = *dataset, selection] {
+  long_errands_.post([this, asked, index = *dataset, selection] {
     Amount amount = store_.evict(index, selection);
     answer(asked, 0, as_bytes(EvictReply{amount.frames, amount.bytes}));
   });
@@ -245,8 +247,10 @@ void Service::keep_house() {
 }
 
 void Service::stop() {
-  stopping_ = true;
+  store_.give_up_reconciling();
+  reconciling_.stop();
   samples_.stop();
+  long_errands_.stop();
   errands_.stop();
   filler_.stop();
 }

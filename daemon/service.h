@@ -1,7 +1,6 @@
 // Service: what each message of a client means. It blocks nowhere: what may take time is
 // handed to threads, and the answers come through the outbox.
 #pragma once
-#include <atomic>
 #include <cstdint>
 
 #include "bodhi/config.h"
@@ -56,11 +55,13 @@ class Service {
   Publisher& publisher_;
   const std::int64_t started_ms_;
   std::int64_t next_sweep_ms_;
-  std::atomic<bool> stopping_ = false;
   Outbox outbox_;
   YoungCopies young_;
   Filler filler_;
   WorkQueue errands_{2};
+  WorkQueue long_errands_{
+      1};  // apart: nobody's status or invalidation waits for a million copies
+  WorkQueue reconciling_{1};
   WorkQueue samples_{1};  // apart: an origin that hangs must not hold up the errands
 };
 

@@ -54,6 +54,8 @@ std::string status_json(const Config& config, const Store& store, const Publishe
                                    {"hits", hits},
                                    {"misses", misses},
                                    {"evictions", usage.evictions},
+                                   {"stopped_cleanly", store.stopped_cleanly()},
+                                   {"reconciled", store.is_reconciled()},
                                    {"fills", fills.fills},
                                    {"pushes", fills.pushes},
                                    {"fills_dropped", fills.dropped},

@@ -16,13 +16,17 @@
 
 #include "daemon/beneath.h"
 #include "daemon/log.h"
-#include "daemon/start_error.h"
 
 namespace zazen {
 namespace {
 
 // names_mutex_ is let go in between.
-constexpr std::size_t kEvictChunk = 1024, kIndexChunk = 64;
+constexpr std::size_t kEvictChunk = 64;
+constexpr std::uint64_t kSlotsOfOneLook = 65'536;
+// A log is written anew when it has this many records more than twice what is held.
+constexpr std::uint64_t kIdleRecords = 131'072, kRecentRecords = 65'536;
+// With less room than this a refused name says nothing of the directory.
+constexpr std::uint64_t kRoomForNames = 1 << 20;
 
 // "run1/7/traj.dcd" is "traj.dcd" in "run1/7".
 std::pair<std::string, std::string> split_name(const std::string& name) {
@@ -73,51 +77,8 @@ void Reservation::release_locked() {
   store_ = nullptr;
 }
 
-Result<std::unique_ptr<Store>> Store::open(const Config& config, CacheDisk disk) {
-  std::unique_ptr<Store> store(new Store(config, std::move(disk)));
-  store->disk_.sweep();
-  for (std::uint32_t i = 0; i < config.datasets.size(); ++i) {
-    const DatasetConfig& dataset = config.datasets[i];
-    std::string below = dataset.path.substr(1);
-    if (below == kCacheStateDirectory || below.starts_with(".zazen/")) {
-      return Error{
-          EINVAL, "dataset " + dataset.path + ": the cache keeps its own state there", {}};
-    }
-    UniqueFd directory = make_directory_beneath(store->disk_.root_fd(), below);
-    if (!directory.valid() ||
-        !make_directory_beneath(directory.get(), kDatasetStateDirectory).valid()) {
-      return failed_call("cache directory of dataset " + dataset.path);
-    }
-    Result<SequenceLog> native = SequenceLog::open(directory.get(), kNativeLog);
-    if (!native.ok()) return whole(native.error());
-    Result<SequenceLog> alien = SequenceLog::open(directory.get(), kAlienLog);
-    if (!alien.ok()) return whole(alien.error());
-    store->files_.push_back(
-        DatasetFiles{&dataset, std::move(directory), std::move(*native), std::move(*alien)});
-    Result<Reconciled> done =
-        reconcile(store->files_.back(), store->disk_.dev(), i, store->inventory_);
-    if (!done.ok()) return done.error();
-    for (FrameSeq seq : done->fetched_lately) store->fetched_lately_.emplace_back(i, seq);
-    if (done->forgotten + done->adopted + done->removed > 0) {
-      log_line(LogLevel::kInfo, "reconciled",
-               {{"dataset", dataset.path},
-                {"forgotten", std::to_string(done->forgotten)},
-                {"adopted", std::to_string(done->adopted)},
-                {"removed", std::to_string(done->removed)}});
-    }
-  }
-  // The limits may have been lowered since the last time.
-  std::lock_guard names(store->names_mutex_);
-  std::unique_lock lock(store->mutex_);
-  Deficit need = store->deficit(0, 0);
-  lock.unlock();
-  if (!need.none()) store->evict_for(need);
-  return store;
-}
-
 std::string Store::name_of(std::uint32_t dataset, FrameSeq seq) const {
-  char name[kMaxTemplate + 32];
-  return std::string(name, config_.datasets[dataset].name.format(seq, name, sizeof name));
+  return files_[dataset].name_of(seq);
 }
 
 std::optional<HeldFrame> Store::find(std::uint32_t dataset, FrameSeq seq) const {
@@ -135,9 +96,8 @@ StoreUsage Store::usage() const {
   std::lock_guard lock(mutex_);
   StoreUsage usage{inventory_.total_bytes(), inventory_.total_files(), evictions_, {}};
   for (std::uint32_t i = 0; i < inventory_.datasets(); ++i) {
-    usage.datasets.push_back({inventory_.frames(i, FrameKind::kNative).size(),
-                              inventory_.frames(i, FrameKind::kAlien).size(),
-                              inventory_.bytes(i)});
+    usage.datasets.push_back({inventory_.files(i, FrameKind::kNative),
+                              inventory_.files(i, FrameKind::kAlien), inventory_.bytes(i)});
   }
   return usage;
 }
@@ -147,9 +107,9 @@ std::vector<StoredFrame> Store::list(std::uint32_t dataset) const {
   {
     std::lock_guard lock(mutex_);
     for (FrameKind kind : {FrameKind::kNative, FrameKind::kAlien}) {
-      for (auto [seq, bytes] : inventory_.frames(dataset, kind)) {
-        frames.push_back({dataset, seq, {kind, bytes}});
-      }
+      inventory_.table(dataset, kind).for_each([&](FrameSeq seq, std::uint64_t bytes) {
+        frames.push_back({dataset, seq, {kind, bytes == FrameTable::kUnknown ? 0 : bytes}});
+      });
     }
   }
   std::sort(frames.begin(), frames.end(),
@@ -157,35 +117,62 @@ std::vector<StoredFrame> Store::list(std::uint32_t dataset) const {
   return frames;
 }
 
+// The first and the last are found in parts, without the lock in between; what comes and goes
+// meanwhile does not matter.
 std::vector<FrameSeq> Store::sample(std::uint32_t dataset, std::size_t at_random) const {
+  constexpr FrameKind kKinds[] = {FrameKind::kNative, FrameKind::kAlien};
   std::mt19937_64 random(std::random_device{}());
+  FrameSeq first = std::numeric_limits<FrameSeq>::max(), last = 0;
+  for (FrameKind kind : kKinds) {
+    std::uint64_t position = 0;
+    do {
+      std::lock_guard lock(mutex_);
+      position = inventory_.table(dataset, kind)
+                     .look(position, kSlotsOfOneLook, [&](FrameSeq seq, std::uint64_t) {
+                       first = std::min(first, seq);
+                       last = std::max(last, seq);
+                     });
+    } while (position != 0);
+  }
   std::set<FrameSeq> chosen;
-  std::vector<FrameSeq> held;
   std::lock_guard lock(mutex_);
-  for (FrameKind kind : {FrameKind::kNative, FrameKind::kAlien}) {
-    for (auto [seq, bytes] : inventory_.frames(dataset, kind)) held.push_back(seq);
+  for (std::optional<FrameSeq> seq :
+       {std::optional(first), std::optional(last), inventory_.newest(dataset)}) {
+    if (seq && inventory_.find(dataset, *seq)) chosen.insert(*seq);
   }
-  if (held.empty()) return {};
-  auto [first, last] = std::minmax_element(held.begin(), held.end());
-  chosen.insert({*first, *last});
-  if (std::optional<FrameSeq> newest = inventory_.newest(dataset);
-      newest && inventory_.find(dataset, *newest)) {
-    chosen.insert(*newest);
+  std::uint64_t natives = inventory_.files(dataset, FrameKind::kNative);
+  std::uint64_t held = natives + inventory_.files(dataset, FrameKind::kAlien);
+  if (held <= 4 * at_random) {
+    std::vector<FrameSeq> all;
+    for (FrameKind kind : kKinds) {
+      inventory_.table(dataset, kind).for_each([&](FrameSeq seq, std::uint64_t) {
+        all.push_back(seq);
+      });
+    }
+    std::sample(all.begin(), all.end(), std::inserter(chosen, chosen.end()), at_random, random);
+    return {chosen.begin(), chosen.end()};
   }
-  std::sample(held.begin(), held.end(), std::inserter(chosen, chosen.end()), at_random, random);
+  std::size_t wanted = chosen.size() + at_random;
+  while (chosen.size() < wanted) {
+    FrameKind kind = random() % held < natives ? FrameKind::kNative : FrameKind::kAlien;
+    chosen.insert(*inventory_.table(dataset, kind).random(random));
+  }
   return {chosen.begin(), chosen.end()};
 }
 
 Store::Deficit Store::deficit(std::uint64_t bytes, std::uint64_t files) const {
   Deficit need;
+  DiskRoom room = disk_.room();
+  // Until the sizes are known: not more than the whole disk holds.
+  bool known = is_reconciled_locked();
+  std::uint64_t held_bytes = known ? inventory_.total_bytes() : room.used_bytes;
+  std::uint64_t held_files = known ? inventory_.total_files() : room.used_files;
   if (config_.capacity_bytes != 0) {
-    need.bytes =
-        excess(inventory_.total_bytes() + reserved_bytes_ + bytes, config_.capacity_bytes);
+    need.bytes = excess(held_bytes + reserved_bytes_ + bytes, config_.capacity_bytes);
   }
   if (config_.max_files != 0) {
-    need.files = excess(inventory_.total_files() + reserved_files_ + files, config_.max_files);
+    need.files = excess(held_files + reserved_files_ + files, config_.max_files);
   }
-  DiskRoom room = disk_.room();
   need.bytes = std::max(
       need.bytes, excess(unallocated_bytes_ + bytes + config_.keep_free_bytes, room.bytes));
   need.files = std::max(need.files, excess(files, room.files));
@@ -205,7 +192,7 @@ Reservation Store::reserve(FrameKind kind, std::uint64_t bytes) {
     std::lock_guard lock(mutex_);
     if (deficit(bytes, 1).none()) return hold(bytes);
   }
-  if (kind == FrameKind::kAlien) return {};
+  if (kind == FrameKind::kAlien || !wait_until_reconciled()) return {};
   std::lock_guard names(names_mutex_);
   std::unique_lock lock(mutex_);
   Deficit need = deficit(bytes, 1);
@@ -217,6 +204,7 @@ Reservation Store::reserve(FrameKind kind, std::uint64_t bytes) {
 }
 
 bool Store::evict_aliens(std::uint64_t bytes) {
+  if (!wait_until_reconciled()) return false;
   std::lock_guard names(names_mutex_);
   return evict_for({std::max<std::uint64_t>(bytes, 1), 1});
 }
@@ -228,7 +216,7 @@ bool Store::evict_for(Deficit need) {
     {
       // From the end: a program that scans in order still finds the beginning.
       std::lock_guard lock(mutex_);
-      const Inventory::Frames& aliens = inventory_.frames(i, FrameKind::kAlien);
+      const Inventory::Frames aliens = inventory_.frames(i, FrameKind::kAlien);
       for (auto it = aliens.rbegin(); it != aliens.rend() && !need.none(); ++it) {
         victims.push_back(it->first);
         need.bytes = excess(need.bytes, it->second);
@@ -253,6 +241,7 @@ void Store::publish(std::span<FinishedCopy> batch) {
   std::lock_guard names(names_mutex_);
   give_names(batch);
   log_batch(batch);
+  for (const FinishedCopy& copy : batch) compact(copy.dataset, copy.kind);
 }
 
 void Store::flush_data(std::span<FinishedCopy> batch) {
@@ -276,6 +265,7 @@ void Store::give_names(std::span<FinishedCopy> batch) {
     UniqueFd directory = make_directory_beneath(files_[copy.dataset].directory.get(), below);
     if (directory.valid()) unindex(directory.get(), leaf.c_str());
     copy.status = directory.valid() ? copy.file.publish(directory.get(), leaf.c_str()) : errno;
+    copy.status = note_full_directory(copy.dataset, copy.status);
     flat = flat && below.empty();
     touched.insert(copy.dataset);
   }
@@ -361,7 +351,7 @@ int Store::promote(std::uint32_t dataset, FrameSeq seq) {
   if (done.ok()) done = append(dataset, FrameKind::kAlien, {}, one, true);
   if (!done.ok()) return done.error().code;
   std::lock_guard lock(mutex_);
-  inventory_.add(dataset, seq, FrameKind::kNative, held->bytes);
+  inventory_.add(dataset, seq, FrameKind::kNative, identity.size);
   return 0;
 }
 
@@ -377,17 +367,17 @@ Amount Store::evict(std::uint32_t dataset, const Selection& selection) {
     std::lock_guard lock(mutex_);
     for (FrameKind kind : {FrameKind::kNative, FrameKind::kAlien}) {
       if (!(kind == FrameKind::kNative ? selection.natives : selection.aliens)) continue;
-      const Inventory::Frames& frames = inventory_.frames(dataset, kind);
-      for (auto it = frames.lower_bound(selection.first);
-           it != frames.end() && it->first <= selection.last; ++it) {
-        chosen.push_back(it->first);
+      inventory_.table(dataset, kind).for_each([&](FrameSeq seq, std::uint64_t bytes) {
+        if (seq < selection.first || seq > selection.last) return;
+        chosen.push_back(seq);
         amount.frames += 1;
-        amount.bytes += it->second;
-      }
+        amount.bytes += bytes == FrameTable::kUnknown ? 0 : bytes;
+      });
     }
   }
   if (selection.dry_run) return amount;
   amount = {};
+  std::sort(chosen.begin(), chosen.end());
   std::span<const FrameSeq> rest = chosen;
   while (!rest.empty()) {
     std::size_t count = std::min(rest.size(), kEvictChunk);
@@ -415,6 +405,7 @@ Amount Store::remove(std::uint32_t dataset, std::span<const FrameSeq> frames, bo
     (held->kind == FrameKind::kNative ? natives : aliens).push_back(seq);
     inventory_.remove(dataset, seq);
   }
+  if (amount.frames > 0) full_directories_.clear(dataset);
   if (durable) {
     ::fsync(files_[dataset].directory.get());
   }
@@ -422,7 +413,9 @@ Amount Store::remove(std::uint32_t dataset, std::span<const FrameSeq> frames, bo
   // origin, and the next start forgets it.
   for (FrameKind kind : {FrameKind::kNative, FrameKind::kAlien}) {
     const std::vector<FrameSeq>& gone = kind == FrameKind::kNative ? natives : aliens;
-    if (!gone.empty()) (void)append(dataset, kind, {}, gone, durable);
+    if (gone.empty()) continue;
+    (void)append(dataset, kind, {}, gone, durable);
+    compact(dataset, kind);
   }
   return amount;
 }
@@ -462,17 +455,42 @@ Status Store::append(std::uint32_t dataset, FrameKind kind, std::span<const Fram
   return done;
 }
 
-void Store::index_copies(std::uint32_t dataset, const std::atomic<bool>& give_up) {
-  std::vector<StoredFrame> frames = list(dataset);
-  for (std::size_t i = 0; i < frames.size() && !give_up; i += kIndexChunk) {
-    std::lock_guard names(names_mutex_);
-    for (std::size_t k = i; k < std::min(i + kIndexChunk, frames.size()); ++k) {
-      UniqueFd copy =
-          open_beneath(files_[dataset].directory.get(), name_of(dataset, frames[k].seq).c_str(),
-                       O_RDONLY | O_NOFOLLOW);
-      if (copy.valid()) index(dataset, copy.get());
-    }
+// The last ones stay in their order, and last: a start looks there for young copies. Log and
+// inventory must agree.
+void Store::compact(std::uint32_t dataset, FrameKind kind) {
+  SequenceLog& log = log_of(dataset, kind);
+  std::vector<FrameSeq> frames, recent;
+  {
+    std::lock_guard lock(mutex_);
+    const FrameTable& table = inventory_.table(dataset, kind);
+    if (log.records() <= 2 * table.size() + kIdleRecords) return;
+    recent = log.added_since(log.records() - kRecentRecords);
+    std::erase_if(recent, [&](FrameSeq seq) { return !table.find(seq); });
+    frames.reserve(table.size() + recent.size());
+    table.for_each([&](FrameSeq seq, std::uint64_t) { frames.push_back(seq); });
   }
+  std::sort(frames.begin(), frames.end());
+  frames.insert(frames.end(), recent.begin(), recent.end());
+  const char* name = kind == FrameKind::kNative ? kNativeLog : kAlienLog;
+  (void)log.write_anew(files_[dataset].directory.get(), name, frames);
+}
+
+bool Store::directory_is_full(std::uint32_t dataset) const {
+  return full_directories_.contains(dataset, monotonic_ms());
+}
+
+// What naming a copy came to: EMLINK if the directory takes no more, though the disk has room.
+int Store::note_full_directory(std::uint32_t dataset, int code) {
+  if (code != EMLINK && code != ENOSPC) return code;
+  DiskRoom room = disk_.room();
+  if (code == ENOSPC && (room.bytes < kRoomForNames || room.files == 0)) return code;
+  if (full_directories_.note(dataset, monotonic_ms())) {
+    log_line(LogLevel::kWarn, "directory_full",
+             {{"dataset", config_.datasets[dataset].path},
+              {"error", std::strerror(code)},
+              {"pause_seconds", std::to_string(FullDirectories::kPauseMs / 1000)}});
+  }
+  return EMLINK;
 }
 
 void Store::index(std::uint32_t dataset, int copy_fd) {

@@ -12,6 +12,7 @@
 // mutex_ (memory only).
 #pragma once
 #include <atomic>
+#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -22,9 +23,11 @@
 #include "bodhi/config.h"
 #include "bodhi/identity.h"
 #include "daemon/cache_disk.h"
+#include "daemon/full_directories.h"
 #include "daemon/index_file.h"
 #include "daemon/inventory.h"
 #include "daemon/reconcile.h"
+#include "daemon/turn_mutex.h"
 
 namespace zazen {
 
@@ -91,9 +94,20 @@ class Store {
  public:
   static constexpr std::size_t kSmallBatch = 8;  // more are flushed by one syncfs
 
-  // Sweeps, replays and reconciles; the caller holds the cache's lock. The configuration must
-  // outlive the store. The errors are whole sentences.
+  // Believes what a clean stop left, or else replays the logs; the caller holds the cache's
+  // lock. The configuration must outlive the store. The errors are whole sentences.
   static Result<std::unique_ptr<Store>> open(const Config& config, CacheDisk disk);
+  // What open() found: everything as a clean stop had left it.
+  bool stopped_cleanly() const { return stopped_cleanly_; }
+  // Files and logs agree, and all sizes are known. From the start, if the stop was clean.
+  bool is_reconciled() const;
+  // Compares the files with what is held, and puts them into the index. Takes seconds for
+  // millions of copies. Returns adopted aliens that may still be young (young_copies.h).
+  std::vector<FrameSeq> reconcile(std::uint32_t dataset);
+  // Ends it, and who waits for it. For the stop.
+  void give_up_reconciling();
+  // The last call: what the next start may believe is written down.
+  void stop_cleanly();
 
   const CacheDisk& disk() const { return disk_; }
   const DatasetConfig& dataset(std::uint32_t index) const { return config_.datasets[index]; }
@@ -101,8 +115,6 @@ class Store {
   std::string name_of(std::uint32_t dataset, FrameSeq seq) const;
   // Names the index that goes with this store, for the table that is published with it.
   std::uint64_t instance() const { return index_.instance(); }
-  // Puts what was held at the start into the index. Takes seconds for millions of copies.
-  void index_copies(std::uint32_t dataset, const std::atomic<bool>& give_up);
 
   std::optional<HeldFrame> find(std::uint32_t dataset, FrameSeq seq) const;
   // The copy's attribute, from its file: 0 or an errno; ENOENT if the file is gone.
@@ -117,7 +129,10 @@ class Store {
     return fetched_lately_;
   }
 
-  // Not valid if there is no room.
+  // Its directory takes no more names at present: nothing of it should be fetched.
+  bool directory_is_full(std::uint32_t dataset) const;
+
+  // Not valid if there is no room. Evicting for a native waits until the store is reconciled.
   Reservation reserve(FrameKind kind, std::uint64_t bytes);
   // The disk was full before its limit: lets aliens go. False if there was none.
   bool evict_aliens(std::uint64_t bytes);
@@ -152,7 +167,8 @@ class Store {
       : config_(config),
         disk_(std::move(disk)),
         index_(config.runtime),
-        inventory_(config.datasets.size()) {}
+        inventory_(config.datasets.size()),
+        unreconciled_(config.datasets.size()) {}
   Deficit deficit(std::uint64_t bytes, std::uint64_t files) const;  // mutex_ is held
   Reservation hold(std::uint64_t bytes);                            // mutex_ is held
   bool evict_for(Deficit need);                                     // names_mutex_ is held
@@ -164,18 +180,37 @@ class Store {
   void unlink_copy(std::uint32_t dataset, FrameSeq seq);
   void index(std::uint32_t dataset, int copy_fd);
   void unindex(int directory_fd, const char* leaf);
+  int note_full_directory(std::uint32_t dataset, int code);
+  void compact(std::uint32_t dataset, FrameKind kind);  // names_mutex_ is held
+
+  struct Findings;
+  bool is_reconciled_locked() const;
+  bool wait_until_reconciled();  // false: it was given up
+  void reconcile_files(std::uint32_t dataset, std::span<const FrameSeq> frames,
+                       Findings& findings);
+  // These two: false if the disk does not let us know.
+  bool go_through_files(std::uint32_t dataset, Findings& findings);
+  bool forget_lost(std::uint32_t dataset, bool sizes_are_known, Findings& findings);
+  std::uint64_t forget_missing(std::uint32_t dataset, std::span<const FrameSeq> frames);
+  void finish_reconciling(std::uint32_t dataset, const Findings& findings);
   Status append(std::uint32_t dataset, FrameKind kind, std::span<const FrameSeq> added,
                 std::span<const FrameSeq> forgotten, bool durable);
 
   const Config& config_;
   CacheDisk disk_;
   IndexFile index_;
-  std::mutex names_mutex_;
+  TurnMutex names_mutex_;
   std::vector<DatasetFiles> files_;
   std::vector<std::pair<std::uint32_t, FrameSeq>> fetched_lately_;
+  FullDirectories full_directories_;
+  bool stopped_cleanly_ = true;
+  std::atomic<bool> giving_up_ = false;
 
   mutable std::mutex mutex_;
   Inventory inventory_;
+  std::vector<bool> unreconciled_;  // by dataset
+  std::condition_variable reconciled_;
+  bool stuck_ = false;  // a dataset cannot be reconciled
   std::uint64_t reserved_bytes_ = 0;
   std::uint64_t reserved_files_ = 0;
   std::uint64_t unallocated_bytes_ = 0;

@@ -57,6 +57,11 @@ void print_screen(const Json& status, bool exact) {
              printable(status.at("node")), health,
              format_duration(status.at("uptime_seconds").get<std::uint64_t>()));
   print_problems(status);
+  if (!status.at("reconciled").get<bool>()) {
+    fmt::print(
+        "starting  after an unclean stop the copies are being gone through; "
+        "the figures are not complete yet\n");
+  }
   fmt::print("{}\n{}\n\n", cache_line(status, exact), traffic_line(status));
 
   TextTable table({{"DATASET", TextTable::kLeft},

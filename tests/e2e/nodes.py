@@ -89,6 +89,10 @@ class Node:
         found = os.listdir(directory) if os.path.isdir(directory) else []
         return set(found) - {".zazen"}
 
+    def said(self):
+        """The daemon's log so far."""
+        return self._process.stderr_so_far()
+
     def signal(self, number):
         self._process.signal(number)
 

@@ -68,6 +68,10 @@ class Process:
     def signal(self, number):
         self._popen.send_signal(number)
 
+    def stderr_so_far(self):
+        with open(f"/proc/self/fd/{self._stderr.fileno()}", errors="replace") as file:
+            return file.read()
+
     def kill_session(self):
         for member in session_members(self.pid):
             try:

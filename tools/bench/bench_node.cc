@@ -20,8 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr auto kStartLimit = std::chrono::seconds(10);
-constexpr auto kPause = std::chrono::milliseconds(5);
+constexpr auto kStartLimit = std::chrono::seconds(60);
+constexpr auto kPause = std::chrono::milliseconds(2);
 
 Status write_file(const std::string& path, const std::string& content) {
   std::ofstream file(path, std::ios::binary);
@@ -57,17 +57,17 @@ std::string whole_file(const std::string& path) {
   return text.str();
 }
 
-bool serves(const BenchLayout& layout) {
+bool serves(const BenchLayout& layout, pid_t pid) {
   const Table* table = map_table(layout.runtime().c_str());
   if (table == nullptr) return false;
-  bool alive = daemon_is_alive(*table, monotonic_ms());
+  bool alive = table->pid == pid && daemon_is_alive(*table, monotonic_ms());
   unmap_table(table);
   return alive;
 }
 
 Status wait_until_serving(const BenchLayout& layout, ChildProcess& daemon) {
   auto deadline = std::chrono::steady_clock::now() + kStartLimit;
-  while (!serves(layout)) {
+  while (!serves(layout, daemon.pid())) {
     if (daemon.ended()) {
       return Error{EPROTO, "zazend did not start: " + whole_file(layout.daemon_log()), {}};
     }
@@ -116,21 +116,26 @@ TemporaryDirectory::~TemporaryDirectory() {
   if (!path_.empty()) fs::remove_all(path_, ignored);
 }
 
+Result<ChildProcess> start_daemon(const std::string& zazend, const BenchLayout& layout) {
+  UniqueFd log(
+      open(layout.daemon_log().c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  if (!log.valid()) return last_error(layout.daemon_log());
+  Result<ChildProcess> daemon = ChildProcess::start(
+      {zazend, "--config", layout.config()}, plain_environment(), {-1, log.get(), log.get()});
+  if (!daemon) return daemon.error();
+  if (Status serving = wait_until_serving(layout, *daemon); !serving) return serving.error();
+  return daemon;
+}
+
 Result<BenchNode> BenchNode::start(const std::string& zazend, const std::string& parent) {
   Result<TemporaryDirectory> directory = TemporaryDirectory::make(parent);
   if (!directory) return directory.error();
   BenchLayout layout{directory->path()};
   if (Status made = make_files(layout); !made) return made.error();
 
-  UniqueFd log(open(layout.daemon_log().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-  if (!log.valid()) return last_error(layout.daemon_log());
-  Result<ChildProcess> daemon = ChildProcess::start(
-      {zazend, "--config", layout.config()}, plain_environment(), {-1, log.get(), log.get()});
+  Result<ChildProcess> daemon = start_daemon(zazend, layout);
   if (!daemon) return daemon.error();
   BenchNode node(std::move(*directory), layout, std::move(*daemon));
-  if (Status serving = wait_until_serving(layout, node.daemon_); !serving) {
-    return serving.error();
-  }
   if (Status pushed = push_frames(layout); !pushed) return pushed.error();
   return node;
 }

@@ -26,6 +26,9 @@ class TemporaryDirectory {
   std::string path_;
 };
 
+// A zazend with this layout's configuration, as soon as it serves.
+Result<ChildProcess> start_daemon(const std::string& zazend, const BenchLayout& layout);
+
 class BenchNode {
  public:
   static Result<BenchNode> start(const std::string& zazend, const std::string& parent);

@@ -12,7 +12,6 @@
 namespace zazen {
 namespace {
 
-constexpr auto kGrace = std::chrono::seconds(5);
 constexpr auto kPause = std::chrono::milliseconds(2);
 
 std::vector<char*> pointers(const std::vector<std::string>& words) {
@@ -50,15 +49,25 @@ std::optional<int> ChildProcess::ended() {
   return status;
 }
 
-int ChildProcess::terminate() {
+int ChildProcess::terminate(int grace_ms) {
   if (pid_ < 0) return 0;
-  kill(pid_, SIGTERM);
-  auto deadline = std::chrono::steady_clock::now() + kGrace;
+  ::kill(pid_, SIGTERM);
+  auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(grace_ms);
   while (std::chrono::steady_clock::now() < deadline) {
     if (std::optional<int> status = ended()) return *status;
     std::this_thread::sleep_for(kPause);
   }
-  kill(pid_, SIGKILL);
+  ::kill(pid_, SIGKILL);
+  return wait();
+}
+
+void ChildProcess::kill() {
+  if (pid_ < 0) return;
+  ::kill(pid_, SIGKILL);
+  wait();
+}
+
+int ChildProcess::wait() {
   int status = 0;
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }

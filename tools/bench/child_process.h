@@ -28,10 +28,13 @@ class ChildProcess {
   // The wait status, once it has ended; reported once.
   std::optional<int> ended();
   // SIGTERM, after a few seconds SIGKILL. The wait status; 0 if it had been reported.
-  int terminate();
+  int terminate(int grace_ms = 5'000);
+  void kill();  // SIGKILL, at once
+  pid_t pid() const { return pid_; }
 
  private:
   explicit ChildProcess(pid_t pid) : pid_(pid) {}
+  int wait();
 
   pid_t pid_;  // -1: ended and reported
 };

@@ -7,6 +7,7 @@
 
 #include "tools/bench/interruption.h"
 #include "tools/bench/listing_bench.h"
+#include "tools/bench/restart_bench.h"
 #include "tools/bench/shim_bench.h"
 #include "tools/bench/worker.h"
 
@@ -39,6 +40,14 @@ int listing_command(const ListingBenchOptions& options, bool json) {
   Result<ListingFigures> figures = measure_listing(options);
   if (!figures) return failed(figures.error());
   print_listing_figures(*figures, json);
+  return 0;
+}
+
+int restart_command(const RestartBenchOptions& options, bool json) {
+  note_interruptions();
+  Result<RestartFigures> figures = measure_restart(options);
+  if (!figures) return failed(figures.error());
+  print_restart_figures(*figures, json);
   return 0;
 }
 
@@ -87,6 +96,22 @@ int zazen_bench(int argc, char** argv) {
       ->type_name("N")
       ->check(CLI::Range(1, 1000).description(""));
 
+  RestartBenchOptions restart_options;
+  restart_options.directory = options.directory;
+  CLI::App* restart = app.add_subcommand(
+      "restart",
+      "Start a daemon that holds many copies, after a clean stop and after SIGKILL.");
+  restart->add_flag("--json", json, "Print JSON");
+  restart
+      ->add_option("--dir", restart_options.directory,
+                   "Where to make the cache (default: $TMPDIR or /tmp)")
+      ->type_name("DIR");
+  restart->add_option("--frames", restart_options.frames, "How many copies (default: 1000000)")
+      ->type_name("N")
+      ->check(CLI::Range(1000, 100'000'000).description(""));
+  restart->add_flag("--synthetic", restart_options.synthetic,
+                    "Only in the sequence log, without a file for each");
+
   Side side = Side::kPlain;
   std::string root;
   CLI::App* worker = app.add_subcommand("shim-worker", "One side of one round")->group("");
@@ -99,6 +124,8 @@ int zazen_bench(int argc, char** argv) {
   std::string directory;
   CLI::App* lister = app.add_subcommand("listing-worker", "One side")->group("");
   lister->add_option("DIRECTORY", directory)->required();
+  CLI::App* reader = app.add_subcommand("restart-worker", "The reader")->group("");
+  reader->add_option("DIRECTORY", directory)->required();
 
   try {
     app.parse(argc, argv);
@@ -111,6 +138,8 @@ int zazen_bench(int argc, char** argv) {
   }
   if (worker->parsed()) return shim_worker(side, root);
   if (lister->parsed()) return listing_worker(directory);
+  if (reader->parsed()) return restart_worker(directory);
+  if (restart->parsed()) return restart_command(restart_options, json);
   if (listing->parsed()) return listing_command(listing_options, json);
   return shim_command(options, json);
 }

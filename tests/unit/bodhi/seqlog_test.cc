@@ -23,9 +23,17 @@ class SequenceLogTest : public testing::Test {
       : directory_(::open(scratch_.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
 
   SequenceLog open() {
-    auto log = SequenceLog::open(directory_.get(), "log");
+    shown_.clear();
+    auto log = SequenceLog::open(directory_.get(), "log", [this](FrameSeq seq, bool held) {
+      held ? void(shown_.insert(seq)) : void(shown_.erase(seq));
+    });
     EXPECT_TRUE(log.ok()) << (log.ok() ? "" : log.error().message());
     return std::move(log.value());
+  }
+  // What the records say that a start is shown.
+  Frames replayed() {
+    open();
+    return Frames(shown_.begin(), shown_.end());
   }
   Frames read() {
     auto frames = read_sequence_log(file());
@@ -37,11 +45,12 @@ class SequenceLogTest : public testing::Test {
 
   Scratch scratch_;
   UniqueFd directory_;
+  std::set<FrameSeq> shown_;
 };
 
 TEST_F(SequenceLogTest, MissingLogIsEmpty) {
   EXPECT_EQ(read(), Frames{});
-  EXPECT_TRUE(open().loaded().empty());
+  EXPECT_EQ(replayed(), Frames{});
   EXPECT_EQ(file_size(), kHeaderSize);
   EXPECT_EQ(read(), Frames{});
 }
@@ -55,10 +64,9 @@ TEST_F(SequenceLogTest, AppendForgetReplay) {
     ASSERT_TRUE(log.append(Frames{3}, {}).ok());
     ASSERT_TRUE(log.append({}, {}).ok());
     ASSERT_TRUE(log.flush().ok());
-    EXPECT_TRUE(log.loaded().empty());
   }
   EXPECT_EQ(read(), (Frames{3, 7, UINT64_MAX}));
-  EXPECT_EQ(open().loaded().frames(), (Frames{3, 7, UINT64_MAX}));
+  EXPECT_EQ(replayed(), (Frames{3, 7, UINT64_MAX}));
 }
 
 TEST_F(SequenceLogTest, AppendContinuesWhereTheLogEnded) {
@@ -72,7 +80,7 @@ TEST_F(SequenceLogTest, RandomHistoryAgreesWithASet) {
   std::set<FrameSeq> expected;
   for (int session = 0; session < 30; ++session) {
     SequenceLog log = open();
-    EXPECT_EQ(log.loaded().frames(), Frames(expected.begin(), expected.end()));
+    EXPECT_EQ(shown_, expected);
     for (int i = 0; i < 20; ++i) {
       Frames added, forgotten;
       for (int n = static_cast<int>(random() % 5); n > 0; --n) added.push_back(random() % 100);
@@ -99,7 +107,7 @@ TEST_F(SequenceLogTest, TornTailAtEveryLengthIsDropped) {
     ASSERT_EQ(read(), expected) << length;
     {
       SequenceLog log = open();
-      ASSERT_EQ(log.loaded().frames(), expected) << length;
+      ASSERT_EQ(Frames(shown_.begin(), shown_.end()), expected) << length;
       ASSERT_EQ(file_size(), kHeaderSize + records * kRecordSize) << length;
       ASSERT_TRUE(log.append(Frames{99}, {}).ok());
     }
@@ -119,7 +127,7 @@ TEST_F(SequenceLogTest, FlippedBitEndsTheLogThere) {
     std::size_t good = bit / 8 < kHeaderSize ? 0 : (bit / 8 - kHeaderSize) / kRecordSize;
     for (std::size_t i = 0; i < good; ++i) expected.push_back(10 * (i + 1));
     ASSERT_EQ(read(), expected) << "bit " << bit;
-    ASSERT_EQ(open().loaded().frames(), expected) << "bit " << bit;
+    ASSERT_EQ(replayed(), expected) << "bit " << bit;
     ASSERT_EQ(read_file(file()), whole.substr(0, kHeaderSize + good * kRecordSize));
   }
 }
@@ -130,39 +138,46 @@ TEST_F(SequenceLogTest, ZeroesAreNotRecords) {
   EXPECT_EQ(read(), Frames{10});
 }
 
-TEST_F(SequenceLogTest, WrittenAnewIfMoreThanHalfIsSuperseded) {
-  {
-    SequenceLog log = open();
-    ASSERT_TRUE(log.append(Frames{1, 2, 3, 4}, Frames{1, 2}).ok());
-  }
-  // Six records, two live: four superseded.
-  {
-    SequenceLog log = open();
-    EXPECT_EQ(log.loaded().frames(), (Frames{3, 4}));
-    EXPECT_EQ(file_size(), kHeaderSize + 2 * kRecordSize);
-    ASSERT_TRUE(log.append(Frames{5}, {}).ok());
-  }
+TEST_F(SequenceLogTest, WrittenAnewItHasJustTheseFrames) {
+  SequenceLog log = open();
+  ASSERT_TRUE(log.append(Frames{1, 2, 3, 4}, Frames{1, 2}).ok());
+  ASSERT_TRUE(log.write_anew(directory_.get(), "log", Frames{4, 3}).ok());
+  EXPECT_EQ(file_size(), kHeaderSize + 2 * kRecordSize);
+  EXPECT_EQ(log.records(), 2u);
+  EXPECT_EQ(log.added_since(1), Frames{3});
+  ASSERT_TRUE(log.append(Frames{5}, {}).ok());
   EXPECT_EQ(read(), (Frames{3, 4, 5}));
   EXPECT_EQ(entries_in(scratch_.path()), 1u);
 }
 
-TEST_F(SequenceLogTest, NotWrittenAnewIfHalfIsSuperseded) {
-  ASSERT_TRUE(open().append(Frames{1, 2, 3}, Frames{1}).ok());
-  open();
-  EXPECT_EQ(file_size(), kHeaderSize + 4 * kRecordSize);
-}
-
-TEST_F(SequenceLogTest, EverythingForgottenLeavesAHeader) {
-  ASSERT_TRUE(open().append(Frames{1, 2, 3}, Frames{1, 2, 3}).ok());
-  open();
-  EXPECT_EQ(file_size(), kHeaderSize);
-}
-
 TEST_F(SequenceLogTest, LogStaysAsItWasIfItCannotBeWrittenAnew) {
-  ASSERT_TRUE(open().append(Frames{1, 2, 3}, Frames{1, 2}).ok());
+  SequenceLog log = open();
+  ASSERT_TRUE(log.append(Frames{1, 2, 3}, Frames{1, 2}).ok());
   std::filesystem::create_directory(scratch_ / "log.new");
-  EXPECT_EQ(open().loaded().frames(), Frames{3});
+  EXPECT_FALSE(log.write_anew(directory_.get(), "log", Frames{3}).ok());
   EXPECT_EQ(file_size(), kHeaderSize + 5 * kRecordSize);
+  ASSERT_TRUE(log.append(Frames{6}, {}).ok());
+  EXPECT_EQ(read(), (Frames{3, 6}));
+}
+
+TEST_F(SequenceLogTest, ResumedOnlyAtTheSizeThatItHad) {
+  ASSERT_TRUE(open().append(Frames{1}, {}).ok());
+  std::uint64_t size = file_size();
+  EXPECT_FALSE(SequenceLog::resume(directory_.get(), "log", size + kRecordSize).ok());
+  EXPECT_FALSE(SequenceLog::resume(directory_.get(), "no-log", size).ok());
+  auto log = SequenceLog::resume(directory_.get(), "log", size);
+  ASSERT_TRUE(log.ok());
+  ASSERT_TRUE(log->append(Frames{2}, {}).ok());
+  EXPECT_EQ(read(), (Frames{1, 2}));
+}
+
+TEST_F(SequenceLogTest, TheLastRecordsInTheirOrder) {
+  SequenceLog log = open();
+  ASSERT_TRUE(log.append(Frames{9, 3, 7}, Frames{3}).ok());
+  ASSERT_TRUE(log.append(Frames{5}, {}).ok());
+  EXPECT_EQ(log.added_since(0), (Frames{9, 3, 7, 5}));
+  EXPECT_EQ(log.added_since(2), (Frames{7, 5}));
+  EXPECT_EQ(log.added_since(99), Frames{});
 }
 
 // A limit of the file size cuts a write in the middle, as a full disk does.
@@ -199,10 +214,11 @@ TEST_F(SequenceLogTest, AppendThatDoesNotFitLeavesNothing) {
 }
 
 TEST_F(SequenceLogTest, NoRoomToWriteItAnew) {
-  ASSERT_TRUE(open().append(Frames{1, 2, 3}, Frames{1, 2}).ok());
+  SequenceLog log = open();
+  ASSERT_TRUE(log.append(Frames{1, 2, 3}, Frames{1, 2}).ok());
   {
     SizeLimit limit(kHeaderSize + 4);
-    EXPECT_EQ(open().loaded().frames(), Frames{3});
+    EXPECT_FALSE(log.write_anew(directory_.get(), "log", Frames{3}).ok());
   }
   EXPECT_EQ(file_size(), kHeaderSize + 5 * kRecordSize);
   EXPECT_EQ(entries_in(scratch_.path()), 1u);
@@ -224,7 +240,7 @@ TEST_F(SequenceLogTest, ManyRecordsSpanSeveralChunks) {
   ASSERT_TRUE(open().append(frames, Frames{0}).ok());
   frames.erase(frames.begin());
   EXPECT_EQ(read(), frames);
-  EXPECT_EQ(open().loaded().frames(), frames);
+  EXPECT_EQ(replayed(), frames);
 }
 
 }  // namespace

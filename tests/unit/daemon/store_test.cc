@@ -17,6 +17,8 @@ class StoreTest : public Scratch {
     Result<std::unique_ptr<Store>> store = Store::open(config_, std::move(*disk));
     ASSERT_TRUE(store.ok()) << store.error().context;
     store_ = std::move(*store);
+    for (std::uint32_t i = 0; i < store_->datasets(); ++i) store_->reconcile(i);
+    ASSERT_TRUE(store_->is_reconciled());
   }
 
   FinishedCopy finished(FrameSeq seq, const std::string& content,

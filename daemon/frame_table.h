@@ -1,0 +1,104 @@
+// FrameTable: the frames of one kind that one dataset holds, and their sizes: a hash table in a
+// mapped file, which is its own snapshot.
+//
+// Sixteen bytes for a slot, at least an eighth and at most three quarters of them used (beyond
+// that it is written anew), so ten million frames take 256 MB of page cache and no memory of
+// the process. While the daemon serves, the file says nothing; a clean stop seals it with a
+// checksum and a stamp, and the next start resumes it if both are right. Where no file can be
+// made the table lives in memory.
+//
+// Open addressing with linear probing; a removed slot is closed by moving its followers up.
+// Sixteen frames with neighbouring numbers are neighbours in the table.
+//
+// Not thread safe; the store holds its lock.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <string>
+
+#include "bodhi/base_types.h"
+#include "bodhi/result.h"
+
+namespace zazen {
+
+struct FrameTableHeader;
+
+class FrameTable {
+ public:
+  static constexpr std::uint64_t kUnknown =
+      ~std::uint64_t{0} - 1;  // a size that is not known yet
+
+  FrameTable() = default;  // empty, in memory
+  FrameTable(FrameTable&& other) noexcept { swap(other); }
+  FrameTable& operator=(FrameTable&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~FrameTable();
+
+  struct Seal {
+    std::uint64_t stamp = 0;      // the same for all tables of one clean stop
+    std::uint64_t log_bytes = 0;  // of the sequence log that says the same
+    std::optional<FrameSeq> newest;
+  };
+  // From now on it is kept in this file of the directory, whose descriptor must outlive it.
+  // What the file has is taken over if it was sealed with this stamp (0 is none) and is whole.
+  std::optional<Seal> keep_in(int directory_fd, const std::string& name, std::uint64_t stamp);
+  // Says in the file that it is whole. The caller flushes it. 0 or an errno.
+  int seal(const Seal& seal);
+
+  void reserve(std::uint64_t frames);
+  // Adds it or changes its size.
+  void set(FrameSeq seq, std::uint64_t bytes);
+  bool erase(FrameSeq seq);
+  std::optional<std::uint64_t> find(FrameSeq seq) const;
+
+  std::uint64_t size() const;
+  std::uint64_t bytes() const;    // of those whose size is known
+  std::uint64_t unknown() const;  // how many have no known size
+  // Any, each about as likely as the others. Constant time.
+  std::optional<FrameSeq> random(std::mt19937_64& random) const;
+
+  // Shows what lies in a part of the slots, so that a long look can be taken in parts: starts
+  // with 0, and goes on with what it returns until that is 0 again.
+  template <class Show>
+  std::uint64_t look(std::uint64_t from, std::uint64_t slots, Show&& show) const {
+    if (from >= slot_count()) return 0;  // it has shrunk
+    std::uint64_t end = slot_count() - from > slots ? from + slots : slot_count();
+    for (std::uint64_t i = from; i < end; ++i) {
+      if (slots_[i].word != 0) show(slots_[i].seq, slots_[i].word - 1);
+    }
+    return end < slot_count() ? end : 0;
+  }
+  template <class Show>
+  void for_each(Show&& show) const {
+    look(0, slot_count(), show);
+  }
+
+ private:
+  struct Slot {
+    FrameSeq seq;
+    std::uint64_t word;  // the size + 1; 0 if the slot is free
+  };
+  static_assert(sizeof(Slot) == 16);
+
+  std::uint64_t slot_count() const { return header_ == nullptr ? 0 : mask_ + 1; }
+  std::uint64_t home_of(FrameSeq seq) const;
+  std::uint64_t slot_of(FrameSeq seq) const;  // where it is, or the free slot where it belongs
+  void count(std::uint64_t bytes, std::uint64_t by);
+  void resize(std::uint32_t slots_log2);
+  void* make_memory(std::uint32_t slots_log2);
+  void use(void* memory, std::uint32_t slots_log2);
+  std::optional<Seal> resume(std::uint64_t stamp);
+  void swap(FrameTable& other) noexcept;
+
+  int directory_fd_ = -1;
+  std::string name_;
+  bool in_file_ = false;
+  FrameTableHeader* header_ = nullptr;  // null: not a frame yet
+  Slot* slots_ = nullptr;
+  std::uint64_t mask_ = 0;
+};
+
+}  // namespace zazen
