@@ -19,12 +19,14 @@ def fill_directory(path):
     """Gives one file as many names as the directory takes; all of the same length as a frame's."""
     source = os.path.join(path, "source")
     open(source, "w").close()
-    made, refused = [], 0
-    while refused < 3000:
-        name = f"{PREFIX}y{len(made) + refused:07}"
+    made, tried, refused = [], 0, 0
+    while refused < 100:  # one after the other
+        tried += 1
+        name = f"{PREFIX}y{tried:07}"
         try:
             os.link(source, os.path.join(path, name))
             made.append(name)
+            refused = 0
         except OSError:
             refused += 1
         if len(made) % 60_000 == 59_999:  # the most links of one file
@@ -33,7 +35,9 @@ def fill_directory(path):
     return made
 
 
-with tempfile.TemporaryDirectory(dir=BUILD) as top:
+# In memory where that is possible: the daemon flushes often.
+MEMORY = "/dev/shm"
+with tempfile.TemporaryDirectory(dir=MEMORY if os.access(MEMORY, os.W_OK) else BUILD) as top:
     image, mounted = f"{top}/image", f"{top}/mounted"
     os.mkdir(mounted)
     with open(image, "wb") as file:
@@ -45,7 +49,7 @@ with tempfile.TemporaryDirectory(dir=BUILD) as top:
     try:
         with Nodes(1) as nodes:
             node = nodes[0]
-            data = nodes.dataset(frames=40, template=PREFIX + "{seq}", ordinary=False)
+            data = nodes.dataset(frames=12, template=PREFIX + "{seq}", ordinary=False)
             other = nodes.dataset(frames=4, name="sim2")
             node.cache = f"{mounted}/cache"
             nodes.start()

@@ -22,6 +22,7 @@ class FillerTest : public Scratch {
     Result<std::unique_ptr<Store>> store = Store::open(config_, std::move(*disk));
     ASSERT_TRUE(store.ok());
     store_ = std::move(*store);
+    store_->reconcile(0);
     filler_ = std::make_unique<Filler>(
         *store_, young_, queue_limit, [this] { ++rooms_; }, 1);
   }
