@@ -127,6 +127,14 @@ int write_at(int fd, const void* data, std::size_t size, std::uint64_t offset) {
   return 0;
 }
 
+// Or an old log could be back after a crash, with frames that have been forgotten since.
+void flush_parent(int directory_fd, const std::string& name) {
+  std::size_t slash = name.rfind('/');
+  std::string parent = slash == std::string::npos ? "." : name.substr(0, slash);
+  UniqueFd fd(::openat(directory_fd, parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd.valid()) ::fsync(fd.get());
+}
+
 // Writes a log with just these frames beside the old one and puts it in its place. An
 // invalid fd if that fails: the old log is as it was.
 UniqueFd write_anew(int directory_fd, const std::string& name, const FrameSet& frames) {
@@ -142,7 +150,9 @@ UniqueFd write_anew(int directory_fd, const std::string& name, const FrameSet& f
                            sizeof kLogHeader) == 0 &&
                   ::fdatasync(fd.get()) == 0 &&
                   ::renameat(directory_fd, temporary.c_str(), directory_fd, name.c_str()) == 0;
-  if (!replaced) {
+  if (replaced) {
+    flush_parent(directory_fd, name);
+  } else {
     ::unlinkat(directory_fd, temporary.c_str(), 0);
     fd.reset();
   }

@@ -53,7 +53,8 @@ Result<std::vector<FoundFile>> find_files(const DatasetFiles& files) {
   return found;
 }
 
-// The kind of a whole copy by its attribute; nothing if it is none.
+// The kind of a whole copy by its attribute; nothing if it is none. A promotion that was cut
+// short loses its write bit.
 std::optional<FrameKind> kind_by_identity(const DatasetFiles& files, const FoundFile& file,
                                           dev_t cache_dev) {
   if (!looks_like_copy(file.st, cache_dev)) return std::nullopt;
@@ -65,6 +66,7 @@ std::optional<FrameKind> kind_by_identity(const DatasetFiles& files, const Found
   if (identity.kind != FrameKind::kNative && identity.kind != FrameKind::kAlien) {
     return std::nullopt;
   }
+  if ((file.st.st_mode & S_IWUSR) != 0) ::fchmod(fd.get(), kCopyMode);
   return identity.kind;
 }
 
@@ -90,11 +92,12 @@ Result<Reconciled> reconcile(DatasetFiles& files, dev_t cache_dev, std::uint32_t
     bool in_native = native.contains(file.seq);
     bool in_alien = alien.contains(file.seq);
     std::optional<FrameKind> kind;
-    if ((in_native || in_alien) && looks_like_copy(file.st, cache_dev)) {
+    if (in_native != in_alien && looks_like_copy(file.st, cache_dev) &&
+        (file.st.st_mode & S_IWUSR) == 0) {
       kind = in_native ? FrameKind::kNative : FrameKind::kAlien;
     } else {
       kind = kind_by_identity(files, file, cache_dev);
-      if (kind) {
+      if (kind && !(*kind == FrameKind::kNative ? in_native : in_alien)) {
         (*kind == FrameKind::kNative ? new_natives : new_aliens).push_back(file.seq);
         ++result.adopted;
       }
@@ -110,7 +113,8 @@ Result<Reconciled> reconcile(DatasetFiles& files, dev_t cache_dev, std::uint32_t
     }
   }
   for (FrameSeq seq : native.frames()) {
-    if (!inventory.find(dataset, seq)) lost_natives.push_back(seq);
+    std::optional<HeldFrame> held = inventory.find(dataset, seq);
+    if (!held || held->kind == FrameKind::kAlien) lost_natives.push_back(seq);
   }
   for (FrameSeq seq : alien.frames()) {
     std::optional<HeldFrame> held = inventory.find(dataset, seq);

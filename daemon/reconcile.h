@@ -5,7 +5,7 @@
 // daemon died between publishing and logging: if its identity attribute is there and its
 // size is right, it goes into the log that the attribute names; otherwise it is removed,
 // because a file under a frame's name is served. Files under other names are left alone. A
-// frame in both logs is a native.
+// frame in both logs is what its attribute says.
 #pragma once
 #include <sys/types.h>
 

@@ -1,7 +1,8 @@
 // The order of the steps in publish() is what D6 and D22 rest on: data, flush, name, flush,
-// log, flush. A flush of a small batch is one fdatasync for each file; for more, one syncfs is
-// cheaper. Directories of frames ("run1/7/traj.dcd") are made when a name is given, under
-// the same lock under which empty ones are removed.
+// log, flush. A flush of a small batch is one fsync for each file (fdatasync need not cover its
+// mode and its attribute); for more, one syncfs is cheaper. Directories of frames
+// ("run1/7/traj.dcd") are made when a name is given, under the same lock under which empty ones
+// are removed.
 #include "daemon/store.h"
 
 #include <fcntl.h>
@@ -84,10 +85,15 @@ Result<std::unique_ptr<Store>> Store::open(const Config& config, CacheDisk disk)
           EINVAL, "dataset " + dataset.path + ": the cache keeps its own state there", {}};
     }
     UniqueFd directory = make_directory_beneath(store->disk_.root_fd(), below);
-    if (!directory.valid() ||
-        !make_directory_beneath(directory.get(), kDatasetStateDirectory).valid()) {
+    UniqueFd state;
+    if (directory.valid()) {
+      state = make_directory_beneath(directory.get(), kDatasetStateDirectory);
+    }
+    // A flush of the dataset's directory does not cover its own name.
+    if (!state.valid() || flush_directories_beneath(store->disk_.root_fd(), below) != 0) {
       return failed_call("cache directory of dataset " + dataset.path);
     }
+    CacheDisk::sweep_state(state.get());
     Result<SequenceLog> native = SequenceLog::open(directory.get(), kNativeLog);
     if (!native.ok()) return whole(native.error());
     Result<SequenceLog> alien = SequenceLog::open(directory.get(), kAlienLog);
@@ -259,7 +265,7 @@ void Store::flush_data(std::span<FinishedCopy> batch) {
   int together = batch.size() > kSmallBatch ? disk_.sync() : 0;
   for (FinishedCopy& copy : batch) {
     copy.status = together;
-    if (batch.size() <= kSmallBatch && ::fdatasync(copy.file.fd()) != 0) copy.status = errno;
+    if (batch.size() <= kSmallBatch && ::fsync(copy.file.fd()) != 0) copy.status = errno;
   }
 }
 
@@ -294,6 +300,9 @@ void Store::give_names(std::span<FinishedCopy> batch) {
     }
     if (copy.status == 0 && copy.is_current && !copy.is_current()) {
       unlink_copy(copy.dataset, copy.seq);
+      // After a crash it would be found as a copy that was not logged yet.
+      flush_removal_beneath(files_[copy.dataset].directory.get(),
+                            name_of(copy.dataset, copy.seq));
       copy.status = ESTALE;
     }
     if (copy.status == 0) index(copy.dataset, copy.file.fd());
@@ -415,16 +424,26 @@ Amount Store::remove(std::uint32_t dataset, std::span<const FrameSeq> frames, bo
     (held->kind == FrameKind::kNative ? natives : aliens).push_back(seq);
     inventory_.remove(dataset, seq);
   }
-  if (durable) {
-    ::fsync(files_[dataset].directory.get());
-  }
+  if (durable) flush_removals(dataset, frames);
   // A log that still names a frame does no harm: its reader finds no file and takes the
-  // origin, and the next start forgets it.
+  // origin, and the next start forgets it. But a native must not be found there when the frame
+  // has come back as an alien.
   for (FrameKind kind : {FrameKind::kNative, FrameKind::kAlien}) {
     const std::vector<FrameSeq>& gone = kind == FrameKind::kNative ? natives : aliens;
-    if (!gone.empty()) (void)append(dataset, kind, {}, gone, durable);
+    if (gone.empty()) continue;
+    (void)append(dataset, kind, {}, gone, durable || kind == FrameKind::kNative);
   }
   return amount;
+}
+
+void Store::flush_removals(std::uint32_t dataset, std::span<const FrameSeq> frames) {
+  if (frames.size() > kSmallBatch) {
+    disk_.sync();
+    return;
+  }
+  for (FrameSeq seq : frames) {
+    flush_removal_beneath(files_[dataset].directory.get(), name_of(dataset, seq));
+  }
 }
 
 int Store::keep_listing(std::uint32_t dataset, const std::string& encoded) {
