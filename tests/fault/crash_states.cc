@@ -1,6 +1,6 @@
 // Runs a workload on a recorded store, then opens the store on the states that a crash could
-// have left at each moment of it: the process died, or the power went. Everything that clients
-// were told has to hold in each.
+// have left at each moment of it: the process died, or the power went; and sometimes once more
+// while the store recovered. Everything that clients were told has to hold in each.
 //
 //   crash_states SCRATCH [STATES_PER_MOMENT [FIRST_SEED [SEEDS]]]
 //
@@ -24,7 +24,7 @@
 namespace zazen {
 namespace {
 
-constexpr std::size_t kSteps = 40, kReportedFailures = 3;
+constexpr std::size_t kSteps = 40, kReportedFailures = 3, kRecordedOfRecoveries = 60;
 constexpr std::uint64_t kMaxFiles = 16;  // of 24 frames
 
 class ScratchDirectory {
@@ -125,15 +125,52 @@ class Trial {
 
   void check(const char* what, std::size_t moment, const CrashModel& model,
              const FileTree& state, const Promises& promises) {
+    bool recorded = random_() % kRecordedOfRecoveries == 0;
+    disk_recorder::Record recovery;
+    std::vector<std::string> wrong = recover(state, promises, recorded ? &recovery : nullptr);
+    if (!wrong.empty()) {
+      report(fmt::format("{} after {} changes", what, moment), wrong, state, model, moment);
+    } else if (recorded) {
+      check_second_crash(recovery, promises);
+    }
+  }
+
+  // The next crash comes while the store recovers from the first.
+  void check_second_crash(const disk_recorder::Record& recovery, const Promises& promises) {
+    CrashModel model(recovery);
+    for (std::size_t moment = 0; moment <= model.changes(); ++moment) {
+      for (const FileTree& state :
+           {model.process_died(moment), model.power_lost(moment, random_)}) {
+        std::vector<std::string> wrong = recover(state, promises, nullptr);
+        if (wrong.empty()) continue;
+        report(fmt::format("a second crash after {} changes of a recovery", moment), wrong,
+               state, model, moment);
+      }
+    }
+  }
+
+  std::vector<std::string> recover(const FileTree& state, const Promises& promises,
+                                   disk_recorder::Record* recovery) {
     ++states_;
     std::filesystem::remove_all(scratch_.path("state"));
     use("state");
     std::filesystem::remove(config_.cache);
     write_tree(state, config_.cache);
+    if (recovery == nullptr) {
+      return recover_and_check(config_, origin_, promises, temporaries_);
+    }
+    disk_recorder::skip_flushes(false);
+    disk_recorder::begin(config_.cache);
     std::vector<std::string> wrong =
         recover_and_check(config_, origin_, promises, temporaries_);
-    if (wrong.empty()) return;
-    fail(fmt::format("{} after {} changes", what, moment));
+    *recovery = disk_recorder::end();
+    disk_recorder::skip_flushes(true);
+    return wrong;
+  }
+
+  void report(const std::string& what, const std::vector<std::string>& wrong,
+              const FileTree& state, const CrashModel& model, std::size_t moment) {
+    fail(what);
     if (failures_ > kReportedFailures) return;
     for (const std::string& line : wrong) fmt::print("  {}\n", line);
     for (const std::string& line : state.describe()) fmt::print("  left: {}\n", line);
