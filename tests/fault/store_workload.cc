@@ -173,6 +173,8 @@ void StoreWorkload::evict(std::uint32_t dataset) {
   if (natives) disk_recorder::note({Meaning::kEvicting, dataset, 0, 0});
   FrameSeq first = random_() % OriginHistory::kFrames;
   store_->evict(dataset, {first, first + OriginHistory::kFrames / 2, natives, true, false});
+  // What was a native comes back as an alien.
+  ask(FrameKind::kAlien, dataset, {first, (first + 1) % OriginHistory::kFrames});
 }
 
 void StoreWorkload::keep_listing(std::uint32_t dataset) {
