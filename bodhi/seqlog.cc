@@ -128,6 +128,14 @@ int write_at(int fd, const void* data, std::size_t size, std::uint64_t offset) {
   return 0;
 }
 
+// Or an old log could be back after a crash, with frames that have been forgotten since.
+int flush_parent(int directory_fd, const std::string& name) {
+  std::size_t slash = name.rfind('/');
+  std::string parent = slash == std::string::npos ? "." : name.substr(0, slash);
+  UniqueFd fd(::openat(directory_fd, parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return fd.valid() && ::fsync(fd.get()) == 0 ? 0 : errno;
+}
+
 UniqueFd open_file(int directory_fd, const std::string& name, int more_flags) {
   return UniqueFd(
       ::openat(directory_fd, name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | more_flags, 0600));
@@ -216,6 +224,9 @@ Status SequenceLog::write_anew(int directory_fd, const std::string& name,
     return Error{error, "write a sequence log anew", {}};
   }
   *this = std::move(anew);
+  if (error = flush_parent(directory_fd, name); error != 0) {
+    return Error{error, "flush a sequence log's directory", {}};
+  }
   return Done{};
 }
 

@@ -4,6 +4,7 @@
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 namespace zazen {
 
@@ -28,6 +29,27 @@ UniqueFd make_directory_beneath(int directory_fd, const std::string& path) {
     current = open_beneath(current.get(), component.c_str(), O_RDONLY | O_DIRECTORY);
   }
   return current;
+}
+
+int flush_removal_beneath(int directory_fd, std::string path) {
+  for (;;) {
+    std::size_t slash = path.rfind('/');
+    path = slash == std::string::npos ? "." : path.substr(0, slash);
+    UniqueFd parent = open_beneath(directory_fd, path.c_str(), O_RDONLY | O_DIRECTORY);
+    if (parent.valid()) return ::fsync(parent.get()) == 0 ? 0 : errno;
+    if (errno != ENOENT || path == ".") return errno;
+  }
+}
+
+int flush_directories_beneath(int directory_fd, const std::string& path) {
+  std::size_t end = 0;
+  do {
+    std::string part = end == 0 ? "." : path.substr(0, end);
+    UniqueFd directory = open_beneath(directory_fd, part.c_str(), O_RDONLY | O_DIRECTORY);
+    if (!directory.valid() || ::fsync(directory.get()) != 0) return errno;
+    end = path.find('/', end + 1);
+  } while (end != std::string::npos);
+  return 0;
 }
 
 }  // namespace zazen

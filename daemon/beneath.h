@@ -14,4 +14,11 @@ UniqueFd open_beneath(int directory_fd, const char* path, int flags);
 // directory itself.
 UniqueFd make_directory_beneath(int directory_fd, const std::string& path);
 
+// Makes the removal of the name `path` durable, and of the directories that went with it:
+// flushes the deepest directory on the way to it that is still there. 0 or an errno.
+int flush_removal_beneath(int directory_fd, std::string path);
+
+// Makes every directory on the way to `path`, and its own name, durable. 0 or an errno.
+int flush_directories_beneath(int directory_fd, const std::string& path);
+
 }  // namespace zazen

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <limits>
+#include <string_view>
 
 #include "bodhi/identity.h"
 #include "daemon/beneath.h"
@@ -19,12 +20,13 @@ namespace {
 
 constexpr char kTemporariesDirectory[] = "tmp";
 
-void remove_files(int directory_fd) {
+void remove_files(int directory_fd, std::string_view suffix) {
   DIR* directory =
       ::fdopendir(open_beneath(directory_fd, ".", O_RDONLY | O_DIRECTORY).release());
   if (directory == nullptr) return;
   while (dirent* entry = ::readdir(directory)) {
-    if (entry->d_name[0] != '.') ::unlinkat(directory_fd, entry->d_name, 0);
+    std::string_view name = entry->d_name;
+    if (name[0] != '.' && name.ends_with(suffix)) ::unlinkat(directory_fd, entry->d_name, 0);
   }
   ::closedir(directory);
 }
@@ -99,7 +101,12 @@ Result<CacheDisk> CacheDisk::open(const std::string& cache, Temporaries temporar
 }
 
 void CacheDisk::sweep() const {
-  remove_files(temporaries_.get());
+  remove_files(temporaries_.get(), "");
+  sweep_state(state_.get());
+}
+
+void CacheDisk::sweep_state(int state_fd) {
+  remove_files(state_fd, ".new");
 }
 
 Temporary CacheDisk::make_temporary(int directory_fd) const {

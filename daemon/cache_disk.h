@@ -58,6 +58,8 @@ class CacheDisk {
 
   // Removes what an earlier daemon left half written. Only for who holds the cache's lock.
   void sweep() const;
+  // The same for a directory of state, whose files are written as NAME.new and renamed.
+  static void sweep_state(int state_fd);
   // A new, empty, private file that can be published in any directory of the cache.
   // Not valid, with errno, if it fails.
   Temporary make_temporary(int directory_fd) const;

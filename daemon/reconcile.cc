@@ -177,9 +177,12 @@ FoundCopy look_at_copy(const DatasetFiles& files, FrameSeq seq, dev_t cache_dev,
   }
   bool names_kind = found.identity &&
                     (identity.kind == FrameKind::kNative || identity.kind == FrameKind::kAlien);
-  if (held || names_kind) {
+  // A promotion that was cut short has left its write bit, and perhaps half an attribute.
+  bool was_cut_short = (found.local.st_mode & S_IWUSR) != 0;
+  if (names_kind && was_cut_short) ::fchmod(fd.get(), kCopyMode);
+  if (names_kind || (held && !was_cut_short)) {
     found.state = State::kWhole;
-    found.kind = held ? held->kind : identity.kind;
+    found.kind = names_kind ? identity.kind : held->kind;
   }
   return found;
 }

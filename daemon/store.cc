@@ -1,7 +1,8 @@
 // The order of the steps in publish() is what D6 and D22 rest on: data, flush, name, flush,
-// log, flush. A flush of a small batch is one fdatasync for each file; for more, one syncfs is
-// cheaper. Directories of frames ("run1/7/traj.dcd") are made when a name is given, under
-// the same lock under which empty ones are removed.
+// log, flush. A flush of a small batch is one fsync for each file (fdatasync need not cover its
+// mode and its attribute); for more, one syncfs is cheaper. Directories of frames
+// ("run1/7/traj.dcd") are made when a name is given, under the same lock under which empty ones
+// are removed.
 #include "daemon/store.h"
 
 #include <fcntl.h>
@@ -248,7 +249,7 @@ void Store::flush_data(std::span<FinishedCopy> batch) {
   int together = batch.size() > kSmallBatch ? disk_.sync() : 0;
   for (FinishedCopy& copy : batch) {
     copy.status = together;
-    if (batch.size() <= kSmallBatch && ::fdatasync(copy.file.fd()) != 0) copy.status = errno;
+    if (batch.size() <= kSmallBatch && ::fsync(copy.file.fd()) != 0) copy.status = errno;
   }
 }
 
@@ -284,6 +285,9 @@ void Store::give_names(std::span<FinishedCopy> batch) {
     }
     if (copy.status == 0 && copy.is_current && !copy.is_current()) {
       unlink_copy(copy.dataset, copy.seq);
+      // After a crash it would be found as a copy that was not logged yet.
+      flush_removal_beneath(files_[copy.dataset].directory.get(),
+                            name_of(copy.dataset, copy.seq));
       copy.status = ESTALE;
     }
     if (copy.status == 0) index(copy.dataset, copy.file.fd());
@@ -406,18 +410,27 @@ Amount Store::remove(std::uint32_t dataset, std::span<const FrameSeq> frames, bo
     inventory_.remove(dataset, seq);
   }
   if (amount.frames > 0) full_directories_.clear(dataset);
-  if (durable) {
-    ::fsync(files_[dataset].directory.get());
-  }
+  if (durable) flush_removals(dataset, frames);
   // A log that still names a frame does no harm: its reader finds no file and takes the
-  // origin, and the next start forgets it.
+  // origin, and the next start forgets it. But a native must not be found there when the frame
+  // has come back as an alien.
   for (FrameKind kind : {FrameKind::kNative, FrameKind::kAlien}) {
     const std::vector<FrameSeq>& gone = kind == FrameKind::kNative ? natives : aliens;
     if (gone.empty()) continue;
-    (void)append(dataset, kind, {}, gone, durable);
+    (void)append(dataset, kind, {}, gone, durable || kind == FrameKind::kNative);
     compact(dataset, kind);
   }
   return amount;
+}
+
+void Store::flush_removals(std::uint32_t dataset, std::span<const FrameSeq> frames) {
+  if (frames.size() > kSmallBatch) {
+    disk_.sync();
+    return;
+  }
+  for (FrameSeq seq : frames) {
+    flush_removal_beneath(files_[dataset].directory.get(), name_of(dataset, seq));
+  }
 }
 
 int Store::keep_listing(std::uint32_t dataset, const std::string& encoded) {

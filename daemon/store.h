@@ -178,6 +178,7 @@ class Store {
   void log_batch(std::span<FinishedCopy> batch);
   SequenceLog& log_of(std::uint32_t dataset, FrameKind kind);
   void unlink_copy(std::uint32_t dataset, FrameSeq seq);
+  void flush_removals(std::uint32_t dataset, std::span<const FrameSeq> frames);
   void index(std::uint32_t dataset, int copy_fd);
   void unindex(int directory_fd, const char* leaf);
   int note_full_directory(std::uint32_t dataset, int code);

@@ -53,10 +53,15 @@ Result<std::unique_ptr<Store>> Store::open(const Config& config, CacheDisk disk)
     int root = store->disk_.root_fd();
     bool is_new = !open_beneath(root, below.c_str(), O_PATH).valid() && errno == ENOENT;
     UniqueFd directory = make_directory_beneath(root, below);
-    if (!directory.valid() ||
-        !make_directory_beneath(directory.get(), kDatasetStateDirectory).valid()) {
+    UniqueFd state;
+    if (directory.valid()) {
+      state = make_directory_beneath(directory.get(), kDatasetStateDirectory);
+    }
+    // A flush of the dataset's directory does not cover its own name.
+    if (!state.valid() || flush_directories_beneath(root, below) != 0) {
       return failed_call("cache directory of dataset " + dataset.path);
     }
+    CacheDisk::sweep_state(state.get());
     bool resumed = false;
     Result<DatasetFiles> files = load_dataset(
         dataset, std::move(directory), mark ? mark->stamp : 0, i, store->inventory_, &resumed);
@@ -154,7 +159,7 @@ void Store::finish_reconciling(std::uint32_t dataset, const Findings& findings) 
 
 void Store::reconcile_files(std::uint32_t dataset, std::span<const FrameSeq> frames,
                             Findings& findings) {
-  std::vector<FrameSeq> natives, aliens, broken;
+  std::vector<FrameSeq> natives, aliens, no_natives, no_aliens, broken;
   std::lock_guard names(names_mutex_);
   for (FrameSeq seq : frames) {
     std::optional<HeldFrame> held = find(dataset, seq);
@@ -164,7 +169,12 @@ void Store::reconcile_files(std::uint32_t dataset, std::span<const FrameSeq> fra
     if (found.identity) index_.add(dataset, found.local, *found.identity);
     auto bytes = static_cast<std::uint64_t>(found.local.st_size);
     std::lock_guard lock(mutex_);
-    if (held) {
+    if (held && held->kind != found.kind) {  // it was in both logs
+      ++findings.seen;
+      inventory_.add(dataset, seq, found.kind, bytes);
+      (found.kind == FrameKind::kNative ? natives : aliens).push_back(seq);
+      (found.kind == FrameKind::kNative ? no_aliens : no_natives).push_back(seq);
+    } else if (held) {
       ++findings.seen;
       if (!inventory_.knows_size(dataset, seq)) inventory_.learn_size(dataset, seq, bytes);
     } else {
@@ -179,10 +189,15 @@ void Store::reconcile_files(std::uint32_t dataset, std::span<const FrameSeq> fra
       findings.newest_time = found.local.st_ctim;
     }
   }
-  findings.adopted += natives.size() + aliens.size();
+  findings.adopted +=
+      natives.size() + aliens.size() - no_natives.size() - no_aliens.size();
   findings.removed += broken.size();
-  if (!natives.empty()) (void)append(dataset, FrameKind::kNative, natives, {}, true);
-  if (!aliens.empty()) (void)append(dataset, FrameKind::kAlien, aliens, {}, true);
+  if (natives.size() + no_natives.size() > 0) {
+    (void)append(dataset, FrameKind::kNative, natives, no_natives, true);
+  }
+  if (aliens.size() + no_aliens.size() > 0) {
+    (void)append(dataset, FrameKind::kAlien, aliens, no_aliens, true);
+  }
   if (!broken.empty()) remove(dataset, broken, true);
 }
 

@@ -1,0 +1,46 @@
+// OriginHistory: an origin of two datasets, flat names and names with directories, whose frames
+// are rewritten now and then; and every version of each frame that there ever was.
+#pragma once
+#include <sys/stat.h>
+
+#include <map>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bodhi/config.h"
+#include "bodhi/unique_fd.h"
+
+namespace zazen {
+
+class OriginHistory {
+ public:
+  static constexpr std::uint32_t kDatasets = 2;
+  static constexpr FrameSeq kFrames = 12;
+
+  struct Version {
+    std::string bytes;
+    struct stat origin;
+  };
+
+  // Every frame's first version, below `directory`.
+  OriginHistory(const std::string& directory, std::mt19937_64& random);
+
+  const std::vector<DatasetConfig>& datasets() const { return datasets_; }
+  std::string name_of(std::uint32_t dataset, FrameSeq seq) const;
+  UniqueFd open(std::uint32_t dataset, FrameSeq seq) const;
+  const std::vector<Version>& versions(std::uint32_t dataset, FrameSeq seq) const {
+    return versions_.at({dataset, seq});
+  }
+  std::size_t newest(std::uint32_t dataset, FrameSeq seq) const {
+    return versions(dataset, seq).size() - 1;
+  }
+  void rewrite(std::uint32_t dataset, FrameSeq seq, std::mt19937_64& random);
+
+ private:
+  std::vector<DatasetConfig> datasets_;
+  std::map<std::pair<std::uint32_t, FrameSeq>, std::vector<Version>> versions_;
+};
+
+}  // namespace zazen

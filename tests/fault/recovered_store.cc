@@ -1,0 +1,193 @@
+#include "tests/fault/recovered_store.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+#include "bodhi/listing.h"
+#include "bodhi/seqlog.h"
+#include "bodhi/table.h"
+#include "daemon/node_identity.h"
+#include "daemon/store.h"
+
+namespace zazen {
+namespace {
+
+// A store that reconciles in the background is judged when it has done so.
+template <class AnyStore>
+bool wait_until_reconciled(const AnyStore& store) {
+  if constexpr (requires { store.is_reconciled(); }) {
+    for (int tries = 0; tries < 10'000 && !store.is_reconciled(); ++tries) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return store.is_reconciled();
+  }
+  return true;
+}
+
+std::string read_whole(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class Check {
+ public:
+  Check(const Config& config, const OriginHistory& origin, const Promises& promises,
+        const Store& store)
+      : config_(config), origin_(origin), promises_(promises), store_(store) {}
+
+  std::vector<std::string> run() {
+    for (std::uint32_t dataset = 0; dataset < OriginHistory::kDatasets; ++dataset) {
+      std::vector<FrameSeq> natives, aliens;
+      for (const StoredFrame& frame : store_.list(dataset)) {
+        look_at(frame);
+        (frame.held.kind == FrameKind::kNative ? natives : aliens).push_back(frame.seq);
+      }
+      compare_log(dataset, kNativeLog, natives);
+      compare_log(dataset, kAlienLog, aliens);
+      look_at_listing(dataset);
+    }
+    for (const auto& [frame, version] : promises_.stored()) look_for(frame, version);
+    look_for_left_overs();
+    return std::move(wrong_);
+  }
+
+ private:
+  std::string path_of(std::uint32_t dataset, const std::string& below) const {
+    return config_.cache + config_.datasets[dataset].path + "/" + below;
+  }
+  void complain(std::uint32_t dataset, FrameSeq seq, const std::string& what) {
+    wrong_.push_back(fmt::format("dataset {} frame {}: {}", dataset, seq, what));
+  }
+
+  // Which version is it, by its bytes and by its identity? Both must say the same.
+  void look_at(const StoredFrame& frame) {
+    std::string path = path_of(frame.dataset, origin_.name_of(frame.dataset, frame.seq));
+    known_.insert(path);
+    struct stat st = {};
+    OriginIdentity identity = {};
+    if (::lstat(path.c_str(), &st) != 0) {
+      return complain(frame.dataset, frame.seq, "reported, and its file is not there");
+    }
+    if (st.st_mode != (S_IFREG | kCopyMode)) {
+      complain(frame.dataset, frame.seq, fmt::format("has mode {:o}", st.st_mode));
+    }
+    if (int code = read_identity_at(path.c_str(), &identity); code != 0) {
+      return complain(frame.dataset, frame.seq, "reported, and has no identity");
+    }
+    // The other way round it is a push that was cut short, of which nobody was told.
+    if (identity.kind == FrameKind::kAlien && frame.held.kind == FrameKind::kNative) {
+      complain(frame.dataset, frame.seq, "is an alien and is taken for a native");
+    }
+    std::string bytes = read_whole(path);
+    if (bytes.size() != frame.held.bytes) {
+      complain(frame.dataset, frame.seq, "has another size than reported");
+    }
+    const auto& versions = origin_.versions(frame.dataset, frame.seq);
+    for (std::size_t i = 0; i < versions.size(); ++i) {
+      if (!same_file(identity, versions[i].origin)) continue;
+      if (bytes != versions[i].bytes) {
+        complain(frame.dataset, frame.seq, fmt::format("version {} is not whole", i));
+      }
+      if (i < promises_.oldest_allowed({frame.dataset, frame.seq})) {
+        complain(frame.dataset, frame.seq, fmt::format("version {} was invalidated", i));
+      }
+      held_[{frame.dataset, frame.seq}] = {i, frame.held.kind};
+      return;
+    }
+    complain(frame.dataset, frame.seq, "its identity is nobody's");
+  }
+
+  void compare_log(std::uint32_t dataset, const char* name, const std::vector<FrameSeq>& held) {
+    Result<FrameSet> logged = read_sequence_log(path_of(dataset, name));
+    if (!logged.ok() || logged->frames() != held) {
+      wrong_.push_back(
+          fmt::format("dataset {}: {} does not agree with the files", dataset, name));
+    }
+  }
+
+  void look_at_listing(std::uint32_t dataset) {
+    std::string path = path_of(dataset, kListingFile);
+    if (!std::filesystem::exists(path)) return;
+    if (!decode_listing(read_whole(path)).ok()) {
+      wrong_.push_back(fmt::format("dataset {}: the listing is damaged", dataset));
+    }
+  }
+
+  void look_for(const Promises::Frame& frame, std::size_t version) {
+    auto held = held_.find(frame);
+    if (held == held_.end() || held->second.first != version) {
+      complain(frame.first, frame.second,
+               fmt::format("version {} was pushed and is lost", version));
+    } else if (held->second.second != FrameKind::kNative) {
+      complain(frame.first, frame.second, "was pushed and is no native");
+    }
+  }
+
+  // Whatever is not a copy that was reported has to be on this list.
+  void look_for_left_overs() {
+    known_.insert({config_.cache + "/.zazen/node-id", config_.cache + "/.zazen/lock"});
+    for (std::uint32_t dataset = 0; dataset < OriginHistory::kDatasets; ++dataset) {
+      for (const char* name : {kNativeLog, kAlienLog, kListingFile}) {
+        known_.insert(path_of(dataset, name));
+      }
+    }
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(config_.cache)) {
+      if (entry.is_directory() || known_.contains(entry.path())) continue;
+      wrong_.push_back("left over: " + entry.path().string().substr(config_.cache.size()));
+    }
+  }
+
+  const Config& config_;
+  const OriginHistory& origin_;
+  const Promises& promises_;
+  const Store& store_;
+  std::set<std::string> known_;
+  std::map<Promises::Frame, std::pair<std::size_t, FrameKind>> held_;
+  std::vector<std::string> wrong_;
+};
+
+}  // namespace
+
+void Promises::hear(const Word& word) {
+  Frame frame{word.dataset, word.seq};
+  switch (word.meaning) {
+    case Word::Meaning::kPushed:
+      stored_[frame] = word.version;
+      break;
+    case Word::Meaning::kChanging:
+      stored_.erase(frame);
+      break;
+    case Word::Meaning::kInvalidated:
+      oldest_[frame] = word.version;
+      break;
+    case Word::Meaning::kEvicting:
+      std::erase_if(stored_, [&](const auto& one) { return one.first.first == word.dataset; });
+      break;
+  }
+}
+
+std::size_t Promises::oldest_allowed(const Frame& frame) const {
+  auto it = oldest_.find(frame);
+  return it == oldest_.end() ? 0 : it->second;
+}
+
+std::vector<std::string> recover_and_check(const Config& config, const OriginHistory& origin,
+                                           const Promises& promises,
+                                           CacheDisk::Temporaries temporaries) {
+  Result<CacheDisk> disk = CacheDisk::open(config.cache, temporaries);
+  if (!disk.ok()) return {"the cache does not open: " + disk.error().context};
+  if (Result<NodeId> node = load_or_make_node_id(disk->state_fd()); !node.ok()) {
+    return {node.error().context};
+  }
+  Result<std::unique_ptr<Store>> store = Store::open(config, std::move(*disk));
+  if (!store.ok()) return {"the store does not open: " + store.error().context};
+  if (!wait_until_reconciled(**store)) return {"the store is not reconciled"};
+  return Check(config, origin, promises, **store).run();
+}
+
+}  // namespace zazen

@@ -1,0 +1,188 @@
+#include "tests/fault/store_workload.h"
+
+#include <future>
+#include <stdexcept>
+
+#include "bodhi/listing.h"
+#include "daemon/frame_copy.h"
+#include "daemon/node_identity.h"
+#include "tests/fault/disk_recorder.h"
+
+namespace zazen {
+namespace {
+
+using Meaning = Word::Meaning;
+
+void require(bool condition, const char* what) {
+  if (!condition) throw std::runtime_error(what);
+}
+
+}  // namespace
+
+StoreWorkload::StoreWorkload(const Config& config, OriginHistory& origin,
+                             std::mt19937_64& random, CacheDisk::Temporaries temporaries)
+    : config_(config), origin_(origin), random_(random), temporaries_(temporaries) {}
+
+void StoreWorkload::start() {
+  Result<CacheDisk> disk = CacheDisk::open(config_.cache, temporaries_);
+  require(disk.ok(), "CacheDisk::open");
+  require(load_or_make_node_id(disk->state_fd()).ok(), "load_or_make_node_id");
+  Result<std::unique_ptr<Store>> store = Store::open(config_, std::move(*disk));
+  require(store.ok(), "Store::open");
+  store_ = std::move(*store);
+  filler_ = std::make_unique<Filler>(
+      *store_, young_, 64, [] {}, 2);
+}
+
+void StoreWorkload::stop() {
+  usage_ = store_->usage();
+  filler_.reset();
+  store_.reset();
+}
+
+void StoreWorkload::run(std::size_t steps) {
+  start();
+  for (std::size_t step = 0; step < steps; ++step) {
+    auto dataset = static_cast<std::uint32_t>(random_() % OriginHistory::kDatasets);
+    std::set<FrameSeq> few, many;
+    for (int i = 0; i < 3; ++i) few.insert(random_() % OriginHistory::kFrames);
+    while (many.size() <= Store::kSmallBatch) many.insert(random_() % OriginHistory::kFrames);
+    switch (random_() % 16) {
+      case 0:
+      case 1:
+      case 2:
+      case 3:
+        ask(FrameKind::kAlien, dataset, few);
+        break;
+      case 4:
+      case 5:
+      case 6:
+      case 7:
+        ask(FrameKind::kNative, dataset, few);
+        break;
+      case 8:
+        publish_together(FrameKind::kNative, dataset, many);
+        break;
+      case 9:
+        publish_together(FrameKind::kAlien, dataset, many);
+        break;
+      case 10:
+      case 11:
+      case 12:
+        rewrite(dataset, *few.begin());
+        break;
+      case 13:
+        evict(dataset);
+        break;
+      case 14:
+        keep_listing(dataset);
+        break;
+      case 15:
+        stop();
+        start();
+        break;
+    }
+  }
+  stop();
+}
+
+void StoreWorkload::note_pushed(std::uint32_t dataset, FrameSeq seq) {
+  disk_recorder::note({Meaning::kPushed, dataset, seq, origin_.newest(dataset, seq)});
+}
+
+void StoreWorkload::note_invalidated(std::uint32_t dataset, FrameSeq seq) {
+  disk_recorder::note({Meaning::kInvalidated, dataset, seq, origin_.newest(dataset, seq)});
+}
+
+void StoreWorkload::ask(FrameKind kind, std::uint32_t dataset,
+                        const std::set<FrameSeq>& frames) {
+  std::vector<std::future<int>> answers;
+  for (FrameSeq seq : frames) {
+    auto answer = std::make_shared<std::promise<int>>();
+    answers.push_back(answer->get_future());
+    FillRequest request;
+    request.dataset = dataset;
+    request.seq = seq;
+    request.kind = kind;
+    request.origin = origin_.open(dataset, seq);
+    request.done = [this, answer, kind, dataset, seq](int status) {
+      if (status == 0 && kind == FrameKind::kNative) note_pushed(dataset, seq);
+      answer->set_value(status);
+    };
+    require(filler_->submit(request), "the queue is full");
+  }
+  for (std::future<int>& answer : answers) {
+    int status = answer.get();
+    require(status == 0 || status == ENOSPC, "a fill or a push failed");
+  }
+}
+
+// As the filler does for one; here they are certain to be one batch.
+void StoreWorkload::publish_together(FrameKind kind, std::uint32_t dataset,
+                                     const std::set<FrameSeq>& frames) {
+  std::vector<FinishedCopy> batch;
+  for (FrameSeq seq : frames) {
+    if (store_->find(dataset, seq)) continue;
+    UniqueFd origin = origin_.open(dataset, seq);
+    const struct stat& st = origin_.versions(dataset, seq).back().origin;
+    FinishedCopy finished;
+    finished.dataset = dataset;
+    finished.seq = seq;
+    finished.kind = kind;
+    finished.bytes = static_cast<std::uint64_t>(st.st_size);
+    finished.reservation = store_->reserve(kind, finished.bytes);
+    if (!finished.reservation.valid()) continue;
+    FrameCopy copy(origin.get(), st, store_->make_temporary(dataset));
+    require(copy.allocate() == 0 && copy.transfer([] { return false; }) == 0 &&
+                copy.seal(kind) == 0,
+            "a copy failed");
+    finished.file = copy.take_file();
+    if (random_() % 8 == 0) {  // it is rewritten just when it gets its name
+      finished.is_current = [this, dataset, seq] {
+        change(dataset, seq);
+        return false;
+      };
+    }
+    batch.push_back(std::move(finished));
+  }
+  store_->publish(batch);
+  for (const FinishedCopy& finished : batch) {
+    if (finished.status == ESTALE) {
+      note_invalidated(dataset, finished.seq);
+      continue;
+    }
+    require(finished.status == 0, "a batch failed");
+    if (kind == FrameKind::kNative) note_pushed(dataset, finished.seq);
+  }
+}
+
+void StoreWorkload::change(std::uint32_t dataset, FrameSeq seq) {
+  disk_recorder::note({Meaning::kChanging, dataset, seq, origin_.newest(dataset, seq) + 1});
+  origin_.rewrite(dataset, seq, random_);
+}
+
+void StoreWorkload::rewrite(std::uint32_t dataset, FrameSeq seq) {
+  change(dataset, seq);
+  filler_->cancel(dataset, seq);
+  store_->drop(dataset, std::span(&seq, 1));
+  note_invalidated(dataset, seq);
+}
+
+void StoreWorkload::evict(std::uint32_t dataset) {
+  bool natives = random_() % 2 == 0;
+  if (natives) disk_recorder::note({Meaning::kEvicting, dataset, 0, 0});
+  FrameSeq first = random_() % OriginHistory::kFrames;
+  store_->evict(dataset, {first, first + OriginHistory::kFrames / 2, natives, true, false});
+  // What was a native comes back as an alien.
+  ask(FrameKind::kAlien, dataset, {first, (first + 1) % OriginHistory::kFrames});
+}
+
+void StoreWorkload::keep_listing(std::uint32_t dataset) {
+  const DatasetConfig& config = config_.datasets[dataset];
+  Result<Listing> listing =
+      list_directory(frame_directory(config.path, config.name), config.name);
+  require(listing.ok(), "list_directory");
+  require(store_->keep_listing(dataset, encode_listing(*listing)) == 0, "keep_listing");
+}
+
+}  // namespace zazen

@@ -1,0 +1,49 @@
+// StoreWorkload: a seeded life of a store on a real directory: fills, pushes, promotions,
+// batches, evictions, rewritten frames, listings, restarts. What clients were told goes into
+// the record of the disk's changes.
+#pragma once
+#include <functional>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+
+#include "bodhi/config.h"
+#include "daemon/filler.h"
+#include "daemon/store.h"
+#include "tests/fault/origin_history.h"
+
+namespace zazen {
+
+class StoreWorkload {
+ public:
+  // `config` has the directories and no limits but max_files.
+  StoreWorkload(const Config& config, OriginHistory& origin, std::mt19937_64& random,
+                CacheDisk::Temporaries temporaries);
+  void run(std::size_t steps);
+  const StoreUsage& usage_at_the_end() const { return usage_; }
+
+ private:
+  void start();
+  void stop();
+  void ask(FrameKind kind, std::uint32_t dataset, const std::set<FrameSeq>& frames);
+  void publish_together(FrameKind kind, std::uint32_t dataset,
+                        const std::set<FrameSeq>& frames);
+  void change(std::uint32_t dataset, FrameSeq seq);
+  void rewrite(std::uint32_t dataset, FrameSeq seq);
+  void evict(std::uint32_t dataset);
+  void keep_listing(std::uint32_t dataset);
+  void note_pushed(std::uint32_t dataset, FrameSeq seq);
+  void note_invalidated(std::uint32_t dataset, FrameSeq seq);
+
+  const Config& config_;
+  OriginHistory& origin_;
+  std::mt19937_64& random_;
+  const CacheDisk::Temporaries temporaries_;
+  std::unique_ptr<Store> store_;
+  YoungCopies young_{[](std::uint32_t, std::uint32_t) {}};
+  std::unique_ptr<Filler> filler_;
+  StoreUsage usage_;
+};
+
+}  // namespace zazen
