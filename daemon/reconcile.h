@@ -6,7 +6,7 @@
 // file is forgotten. A file without an entry is a copy whose daemon died between publishing and
 // logging: if its identity attribute is there and its size is right, it is held as what the
 // attribute says; otherwise it is removed, because a file under a frame's name is served. Files
-// under other names are left alone. A frame in both logs is a native.
+// under other names are left alone. A frame in both logs is what its attribute says.
 #pragma once
 #include <dirent.h>
 #include <sys/stat.h>
