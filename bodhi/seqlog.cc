@@ -69,10 +69,13 @@ int read_records(int fd, Replay* out) {
   if (!out->header_is_good) return 0;
 
   struct stat st;
+  std::size_t chunk_records = kChunkRecords;
   if (raw_fstat(fd, &st) == 0) {
-    out->records.reserve(static_cast<std::size_t>(st.st_size) / sizeof(LogRecord));
+    std::size_t expected = static_cast<std::size_t>(st.st_size) / sizeof(LogRecord);
+    out->records.reserve(expected);
+    chunk_records = std::min(chunk_records, expected + 1);
   }
-  std::vector<LogRecord> chunk(kChunkRecords);
+  std::vector<LogRecord> chunk(chunk_records);
   for (;;) {
     got = raw_read_at(fd, reinterpret_cast<char*>(chunk.data()),
                       chunk.size() * sizeof(LogRecord), static_cast<off_t>(out->good_size()));
