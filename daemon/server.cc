@@ -106,7 +106,7 @@ void Server::run(int stop_fd, const std::function<void()>& tick) {
     }
     if (std::int64_t now_ms = monotonic_ms(); now_ms >= next_tick_ms) {
       next_tick_ms = now_ms + kTickMs;
-      pause_accepting(clients_.size() >= client_limit_);
+      pause_accepting(clients_.size() > client_limit_ && !make_room(::geteuid()));
       tick();
     }
   }
@@ -300,7 +300,7 @@ void Server::close(std::uint64_t id) {
   auto it = clients_.find(id);
   unread_bytes_ -= it->second.unread_bytes;
   clients_.erase(it);
-  if (clients_.size() < client_limit_) pause_accepting(false);
+  if (clients_.size() <= client_limit_) pause_accepting(false);
 }
 
 }  // namespace zazen
