@@ -8,7 +8,7 @@ using namespace zazen;
 
 namespace {
 
-constexpr std::uint64_t kMostFrames = 1 << 16;
+constexpr std::uint64_t kMostFrames = 1 << 10;
 
 bool is_ascending(const FrameSet& set) {
   for (std::size_t i = 1; i < set.size(); ++i) {
