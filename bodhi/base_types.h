@@ -1,5 +1,6 @@
 // The few types that every component shares. Lean: usable in the shim.
 #pragma once
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 

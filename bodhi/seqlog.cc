@@ -71,7 +71,11 @@ int read_records(int fd, Extent* extent, Show&& show) {
       got == sizeof header && std::memcmp(&header, &kLogHeader, sizeof header) == 0;
   if (!extent->header_is_good) return 0;
 
-  Chunk chunk(kChunkRecords);
+  struct stat st;
+  std::size_t expected =
+      raw_fstat(fd, &st) == 0 ? static_cast<std::size_t>(st.st_size) / sizeof(LogRecord)
+                              : kChunkRecords;
+  Chunk chunk(std::min(kChunkRecords, expected + 1));
   for (;;) {
     got =
         raw_read_at(fd, reinterpret_cast<char*>(chunk.data()), chunk.size() * sizeof(LogRecord),

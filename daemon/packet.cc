@@ -60,14 +60,14 @@ int send_answer(int socket, const Answer& answer) {
   struct msghdr message = {};
   message.msg_iov = parts;
   message.msg_iovlen = 2;
-  if (answer.passed.valid()) {
+  if (answer.content) {
     message.msg_control = control;
     message.msg_controllen = sizeof control;
     cmsghdr* rights = CMSG_FIRSTHDR(&message);
     rights->cmsg_level = SOL_SOCKET;
     rights->cmsg_type = SCM_RIGHTS;
     rights->cmsg_len = CMSG_LEN(sizeof(int));
-    int fd = answer.passed.get();
+    int fd = answer.content->get();
     std::memcpy(CMSG_DATA(rights), &fd, sizeof fd);
   }
   for (;;) {

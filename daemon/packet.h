@@ -2,6 +2,7 @@
 // a single non-blocking system call.
 #pragma once
 #include <cstring>
+#include <memory>
 #include <string>
 
 #include "bodhi/unique_fd.h"
@@ -28,7 +29,7 @@ struct Answer {
   std::uint64_t request = 0;
   int status = 0;
   std::string body;
-  UniqueFd passed;
+  std::shared_ptr<const UniqueFd> content;  // several clients may be given the same
 };
 // 0, EAGAIN if the client's buffer is full, or another errno if the client is gone.
 int send_answer(int socket, const Answer& answer);

@@ -4,13 +4,19 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/sockios.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <algorithm>
+
 #include "bodhi/table.h"
+#include "daemon/log.h"
 #include "daemon/peer_identity.h"
+#include "daemon/seating.h"
 #include "daemon/start_error.h"
 
 namespace zazen {
@@ -19,6 +25,33 @@ namespace {
 constexpr std::uint64_t kListener = 1, kOutbox = 2, kStop = 3;
 constexpr int kTickMs = 1'000;
 constexpr int kPacketsInARow = 32;  // then it is another client's turn
+constexpr int kNewcomersInARow = 64;
+constexpr int kMostLooks = 8;  // at clients that might give way
+
+uid_t uid_of_peer(int socket) {
+  ucred peer = {};
+  socklen_t size = sizeof peer;
+  ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size);
+  return peer.uid;
+}
+
+// The least that the kernel allows: a few answers. The descriptors among them are in flight
+// until the client takes them, and of those a user may have only so many.
+void keep_few_in_flight(int socket) {
+  int least = 1;
+  ::setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &least, sizeof least);
+}
+
+bool has_taken_all(int socket) {
+  int unread = 0;
+  return ::ioctl(socket, SIOCOUTQ, &unread) == 0 && unread == 0;
+}
+
+std::uint64_t content_bytes(const Answer& answer) {
+  struct stat st = {};
+  if (!answer.content || ::fstat(answer.content->get(), &st) != 0) return 0;
+  return static_cast<std::uint64_t>(st.st_size);
+}
 
 }  // namespace
 
@@ -73,7 +106,7 @@ void Server::run(int stop_fd, const std::function<void()>& tick) {
     }
     if (std::int64_t now_ms = monotonic_ms(); now_ms >= next_tick_ms) {
       next_tick_ms = now_ms + kTickMs;
-      pause_accepting(clients_.size() >= client_limit_);
+      pause_accepting(clients_.size() > client_limit_ && !make_room(::geteuid()));
       tick();
     }
   }
@@ -90,7 +123,7 @@ void Server::send_last_answers() {
 }
 
 void Server::accept_clients() {
-  while (clients_.size() < client_limit_) {
+  for (int i = 0; i < kNewcomersInARow; ++i) {
     UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket.valid()) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
@@ -99,13 +132,45 @@ void Server::accept_clients() {
       return;
     }
     if (!peer_is_own_user(socket.get())) continue;
+    uid_t uid = uid_of_peer(socket.get());
+    bool has_room = clients_.size() < client_limit_ || make_room(uid);
+    // Our own user waits for a place; of another, who has all of them busy, there is one too
+    // many.
+    if (!has_room && uid != ::geteuid()) continue;
+    keep_few_in_flight(socket.get());
     std::uint64_t id = next_id_++;
     Client& client = clients_[id];
     client.socket = std::move(socket);
     client.id = id;
+    client.uid = uid;
+    client.last_turn = ++turn_;
     update_watch(client);
+    if (!has_room) return pause_accepting(true);
   }
-  pause_accepting(true);
+}
+
+bool Server::make_room(uid_t newcomer) {
+  for (int look = 0; look < kMostLooks; ++look) {
+    std::vector<Seat> seats;
+    seats.reserve(clients_.size());
+    for (const auto& [id, client] : clients_) {
+      bool is_served = client.stalled || client.open_requests > client.output.size();
+      seats.push_back({id, client.uid, client.last_turn, is_served});
+    }
+    std::optional<std::uint64_t> quietest = who_gives_way(seats, newcomer);
+    if (!quietest) return false;
+    // It may have spoken, and not been heard yet.
+    Client& client = clients_.find(*quietest)->second;
+    std::uint64_t last_turn = client.last_turn;
+    bool may_read = (client.watched & EPOLLIN) != 0;
+    if (may_read && read_requests(client) && client.last_turn != last_turn) {
+      update_watch(client);
+      continue;
+    }
+    close(*quietest);
+    return true;
+  }
+  return false;
 }
 
 void Server::pause_accepting(bool pause) {
@@ -141,6 +206,7 @@ bool Server::read_requests(Client& client) {
       case Received::kPacket:
         break;
     }
+    client.last_turn = ++turn_;
     if (Service::is_answered(packet.header())) ++client.open_requests;
     switch (service_.take(client.id, packet)) {
       case Service::Taken::kYes:
@@ -171,8 +237,12 @@ void Server::deliver(std::vector<Answer> answers) {
   for (Answer& answer : answers) {
     auto it = clients_.find(answer.client);
     if (it == clients_.end()) continue;  // it did not wait
-    if (it->second.output.empty()) touched.push_back(answer.client);
-    it->second.output.push_back(std::move(answer));
+    Client& client = it->second;
+    if (client.output.empty()) touched.push_back(answer.client);
+    std::uint64_t bytes = content_bytes(answer);
+    client.unread_bytes += bytes;
+    unread_bytes_ += bytes;
+    client.output.push_back(std::move(answer));
   }
   for (std::uint64_t id : touched) {
     Client& client = clients_.find(id)->second;
@@ -182,6 +252,7 @@ void Server::deliver(std::vector<Answer> answers) {
       close(id);
     }
   }
+  if (unread_bytes_ > kMostUnreadBytes) shed_unread();
   for (auto& [id, client] : clients_) {
     if (!client.stalled) continue;
     if (service_.take(id, *client.stalled) != Service::Taken::kLater) client.stalled.reset();
@@ -189,9 +260,31 @@ void Server::deliver(std::vector<Answer> answers) {
   }
 }
 
+void Server::shed_unread() {
+  for (auto& [id, client] : clients_) {
+    if (!client.output.empty() || !has_taken_all(client.socket.get())) continue;
+    unread_bytes_ -= std::exchange(client.unread_bytes, 0);
+  }
+  while (unread_bytes_ > kMostUnreadBytes) {
+    auto most = std::ranges::max_element(clients_, [](const auto& a, const auto& b) {
+      return std::pair(a.second.unread_bytes, b.second.last_turn) <
+             std::pair(b.second.unread_bytes, a.second.last_turn);
+    });
+    if (most->second.unread_bytes == unread_bytes_)
+      return;  // one large answer is nobody's fault
+    log_line(LogLevel::kWarn, "answers_not_taken",
+             {{"uid", std::to_string(most->second.uid)},
+              {"bytes", std::to_string(most->second.unread_bytes)}});
+    close(most->first);
+  }
+}
+
 void Server::update_watch(Client& client) {
   std::uint32_t wanted = 0;
-  if (!client.stalled && client.open_requests < kOpenRequests) wanted |= EPOLLIN;
+  if (!client.stalled && !client.has_content_waiting() &&
+      client.open_requests < kOpenRequests) {
+    wanted |= EPOLLIN;
+  }
   if (!client.output.empty()) wanted |= EPOLLOUT;
   if (wanted == client.watched) return;
   // Nothing wanted: taken out altogether, for a hang-up would be reported without end.
@@ -204,8 +297,10 @@ void Server::update_watch(Client& client) {
 }
 
 void Server::close(std::uint64_t id) {
-  clients_.erase(id);
-  if (clients_.size() < client_limit_) pause_accepting(false);
+  auto it = clients_.find(id);
+  unread_bytes_ -= it->second.unread_bytes;
+  clients_.erase(it);
+  if (clients_.size() <= client_limit_) pause_accepting(false);
 }
 
 }  // namespace zazen

@@ -1,7 +1,12 @@
 // Server: the unix socket, its clients, and the one thread that talks to them. Nothing here
 // blocks: sockets are non-blocking, a client that does not read its answers or has enough
 // requests open is not read from, and a malformed packet closes the connection.
+//
+// A connection may be quiet for ever; only when all places are taken does the quietest of the
+// user with the most of them give way (seating.h). Answers that lie unread hold memory: beyond
+// kMostUnreadBytes the client that left most of them is closed.
 #pragma once
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -19,6 +24,7 @@ class Server {
  public:
   static constexpr int kBacklog = 4096;
   static constexpr std::size_t kOpenRequests = 256;  // for each client
+  static constexpr std::uint64_t kMostUnreadBytes = 512 << 20;
 
   // Binds <runtime>/socket; a dead daemon's socket is replaced. The errors are whole
   // sentences.
@@ -36,10 +42,19 @@ class Server {
   struct Client {
     UniqueFd socket;
     std::uint64_t id = 0;
+    uid_t uid = 0;
+    std::uint64_t last_turn = 0;
+    std::uint64_t unread_bytes = 0;  // of contents that it was sent and has not taken
     std::size_t open_requests = 0;
     std::deque<Answer> output;
     std::optional<Packet> stalled;  // waits for room in the service
     std::uint32_t watched = 0;      // epoll events that are asked for
+
+    // Contents hold descriptors and memory: who leaves them lying may not ask for more.
+    bool has_content_waiting() const {
+      return std::ranges::any_of(output,
+                                 [](const Answer& one) { return one.content != nullptr; });
+    }
   };
 
   Server(std::string runtime, Service& service, std::size_t client_limit)
@@ -48,9 +63,11 @@ class Server {
   void accept_clients();
   void pause_accepting(bool pause);
   void serve(std::uint64_t id, std::uint32_t events);
+  bool make_room(uid_t newcomer);      // false: nobody gives way
   bool read_requests(Client& client);  // false: close it
   bool write_answers(Client& client);  // false: close it
   void deliver(std::vector<Answer> answers);
+  void shed_unread();
   void update_watch(Client& client);
   void close(std::uint64_t id);
 
@@ -61,6 +78,8 @@ class Server {
   UniqueFd epoll_;
   bool accepting_ = true;
   std::uint64_t next_id_ = 16;  // the first few are not clients
+  std::uint64_t turn_ = 0;
+  std::uint64_t unread_bytes_ = 0;  // of all clients
   std::unordered_map<std::uint64_t, Client> clients_;
 };
 

@@ -2,6 +2,7 @@
 // and a name of its template; so none can lead anywhere else.
 #include "daemon/service.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -16,7 +17,8 @@
 namespace zazen {
 namespace {
 
-constexpr off_t kLargestListing = off_t{1} << 30;
+constexpr off_t kLargestListing = off_t{1} << 27;
+constexpr std::uint32_t kOnlyQuestion = 0, kAllDatasets = ~std::uint32_t{0};
 
 template <class T>
 std::string as_bytes(const T& value) {
@@ -67,7 +69,7 @@ Service::Taken Service::take(std::uint64_t client, Packet& packet) {
       take_evict(asked, packet);
       return Taken::kYes;
     case MessageType::kStatus:
-      errands_.post([this, asked] { answer_status(asked); });
+      if (statuses_.add(kOnlyQuestion, asked)) errands_.post([this] { answer_statuses(); });
       return Taken::kYes;
     case MessageType::kReply:
       break;
@@ -121,11 +123,15 @@ void Service::take_dataset(const Asked& asked, Packet& packet) {
   bool all = type == MessageType::kList && names.dataset_length == 0;
   if (!dataset && !all) return answer(asked, ENOENT);
   if (type == MessageType::kList) {
-    long_errands_.post([this, asked, dataset] { answer_list(asked, dataset); });
+    if (lists_.add(dataset.value_or(kAllDatasets), asked)) {
+      long_errands_.post([this, dataset] { answer_lists(dataset); });
+    }
   } else if (type == MessageType::kSample) {
-    samples_.post([this, asked, index = *dataset] {
+    if (!comparisons_.add(*dataset, asked)) return;
+    samples_.post([this, index = *dataset] {
+      std::vector<Asked> askers = comparisons_.take(index);
       sample(index);
-      answer(asked, 0);
+      for (const Asked& one : askers) answer(one, 0);
     });
   } else if (!packet.passed.valid()) {
     answer(asked, EBADF);
@@ -150,8 +156,8 @@ void Service::take_evict(const Asked& asked, const Packet& packet) {
   });
 }
 
-void Service::answer(const Asked& asked, int status, std::string body, UniqueFd passed) {
-  outbox_.post(Answer{asked.client, asked.request, status, std::move(body), std::move(passed)});
+void Service::answer(const Asked& asked, int status, std::string body) {
+  outbox_.post(Answer{asked.client, asked.request, status, std::move(body), nullptr});
 }
 
 std::optional<std::uint32_t> Service::find_dataset(const char* path, std::size_t length) const {
@@ -191,7 +197,8 @@ void Service::drop_stale(std::uint32_t dataset, const SampleResult& result) {
   store_.drop(dataset, result.stale);
 }
 
-void Service::answer_list(const Asked& asked, std::optional<std::uint32_t> dataset) {
+void Service::answer_lists(std::optional<std::uint32_t> dataset) {
+  std::vector<Asked> askers = lists_.take(dataset.value_or(kAllDatasets));
   std::vector<ListRecord> records;
   for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
     if (dataset && *dataset != i) continue;
@@ -199,23 +206,32 @@ void Service::answer_list(const Asked& asked, std::optional<std::uint32_t> datas
       records.push_back({frame.seq, frame.held.bytes, i, frame.held.kind, 0});
     }
   }
-  UniqueFd fd = content_fd(records.data(), records.size() * sizeof(ListRecord));
-  if (!fd.valid()) return answer(asked, errno);
-  answer(asked, 0, as_bytes(ListReply{records.size()}), std::move(fd));
+  answer_all(askers, as_bytes(ListReply{records.size()}),
+             content_fd(records.data(), records.size() * sizeof(ListRecord)));
 }
 
-void Service::answer_status(const Asked& asked) {
+void Service::answer_statuses() {
+  std::vector<Asked> askers = statuses_.take(kOnlyQuestion);
   std::int64_t uptime_seconds = (monotonic_ms() - started_ms_) / 1000;
   std::string text = status_json(config_, store_, publisher_, filler_.counts(), uptime_seconds);
-  UniqueFd fd = content_fd(text.data(), text.size());
-  if (!fd.valid()) return answer(asked, errno);
-  answer(asked, 0, {}, std::move(fd));
+  answer_all(askers, {}, content_fd(text.data(), text.size()));
+}
+
+void Service::answer_all(const std::vector<Asked>& askers, const std::string& body,
+                         UniqueFd content) {
+  int status = content.valid() ? 0 : ENOMEM;
+  auto shared = std::make_shared<const UniqueFd>(std::move(content));
+  for (const Asked& asked : askers) {
+    outbox_.post(Answer{asked.client, asked.request, status, status == 0 ? body : "", shared});
+  }
 }
 
 int Service::keep_listing(std::uint32_t dataset, int fd) {
+  // Only a file in memory has seals. Any other's owner could keep us waiting, for as long as
+  // its file system does not answer.
+  if (::fcntl(fd, F_GET_SEALS) < 0) return EINVAL;
   struct stat st = {};
   if (::fstat(fd, &st) != 0) return errno;
-  if (!S_ISREG(st.st_mode)) return EINVAL;
   if (st.st_size > kLargestListing) return EFBIG;
   std::string encoded(static_cast<std::size_t>(st.st_size), '\0');
   for (std::size_t done = 0; done < encoded.size();) {

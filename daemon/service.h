@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "bodhi/config.h"
+#include "daemon/askers.h"
 #include "daemon/filler.h"
 #include "daemon/outbox.h"
 #include "daemon/packet.h"
@@ -40,14 +41,15 @@ class Service {
   Taken take_frame(const Asked& asked, Packet& packet);
   void take_dataset(const Asked& asked, Packet& packet);
   void take_evict(const Asked& asked, const Packet& packet);
-  void answer(const Asked& asked, int status, std::string body = {}, UniqueFd passed = {});
+  void answer(const Asked& asked, int status, std::string body = {});
   std::optional<std::uint32_t> find_dataset(const char* path, std::size_t length) const;
 
   void sample(std::uint32_t dataset);
   void look_at_young(std::uint32_t dataset);
   void drop_stale(std::uint32_t dataset, const SampleResult& result);
-  void answer_list(const Asked& asked, std::optional<std::uint32_t> dataset);
-  void answer_status(const Asked& asked);
+  void answer_lists(std::optional<std::uint32_t> dataset);
+  void answer_statuses();
+  void answer_all(const std::vector<Asked>& askers, const std::string& body, UniqueFd content);
   int keep_listing(std::uint32_t dataset, int fd);
 
   const Config& config_;
@@ -58,6 +60,7 @@ class Service {
   Outbox outbox_;
   YoungCopies young_;
   Filler filler_;
+  Askers<Asked> lists_, statuses_, comparisons_;
   WorkQueue errands_{2};
   WorkQueue long_errands_{
       1};  // apart: nobody's status or invalidation waits for a million copies

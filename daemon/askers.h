@@ -1,0 +1,33 @@
+// Askers: who waits for the same answer. It is found once for all of them, however many ask: a
+// question costs the asker more than the daemon. Who asks while an answer is being made waits
+// for the next one, so no answer is older than its question. Thread safe.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace zazen {
+
+template <class Asked>
+class Askers {
+ public:
+  // True if it is the first: then somebody must make the answer and take() them.
+  bool add(std::uint64_t question, const Asked& asked) {
+    std::lock_guard lock(mutex_);
+    std::vector<Asked>& waiting = waiting_[question];
+    waiting.push_back(asked);
+    return waiting.size() == 1;
+  }
+  std::vector<Asked> take(std::uint64_t question) {
+    std::lock_guard lock(mutex_);
+    return std::exchange(waiting_[question], {});
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::uint64_t, std::vector<Asked>> waiting_;
+};
+
+}  // namespace zazen

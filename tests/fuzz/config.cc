@@ -1,0 +1,27 @@
+// A configuration file: refused with a sentence, or sound; and then the shim's scan finds the
+// same runtime directory.
+#include "bodhi/config.h"
+
+#include "bodhi/runtime_line.h"
+#include "tests/fuzz/demand.h"
+
+using namespace zazen;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  std::string text(as_text(data, size));
+  Result<Config> config = parse_config(text, "zazen.toml");
+  if (!config.ok()) {
+    demand(config.error().context.starts_with("zazen.toml:"));
+    return 0;
+  }
+  char runtime[kMaxPath];
+  std::size_t length = scan_runtime_line(text.data(), text.size(), runtime, sizeof runtime);
+  demand(config->runtime == std::string(runtime, length));
+  demand(config->cache.starts_with('/') && config->datasets.size() <= kMaxDatasets);
+  for (const DatasetConfig& dataset : config->datasets) {
+    demand(dataset.path.starts_with('/') && !dataset.path.ends_with('/'));
+    demand(dataset.path.size() < kMaxPath && dataset.path.find('\0') == std::string::npos);
+    demand(config->dataset_at(dataset.path) == &dataset);
+  }
+  return 0;
+}

@@ -1,0 +1,53 @@
+// What the ranks of a job tell each other; the first byte says which message it is. A refusal
+// is an exception, or for a fragment an error; what is accepted can be said again.
+#include "coord/job_messages.h"
+
+#include <stdexcept>
+
+#include "coord/tally_fragment.h"
+#include "tests/fuzz/demand.h"
+
+using namespace zazen;
+
+namespace {
+
+void check_fragment(const std::string& bytes) {
+  Result<Fragment> fragment = decode_fragment(bytes);
+  if (!fragment.ok()) return;
+  for (const DatasetFragment& dataset : fragment->datasets) {
+    dataset.touched();
+    dataset.read();
+  }
+  Result<Fragment> again = decode_fragment(encode_fragment(*fragment));
+  demand(again.ok() && *again == *fragment);
+}
+
+void check_message(int which, const std::string& bytes) {
+  switch (which) {
+    case 0:
+      demand(encode_introduction(decode_introduction(bytes)).size() == bytes.size());
+      break;
+    case 1:
+      demand(encode_datasets(decode_datasets(bytes)) == bytes);
+      break;
+    case 2:
+      demand(decode_states(bytes, bytes.size() / 32).size() == bytes.size() / 32);
+      break;
+    case 3:
+      demand(decode_listing_answer(bytes).ok() || bytes.size() >= 16);
+      break;
+    default:
+      check_fragment(bytes);
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  try {
+    check_message(data[0] % 5, std::string(as_text(data + 1, size - 1)));
+  } catch (const std::runtime_error&) {
+  }
+  return 0;
+}

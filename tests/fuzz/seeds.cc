@@ -1,0 +1,234 @@
+// fuzz_seeds DIRECTORY: writes the inputs that the fuzzers start from, below DIRECTORY/NAME,
+// each by the encoder that the product itself uses.
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cstdio>
+#include <iterator>
+
+#include "bodhi/identity_index.h"
+#include "bodhi/seqlog.h"
+#include "bodhi/table.h"
+#include "bodhi/wire.h"
+#include "coord/job_messages.h"
+#include "coord/tally_fragment.h"
+#include "coord/view_writer.h"
+#include "tests/fuzz/demand.h"
+
+namespace zazen {
+namespace {
+
+class Corpus {
+ public:
+  explicit Corpus(std::string directory) : directory_(std::move(directory)) {}
+
+  void add(const std::string& fuzzer, const std::string& name, std::string_view bytes) const {
+    std::filesystem::create_directories(directory_ + "/" + fuzzer);
+    std::ofstream file(directory_ + "/" + fuzzer + "/" + name, std::ios::binary);
+    file << bytes;
+    demand(file.good());
+  }
+
+ private:
+  std::string directory_;
+};
+
+std::string read_file(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+template <class T>
+std::string as_bytes(const T& value) {
+  return std::string(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+void add_packets(const Corpus& corpus) {
+  struct {
+    MessageType type;
+    const char* dataset;
+    const char* name;
+  } requests[] = {{MessageType::kFill, "/sim1", "f7"},
+                  {MessageType::kPush, "/sim1", "f8"},
+                  {MessageType::kInvalidate, "/s", "a/b/c"},
+                  {MessageType::kSample, "/sim1", ""},
+                  {MessageType::kList, "", ""},
+                  {MessageType::kKeepListing, "/sim1", ""}};
+  char packet[kMaxMessage];
+  for (const auto& one : requests) {
+    std::size_t size = encode_frame_message(one.type, 1, kWaitForIt, one.dataset, one.name,
+                                            packet, sizeof packet);
+    corpus.add("wire", "request-" + std::to_string(static_cast<int>(one.type)), {packet, size});
+  }
+  std::string dataset = "/sim1";
+  MessageHeader header = {kWireMagic,
+                          kWireVersion,
+                          MessageType::kEvict,
+                          static_cast<std::uint32_t>(sizeof(EvictBody) + dataset.size()),
+                          0,
+                          2,
+                          0,
+                          0};
+  EvictBody body = {0, 99, kEvictAliens, static_cast<std::uint32_t>(dataset.size())};
+  corpus.add("wire", "evict", as_bytes(header) + as_bytes(body) + dataset);
+  header.type = MessageType::kStatus;
+  header.length = 0;
+  corpus.add("wire", "status", as_bytes(header));
+}
+
+void add_table(const Corpus& corpus) {
+  std::vector<std::uint64_t> words(table_size(2) / sizeof(std::uint64_t) + 1);
+  Table& table = *reinterpret_cast<Table*>(words.data());
+  table.magic = kTableMagic;
+  table.version = kTableVersion;
+  table.dataset_count = 2;
+  table.file_size = table_size(2);
+  table.state = DaemonState::kServing;
+  std::strcpy(table.node_name, "n0");
+  std::strcpy(table.cache, "/scratch/zazen");
+  std::strcpy(table.datasets[0].path, "/sim1");
+  std::strcpy(table.datasets[0].frames, "f{seq}");
+  std::strcpy(table.datasets[1].path, "/data/run 2");
+  std::strcpy(table.datasets[1].frames, "run1/{seq:06}/traj.dcd");
+  corpus.add("table", "two-datasets", {reinterpret_cast<char*>(words.data()), table_size(2)});
+}
+
+void add_index(const Corpus& corpus) {
+  constexpr std::uint32_t kSlotsLog2 = 3;
+  std::vector<std::uint64_t> words(index_size(kSlotsLog2) / sizeof(std::uint64_t));
+  IdentityIndex& index = *reinterpret_cast<IdentityIndex*>(words.data());
+  index.magic = kIndexMagic;
+  index.version = kIndexVersion;
+  index.slots_log2 = kSlotsLog2;
+  index.instance = 5;
+  for (std::uint64_t ino : {9, 10, 17}) {
+    IndexEntry& entry = index.slots[index.first_slot(ino)];
+    entry.local_ino = ino;
+    entry.local_ctime_ns = 1'700'000'000'123'456'789;
+    entry.ino = ino + 1000;
+    entry.mode = S_IFREG | 0644;
+    entry.links = 1;
+    entry.blocks = 8;
+  }
+  corpus.add("index", "three-copies",
+             as_bytes(std::uint64_t{9}) +
+                 std::string(reinterpret_cast<char*>(words.data()), index_size(kSlotsLog2)));
+}
+
+Listing small_listing() {
+  Listing listing;
+  listing.directory = {2, 1'700'000'000'000'000'000, 1'700'000'000'000'000'000};
+  listing.taken_at_ns = 1'700'000'009'000'000'000;
+  listing.frames = {0, 1, 2, 3, 10, 20, 30, ~FrameSeq{0}};
+  listing.inodes = {101, 102, 103, 90, 200, 201, 7, 300};
+  listing.others = {{".", 2, DT_DIR}, {"..", 1, DT_DIR}, {"topology.pdb", 99, DT_REG}};
+  return listing;
+}
+
+void add_view(const Corpus& corpus) {
+  Listing listing = small_listing();
+  ViewContent content;
+  content.rank = 1;
+  content.ranks = 4;
+  content.nodes = 2;
+  content.node_name = "n1";
+  ViewDatasetContent dataset;
+  dataset.path = "/sim1";
+  dataset.frames = "f{seq}";
+  dataset.frame_directory_ino = 2;
+  dataset.domain = FrameSet(listing.frames).runs();
+  dataset.domain_count = listing.frames.size();
+  dataset.own = {{1, 102}, {20, 201}};
+  dataset.names = listing.others;
+  content.datasets = {dataset};
+  Result<std::string> directory = make_view_directory({"/tmp"});
+  demand(directory.ok() && write_view(*directory, content).ok());
+  corpus.add("view", "eight-frames", read_file(*directory + "/" + kViewFile));
+  remove_view_directory(*directory);
+}
+
+void add_frames(const Corpus& corpus) {
+  std::string a = FrameSet({0, 4, 8, 12, 100, 101, ~FrameSeq{0}}).encode();
+  std::string b = FrameSet({4, 5, 6, 101}).encode();
+  corpus.add("frame_set", "two-sets", static_cast<char>(a.size()) + a + b);
+  std::string listing = encode_listing(small_listing());
+  corpus.add("listing", "eight-frames",
+             listing.substr(0, listing.size() - sizeof(std::uint64_t)));
+  std::string sets;
+  for (int i = 0; i < 96; ++i) sets.push_back(static_cast<char>(i * 37));
+  corpus.add("bitmap", "any", sets);
+  corpus.add("seqlog", "added-and-damaged", "\x01" + sets);
+  corpus.add("seqlog", "nothing", std::string(1, '\0'));
+
+  const char* templates[] = {"f{seq}", "frame-{seq:06}.xtc", "run1/{seq}/traj.dcd",
+                             "{seq:020}"};
+  const char* names[] = {"f12", "frame-000012.xtc", "run1/12/traj.dcd", "00000000000000000012"};
+  for (std::size_t i = 0; i < std::size(templates); ++i) {
+    corpus.add("frame_name", "template-" + std::to_string(i),
+               templates[i] + std::string("\n12345678\n") + names[i]);
+  }
+}
+
+void add_log(const Corpus& corpus) {
+  ScratchDirectory scratch;
+  UniqueFd directory(::open(scratch.path().c_str(), O_PATH | O_DIRECTORY));
+  Result<SequenceLog> log = SequenceLog::open(directory.get(), "log");
+  const FrameSeq added[] = {1, 2, 3, 1000}, forgotten[] = {2};
+  demand(log.ok() && log->append(added, forgotten).ok());
+  corpus.add("seqlog", "as-it-stands",
+             std::string(1, '\0') + read_file(scratch.path() + "/log"));
+}
+
+void add_messages(const Corpus& corpus) {
+  auto add = [&](char which, const std::string& name, const std::string& bytes) {
+    corpus.add("job_messages", name, which + bytes);
+  };
+  add(0, "introduction", encode_introduction({{true, {}}, "n0", false, true}));
+  const NamedDataset datasets[] = {{"/sim1", "f{seq}"}, {"/sim2", "{seq}/traj.dcd"}};
+  add(1, "datasets", encode_datasets(datasets));
+  const DirectoryState states[] = {{0, {2, 3, 4}}, {ENOENT, {}}};
+  add(2, "states", encode_states(states));
+  add(3, "listing", encode_listing_answer(small_listing()));
+  Fragment fragment;
+  fragment.filtered = true;
+  fragment.datasets.push_back(
+      {"/sim1", true, 4, FrameSet({1}), FrameSet({7, 9}), 2, FrameSet({1, 2}), FrameSet()});
+  add(4, "fragment", encode_fragment(fragment));
+}
+
+void add_texts(const Corpus& corpus) {
+  const std::string config =
+      "node = \"n0\"\ncache = \"/scratch/zazen\"\nruntime = \"/run/zazen\"\n"
+      "capacity = \"1.8TB\"\nmax_files = 1000\nkeep_free = \"5GiB\"\npeers = "
+      "[\"unix:/run/n1\"]\n"
+      "\n[[dataset]]\npath = \"/sim1\"\nframes = \"f{seq}\"\nfilter = true\n"
+      "validate = \"sample\"\nfill = \"wait\"\n";
+  corpus.add("config", "whole", config);
+  corpus.add("config", "least",
+             "cache='/c'\nruntime = \"/r\"\n[[dataset]]\npath='/s'\nframes='{seq}'\n");
+  corpus.add("runtime_line", "whole", config);
+  corpus.add("runtime_line", "blanks", "\xef\xbb\xbf# x\r\n\t runtime\t=\t\"/run/z\" # y\r\n");
+  for (const char* size : {"1.8TB", "64 MiB", "4096", "18446744073709551615", "0.5eb"}) {
+    corpus.add("units", size, size);
+  }
+}
+
+}  // namespace
+}  // namespace zazen
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fputs("usage: fuzz_seeds DIRECTORY\n", stderr);
+    return 2;
+  }
+  zazen::Corpus corpus(argv[1]);
+  zazen::add_packets(corpus);
+  zazen::add_table(corpus);
+  zazen::add_index(corpus);
+  zazen::add_view(corpus);
+  zazen::add_frames(corpus);
+  zazen::add_log(corpus);
+  zazen::add_messages(corpus);
+  zazen::add_texts(corpus);
+}

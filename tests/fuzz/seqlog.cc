@@ -1,0 +1,70 @@
+// A sequence log that was damaged: the writer and a reader see the same frames, a second look
+// sees what the first saw, and what is appended afterwards is there.
+//
+// The first byte chooses: 0 is a file as it stands; otherwise a log is written by the daemon's
+// own code and then damaged, for no fuzzer guesses a checksum.
+#include "bodhi/seqlog.h"
+
+#include <fcntl.h>
+#include <fuzzer/FuzzedDataProvider.h>
+
+#include "tests/fuzz/demand.h"
+
+using namespace zazen;
+
+namespace {
+
+constexpr char kLog[] = "log";
+
+void write_log(int directory, FuzzedDataProvider& input) {
+  Result<SequenceLog> log = SequenceLog::open(directory, kLog);
+  demand(log.ok());
+  for (int rounds = input.ConsumeIntegralInRange(0, 8); rounds > 0; --rounds) {
+    std::vector<FrameSeq> added, forgotten;
+    for (int i = input.ConsumeIntegralInRange(0, 8); i > 0; --i) {
+      FrameSeq seq = input.ConsumeBool() ? input.ConsumeIntegral<std::uint8_t>()
+                                         : input.ConsumeIntegral<FrameSeq>();
+      (input.ConsumeBool() ? added : forgotten).push_back(seq);
+    }
+    demand(log->append(added, forgotten).ok());
+  }
+}
+
+void damage_log(const std::string& path, FuzzedDataProvider& input) {
+  std::size_t size = std::filesystem::file_size(path);
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  for (int i = input.ConsumeIntegralInRange(0, 4); i > 0 && size > 0; --i) {
+    file.seekp(
+        static_cast<std::streamoff>(input.ConsumeIntegralInRange<std::size_t>(0, size - 1)));
+    file.put(input.ConsumeIntegral<char>());
+  }
+  file.close();
+  if (input.ConsumeBool()) {
+    std::filesystem::resize_file(path, input.ConsumeIntegralInRange<std::size_t>(0, size + 40));
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const ScratchDirectory scratch;
+  static const UniqueFd directory(::open(scratch.path().c_str(), O_PATH | O_DIRECTORY));
+  if (size == 0) return 0;
+  std::string path = scratch.path() + "/" + kLog;
+  if (data[0] == 0) {
+    scratch.write(kLog, as_text(data + 1, size - 1));
+  } else {
+    FuzzedDataProvider input(data + 1, size - 1);
+    std::filesystem::remove(path);
+    write_log(directory.get(), input);
+    damage_log(path, input);
+  }
+
+  Result<FrameSet> seen = read_sequence_log(path);
+  Result<SequenceLog> log = SequenceLog::open(directory.get(), kLog);
+  demand(seen.ok() && log.ok() && log->loaded() == *seen);
+  const FrameSeq more[] = {7, ~FrameSeq{0}};
+  demand(log->append(more, {}).ok());
+  demand(*read_sequence_log(path) == set_union(*seen, FrameSet({7, ~FrameSeq{0}})));
+  return 0;
+}
