@@ -129,7 +129,7 @@ void Service::take_dataset(const Asked& asked, Packet& packet) {
     answer(asked, EBADF);
   } else {
     auto fd = std::make_shared<UniqueFd>(std::move(packet.passed));
-    errands_.post(
+    samples_.post(
         [this, asked, index = *dataset, fd] { answer(asked, keep_listing(index, fd->get())); });
   }
 }
@@ -204,7 +204,7 @@ void Service::answer_list(const Asked& asked, std::optional<std::uint32_t> datas
 
 void Service::answer_status(const Asked& asked) {
   std::int64_t uptime_seconds = (monotonic_ms() - started_ms_) / 1000;
-  std::string text = status_json(config_, store_, publisher_, filler_.counts(), uptime_seconds);
+  std::string text = status_json(config_, store_, publisher_, filler_, uptime_seconds);
   UniqueFd fd = content_fd(text.data(), text.size());
   if (!fd.valid()) return answer(asked, errno);
   answer(asked, 0, {}, std::move(fd));
@@ -244,11 +244,11 @@ void Service::keep_house() {
   errands_.post([jobs = config_.runtime + "/" + kJobsDirectory] { sweep_jobs(jobs); });
 }
 
-void Service::stop() {
+bool Service::stop() {
   stopping_ = true;
-  samples_.stop();
+  bool sampled = samples_.stop(Filler::kStopLimit);
   errands_.stop();
-  filler_.stop();
+  return filler_.stop() && sampled;
 }
 
 }  // namespace zazen
