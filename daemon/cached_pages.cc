@@ -60,8 +60,8 @@ std::size_t CachedPages::count(std::size_t first_page, std::size_t pages) const 
 void CachedPages::expect(off_t offset, std::size_t bytes) {
   if (memory_ == nullptr) return;
   std::size_t page = static_cast<std::size_t>(offset) / kPage;
-  std::size_t last = std::min((static_cast<std::size_t>(offset) + bytes - 1) / kPage,
-                              (size_ - 1) / kPage);
+  std::size_t last =
+      std::min((static_cast<std::size_t>(offset) + bytes - 1) / kPage, (size_ - 1) / kPage);
   for (; page <= last; ++page) {
     std::uint32_t& seen = seen_[page / kSlicePages];
     if (seen != kNotLookedAt && count(page, 1) == 0) ++seen;

@@ -1,6 +1,6 @@
 // Filler: brings frames into the store from descriptors that clients hand over, with a few
-// threads for each dataset and a bounded queue. A frame is copied once, however many ask for it at the same
-// time (single flight): later requests follow the one that is under way.
+// threads for each dataset and a bounded queue. A frame is copied once, however many ask for it
+// at the same time (single flight): later requests follow the one that is under way.
 //
 // A fill is a favour: when the queue is full, it is dropped and counted. A push is a promise:
 // submit() says no, and the caller keeps it until there is room.

@@ -79,8 +79,7 @@ class OriginReader {
         terms_(terms),
         pages_(origin, terms.hurry() ? 0 : size) {
     // Read-ahead of our own would look like a program that reads.
-    ::posix_fadvise(origin_, 0, 0,
-                    pages_.known() ? POSIX_FADV_RANDOM : POSIX_FADV_SEQUENTIAL);
+    ::posix_fadvise(origin_, 0, 0, pages_.known() ? POSIX_FADV_RANDOM : POSIX_FADV_SEQUENTIAL);
   }
 
   // As pread() of at most kPieceBytes; -1 with ECANCELED if it was given up meanwhile.

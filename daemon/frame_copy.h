@@ -2,8 +2,8 @@
 //
 // The origin's descriptor belongs to a running program and shares its offset: it is read by
 // pread only. A fill that nobody waits for follows the program: it takes what is in the page
-// cache, and fetches the rest when its pace allows. What was copied counts only if the origin's size, mtime and ctime are the same
-// before and after, and as many bytes came as it has.
+// cache, and fetches the rest when its pace allows. What was copied counts only if the origin's
+// size, mtime and ctime are the same before and after, and as many bytes came as it has.
 #pragma once
 #include <sys/stat.h>
 

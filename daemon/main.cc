@@ -170,7 +170,10 @@ int run(const std::optional<std::string>& file, bool in_background) {
   ::rmdir(jobs.c_str());
   log_line(LogLevel::kInfo, "stopped");
   // A thread that an origin holds still uses what the destructors would take away.
-  if (!all_ended) ::_exit(0);
+  if (!all_ended) {
+    ::unlink((config.runtime + "/" + kIndexFile).c_str());
+    ::_exit(0);
+  }
   return 0;
 }
 

@@ -1,8 +1,8 @@
 // WorkerThreads: threads that may be caught in an origin that does not answer.
 //
-// Such a thread cannot be ended from outside. join_for() waits for all, up to a limit; if one is
-// still busy then, they are left to themselves and the process must end by _exit(), with all that
-// they use still in place.
+// Such a thread cannot be ended from outside. join_for() waits for all, up to a limit; if one
+// is still busy then, they are left to themselves and the process must end by _exit(), with all
+// that they use still in place.
 #pragma once
 #include <chrono>
 #include <condition_variable>

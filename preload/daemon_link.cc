@@ -21,8 +21,10 @@ constexpr std::size_t kMaxRequest =
 
 constinit std::atomic<std::int64_t> quiet_until_ms{0};
 
-// As receive_message(). After the first kAnswerMs it goes on as long as the daemon's heart beats.
-int receive_answer(const Route& route, int socket, char* reply, std::size_t size, int limit_ms) {
+// As receive_message(). After the first kAnswerMs it goes on as long as the daemon's heart
+// beats.
+int receive_answer(const Route& route, int socket, char* reply, std::size_t size,
+                   int limit_ms) {
   std::int64_t deadline_ms = monotonic_ms() + limit_ms;
   for (;;) {
     int received_fd = -1;

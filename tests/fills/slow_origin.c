@@ -9,7 +9,7 @@
 //     .control   takes one command at a time:
 //                  rate BYTES       of the link, 0 for no limit
 //                  fail OFFSET      reads from there on fail with EIO
-//                  hang OFFSET      reads from there on, and later every stat, do not return
+//                  hang OFFSET      reads from there on do not return
 //                  release          ends both
 // Sizes and times come from the directory at each stat, so that a change there is what another
 // client's would be. It runs in the foreground.
@@ -36,7 +36,6 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static double rate, link_free_at;
 static off_t fail_at, hang_at;
-static int hung;
 static struct {
   char name[kName];
   long long bytes;
@@ -48,13 +47,6 @@ static const char* below(const char* path) {
 
 static int own_file(const char* path) {
   return strcmp(path, kSentFile) == 0 || strcmp(path, kControlFile) == 0;
-}
-
-static int wait_while_hung(void) {
-  pthread_mutex_lock(&mutex);
-  while (hung) pthread_cond_wait(&changed, &mutex);
-  pthread_mutex_unlock(&mutex);
-  return 0;
 }
 
 static double now_seconds(void) {
@@ -95,7 +87,6 @@ static int origin_getattr(const char* path, struct stat* st, struct fuse_file_in
     st->st_nlink = 1;
     return 0;
   }
-  if (strcmp(path, "/") != 0) wait_while_hung();
   return fstatat(root, below(path), st, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : -errno;
 }
 
@@ -152,10 +143,9 @@ static int origin_read(const char* path, char* buffer, size_t size, off_t offset
                        struct fuse_file_info* info) {
   if (own_file(path)) return read_account(buffer, size, offset);
   pthread_mutex_lock(&mutex);
+  while (offset + (off_t)size > hang_at) pthread_cond_wait(&changed, &mutex);
   int fails = offset + (off_t)size > fail_at;
-  if (offset + (off_t)size > hang_at) hung = 1;
   pthread_mutex_unlock(&mutex);
-  wait_while_hung();
   if (fails) return -EIO;
   ssize_t count = pread((int)info->fh, buffer, size, offset);
   if (count < 0) return -errno;
@@ -178,10 +168,7 @@ static int origin_write(const char* path, const char* bytes, size_t size, off_t 
   if (strcmp(word, "rate") == 0) rate = (double)number;
   if (strcmp(word, "fail") == 0) fail_at = number;
   if (strcmp(word, "hang") == 0) hang_at = number;
-  if (strcmp(word, "release") == 0) {
-    fail_at = hang_at = kNever;
-    hung = 0;
-  }
+  if (strcmp(word, "release") == 0) fail_at = hang_at = kNever;
   pthread_cond_broadcast(&changed);
   pthread_mutex_unlock(&mutex);
   return (int)size;
