@@ -11,7 +11,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <sstream>
+#include <thread>
 
 // toml++ 3.3 asks "is it white space?" of every letter outside of a string, and calls
 // unreachable what an a-umlaut reaches. The answer is no.
@@ -230,16 +232,26 @@ DatasetConfig dataset_of(const toml::table& table) {
   return dataset;
 }
 
+// Where a path leads, links followed, as far as it exists. A file system that does not answer
+// must not hold up a command about all the others: then it is the path as written.
+std::string resolve(const std::string& path) {
+  std::promise<std::string> promise;
+  std::future<std::string> answer = promise.get_future();
+  std::thread([path, promise = std::move(promise)]() mutable {
+    std::error_code error;
+    auto real = std::filesystem::weakly_canonical(path, error);
+    promise.set_value(error ? path : real.string());
+  }).detach();
+  bool answered = answer.wait_for(std::chrono::seconds(1)) == std::future_status::ready;
+  return answered ? answer.get() : path;
+}
+
 // A directory of the configuration, by its path as written and by where that leads.
 struct Place {
   std::string path;
-  std::string resolved;  // links followed, as far as it exists
+  std::string resolved;
 
-  explicit Place(const std::string& normal) : path(normal), resolved(normal) {
-    std::error_code error;
-    auto real = std::filesystem::weakly_canonical(normal, error);
-    if (!error) resolved = real.string();
-  }
+  explicit Place(const std::string& normal) : path(normal), resolved(resolve(normal)) {}
 };
 
 // By components: "/sim10" is not inside "/sim1".

@@ -31,14 +31,13 @@ void outwait_clock(const timespec& mtime, const std::function<bool()>& give_up) 
 }  // namespace
 
 Filler::Filler(Store& store, YoungCopies& young, std::size_t queue_limit,
-               std::function<void()> on_room, int threads)
+               std::function<void()> on_room, int threads_for_each_dataset)
     : store_(store),
       young_(young),
       queue_limit_(queue_limit),
       on_room_(std::move(on_room)),
-      committer_(store) {
-  for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
-}
+      threads_for_each_dataset_(threads_for_each_dataset),
+      committer_(store) {}
 
 bool Filler::submit(FillRequest& request) {
   std::unique_lock lock(mutex_);
@@ -48,7 +47,7 @@ bool Filler::submit(FillRequest& request) {
 bool Filler::accept(FillRequest& request, bool bounded, std::unique_lock<std::mutex>& lock) {
   auto answer = [&](int status) {
     std::function<void(int)> done = std::move(request.done);
-    request.origin.reset();
+    origins_.close(request.dataset, std::move(request.origin));
     lock.unlock();
     if (done) done(status);
     lock.lock();
@@ -68,15 +67,27 @@ bool Filler::accept(FillRequest& request, bool bounded, std::unique_lock<std::mu
   }
   ++held_requests_;
   if (under_way != in_flight_.end()) {
+    under_way->second->awaited = true;
     under_way->second->followers.push_back(std::move(request));
     return true;
   }
   auto job = std::make_shared<Job>();
   job->request = std::move(request);
+  job->awaited = push || job->request.done;
   in_flight_[{job->request.dataset, job->request.seq}] = job;
-  queue_.push_back(std::move(job));
-  changed_.notify_one();
+  enqueue(std::move(job));
   return true;
+}
+
+void Filler::enqueue(JobPointer job) {
+  Lane& lane = lanes_[job->request.dataset];
+  lane.pace.note_reading(FillPace::Clock::now());  // who opens a frame is about to read it
+  lane.queue.push_back(std::move(job));
+  if (lane.queue.size() > lane.idle && lane.threads < threads_for_each_dataset_) {
+    ++lane.threads;
+    threads_.start([this, &lane] { run(lane); });
+  }
+  lane.changed.notify_one();
 }
 
 void Filler::cancel(std::uint32_t dataset, FrameSeq seq) {
@@ -92,37 +103,38 @@ FillCounts Filler::counts() const {
   return counts_;
 }
 
-void Filler::stop() {
+bool Filler::stop() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
+    for (auto& [dataset, lane] : lanes_) lane.changed.notify_all();
   }
-  changed_.notify_all();
-  for (std::thread& thread : threads_) {
-    if (thread.joinable()) thread.join();
-  }
+  bool ended = threads_.join_for(kStopLimit);
   committer_.stop();
+  return origins_.stop(kStopLimit) && ended;
 }
 
-void Filler::run() {
+void Filler::run(Lane& lane) {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
-    if (queue_.empty()) return;
-    JobPointer job = std::move(queue_.front());
-    queue_.pop_front();
+    ++lane.idle;
+    lane.changed.wait(lock, [&] { return stopping_ || !lane.queue.empty(); });
+    --lane.idle;
+    if (lane.queue.empty()) return;
+    JobPointer job = std::move(lane.queue.front());
+    lane.queue.pop_front();
     lock.unlock();
-    process(job);
+    process(lane, job);
     lock.lock();
   }
 }
 
-void Filler::process(const JobPointer& job) {
-  int status = stopping_ || job->cancelled->load() ? ECANCELED : copy(job);
+void Filler::process(Lane& lane, const JobPointer& job) {
+  int status = stopping_ || job->cancelled->load() ? ECANCELED : copy(lane, job);
   if (status != kCommitting) finish(job, status, false);
 }
 
-int Filler::copy(const JobPointer& job) {
+int Filler::copy(Lane& lane, const JobPointer& job) {
   const FillRequest& request = job->request;
   struct stat origin = {};
   int code = verify_origin(store_.dataset(request.dataset),
@@ -160,7 +172,7 @@ int Filler::copy(const JobPointer& job) {
            store_.evict_aliens(size));
   if (code != 0) return code;
   room.allocated();
-  code = copy.transfer(give_up);
+  code = copy.transfer(lane.pace, {give_up, [&] { return job->awaited.load(); }});
   if (code == 0) code = copy.seal(request.kind);
   if (code != 0) return code;
 
@@ -175,14 +187,17 @@ int Filler::copy(const JobPointer& job) {
   finished.file = copy.take_file();
   finished.reservation = std::move(room);
   finished.cancelled = job->cancelled;
-  finished.is_current = [this, job, identity = identity_of(origin, request.kind, 0)] {
-    const FillRequest& asked = job->request;
-    struct stat now = {};
-    return verify_origin(store_.dataset(asked.dataset),
-                         store_.name_of(asked.dataset, asked.seq), asked.origin.get(),
-                         &now) == 0 &&
-           same_file(identity, now) &&
-           (asked.kind == FrameKind::kNative || !has_writer(asked.origin.get()));
+  finished.is_current = [this, fetched, index = request.dataset, seq = request.seq,
+                         fd = request.origin.get(),
+                         identity = identity_of(origin, request.kind, 0)] {
+    // The descriptor is closed by the thread that answers, so it is open until then.
+    auto question = [fetched, fd, identity, dataset = store_.dataset(index),
+                     name = store_.name_of(index, seq)] {
+      struct stat now = {};
+      if (int refused = verify_origin(dataset, name, fd, &now); refused != 0) return refused;
+      return same_file(identity, now) && !(fetched && has_writer(fd)) ? 0 : ESTALE;
+    };
+    return origins_.ask(index, std::move(question), kOriginLimit) == 0;
   };
   committer_.enqueue(std::move(finished),
                      [this, job](int status) { finish(job, status, true); });
@@ -213,7 +228,7 @@ void Filler::finish(const JobPointer& job, int status, bool copied) {
       ++counts_.fills;
     }
     answers.push_back(std::move(request.done));
-    request.origin.reset();
+    origins_.close(request.dataset, std::move(request.origin));
     held_requests_ -= 1 + job->followers.size();
     std::vector<FillRequest> followers = std::move(job->followers);
     for (FillRequest& follower : followers) {
@@ -221,6 +236,7 @@ void Filler::finish(const JobPointer& job, int status, bool copied) {
       if (follower.kind == FrameKind::kNative) {
         accept(follower, false, lock);
       } else {
+        origins_.close(follower.dataset, std::move(follower.origin));
         answers.push_back(std::move(follower.done));
       }
     }

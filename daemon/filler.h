@@ -1,9 +1,12 @@
 // Filler: brings frames into the store from descriptors that clients hand over, with a few
-// threads and a bounded queue. A frame is copied once, however many ask for it at the same
-// time (single flight): later requests follow the one that is under way.
+// threads for each dataset and a bounded queue. A frame is copied once, however many ask for it
+// at the same time (single flight): later requests follow the one that is under way.
 //
 // A fill is a favour: when the queue is full, it is dropped and counted. A push is a promise:
 // submit() says no, and the caller keeps it until there is room.
+//
+// An origin that hangs holds up the threads of its dataset and nobody else: what else has to be
+// asked of it, or closed, goes through OriginThreads.
 //
 // Thread safe.
 #pragma once
@@ -14,12 +17,14 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "bodhi/unique_fd.h"
 #include "daemon/committer.h"
+#include "daemon/fill_pace.h"
+#include "daemon/origin_threads.h"
 #include "daemon/store.h"
+#include "daemon/worker_threads.h"
 #include "daemon/young_copies.h"
 
 namespace zazen {
@@ -41,10 +46,14 @@ struct FillCounts {
 
 class Filler {
  public:
+  static constexpr int kThreads = 8;
+  static constexpr std::chrono::milliseconds kStopLimit{2000};
+  static constexpr std::chrono::milliseconds kOriginLimit{1000};  // for one look at it
+
   // `on_room` is called, on any thread, when a queue that was full has room again; `young`
   // has to be told of every fetched copy that is young, before it is published.
   Filler(Store& store, YoungCopies& young, std::size_t queue_limit,
-         std::function<void()> on_room, int threads = 4);
+         std::function<void()> on_room, int threads_for_each_dataset = kThreads);
   ~Filler() { stop(); }
 
   // False: full; the request is untouched. (Pushes only.)
@@ -52,23 +61,35 @@ class Filler {
   // Whatever is under way for this frame will not be published.
   void cancel(std::uint32_t dataset, FrameSeq seq);
   FillCounts counts() const;
-  // Drops what is queued and what is half copied; commits what is complete.
-  void stop();
+  // For others who ask an origin and may not be held up.
+  OriginThreads& origins() { return origins_; }
+  // Drops what is queued and what is half copied; commits what is complete. False: a thread is
+  // caught in an origin that does not answer; the process must end without destructors.
+  bool stop();
 
  private:
   struct Job {
     FillRequest request;
+    std::atomic<bool> awaited = false;  // somebody waits for the copy
     std::shared_ptr<std::atomic<bool>> cancelled = std::make_shared<std::atomic<bool>>(false);
     std::vector<FillRequest> followers;
   };
   using JobPointer = std::shared_ptr<Job>;
+  struct Lane {  // of one dataset
+    std::deque<JobPointer> queue;
+    std::condition_variable changed;
+    int threads = 0;
+    std::size_t idle = 0;
+    FillPace pace;
+  };
   using Key = std::pair<std::uint32_t, FrameSeq>;
 
   bool accept(FillRequest& request, bool bounded, std::unique_lock<std::mutex>& lock);
-  void run();
-  void process(const JobPointer& job);
+  void enqueue(JobPointer job);  // mutex_ is held
+  void run(Lane& lane);
+  void process(Lane& lane, const JobPointer& job);
   // 0 or an errno if the job ends here, kCommitting if finish() will be called later.
-  int copy(const JobPointer& job);
+  int copy(Lane& lane, const JobPointer& job);
   void finish(const JobPointer& job, int status, bool copied);
 
   static constexpr int kCommitting = -1;
@@ -77,17 +98,18 @@ class Filler {
   YoungCopies& young_;
   const std::size_t queue_limit_;
   const std::function<void()> on_room_;
+  const int threads_for_each_dataset_;
+  OriginThreads origins_;
   Committer committer_;
 
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<JobPointer> queue_;
+  std::map<std::uint32_t, Lane> lanes_;
   std::map<Key, JobPointer> in_flight_;  // queued, being copied or being committed
   std::size_t held_requests_ = 0;        // each has a descriptor open
   bool refused_ = false;                 // somebody waits for room
   std::atomic<bool> stopping_ = false;
   FillCounts counts_;
-  std::vector<std::thread> threads_;
+  WorkerThreads threads_;
 };
 
 }  // namespace zazen

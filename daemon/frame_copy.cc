@@ -9,13 +9,17 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <thread>
 
 #include "bodhi/identity.h"
+#include "daemon/cached_pages.h"
 
 namespace zazen {
 namespace {
 
 constexpr std::size_t kPieceBytes = 1 << 20;
+constexpr std::size_t kFetchBytes = 256 << 10;  // a program's read waits for one of these
+constexpr std::chrono::milliseconds kPause(4);
 constexpr std::size_t kAlignment = 4096;  // a program may have opened the origin O_DIRECT
 
 struct Free {
@@ -65,6 +69,53 @@ bool same_time(const timespec& a, const timespec& b) {
   return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
+// The origin's bytes from a file's beginning to its end, at the pace that is allowed.
+class OriginReader {
+ public:
+  OriginReader(int origin, off_t size, FillPace& pace, const TransferTerms& terms)
+      : origin_(origin),
+        size_(size),
+        pace_(pace),
+        terms_(terms),
+        pages_(origin, terms.hurry() ? 0 : size) {
+    // Read-ahead of our own would look like a program that reads.
+    ::posix_fadvise(origin_, 0, 0, pages_.known() ? POSIX_FADV_RANDOM : POSIX_FADV_SEQUENTIAL);
+  }
+
+  // As pread() of at most kPieceBytes; -1 with ECANCELED if it was given up meanwhile.
+  ssize_t read(char* piece, off_t offset) {
+    for (;;) {
+      if (terms_.give_up()) {
+        errno = ECANCELED;
+        return -1;
+      }
+      bool at_once = offset >= size_ || terms_.hurry();
+      std::size_t there = at_once ? kPieceBytes : pages_.run(offset, kPieceBytes);
+      if (there > 0) return ::pread(origin_, piece, there, offset);
+      FillPace::Clock::time_point now = FillPace::Clock::now();
+      if (pages_.grew(offset)) pace_.note_reading(now);
+      if (pace_.may_fetch(now)) return fetch(piece, offset, now);
+      std::this_thread::sleep_for(kPause);
+    }
+  }
+
+ private:
+  ssize_t fetch(char* piece, off_t offset, FillPace::Clock::time_point now) {
+    pages_.expect(offset, kFetchBytes);
+    ssize_t size = ::pread(origin_, piece, kFetchBytes, offset);
+    int code = errno;
+    pace_.fetched(now, FillPace::Clock::now());
+    errno = code;
+    return size;
+  }
+
+  const int origin_;
+  const off_t size_;
+  FillPace& pace_;
+  const TransferTerms& terms_;
+  CachedPages pages_;
+};
+
 }  // namespace
 
 int FrameCopy::allocate() {
@@ -74,17 +125,16 @@ int FrameCopy::allocate() {
   return errno == EOPNOTSUPP || errno == ENOSYS ? 0 : errno;
 }
 
-int FrameCopy::transfer(const std::function<bool()>& give_up) {
+int FrameCopy::transfer(FillPace& pace, const TransferTerms& terms) {
   std::unique_ptr<void, Free> memory(std::aligned_alloc(kAlignment, kPieceBytes));
   std::unique_ptr<XXH3_state_t, FreeHash> hash(XXH3_createState());
   if (!memory || !hash) return ENOMEM;
   XXH3_64bits_reset(hash.get());
-  ::posix_fadvise(origin_, 0, 0, POSIX_FADV_SEQUENTIAL);
+  OriginReader reader(origin_, before_.st_size, pace, terms);
   char* piece = static_cast<char*>(memory.get());
   off_t offset = 0;
   for (;;) {
-    if (give_up()) return ECANCELED;
-    ssize_t size = ::pread(origin_, piece, kPieceBytes, offset);
+    ssize_t size = reader.read(piece, offset);
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) return errno;
     if (size == 0) break;

@@ -1,8 +1,9 @@
 // FrameCopy: one frame on its way into a temporary file.
 //
 // The origin's descriptor belongs to a running program and shares its offset: it is read by
-// pread only. What was copied counts only if the origin's size, mtime and ctime are the same
-// before and after, and as many bytes came as it has.
+// pread only. A fill that nobody waits for follows the program: it takes what is in the page
+// cache, and fetches the rest when its pace allows. What was copied counts only if the origin's
+// size, mtime and ctime are the same before and after, and as many bytes came as it has.
 #pragma once
 #include <sys/stat.h>
 
@@ -10,8 +11,14 @@
 
 #include "bodhi/base_types.h"
 #include "daemon/cache_disk.h"
+#include "daemon/fill_pace.h"
 
 namespace zazen {
+
+struct TransferTerms {
+  std::function<bool()> give_up;
+  std::function<bool()> hurry;  // somebody waits for it: at full speed
+};
 
 class FrameCopy {
  public:
@@ -21,7 +28,7 @@ class FrameCopy {
 
   // Each returns 0 or an errno, and they are called in this order.
   int allocate();  // ENOSPC and EDQUOT come here, before any byte is read
-  int transfer(const std::function<bool()>& give_up);
+  int transfer(FillPace& pace, const TransferTerms& terms);
   int seal(FrameKind kind);  // ESTALE if the origin has changed meanwhile
 
   Temporary take_file() { return std::move(target_); }

@@ -129,9 +129,6 @@ int run(const std::optional<std::string>& file, bool in_background) {
   NodeId node = require(load_or_make_node_id(disk.state_fd()));
   dev_t cache_dev = disk.dev();
   std::unique_ptr<Store> store = require(Store::open(config, std::move(disk)));
-  for (const std::string& problem : find_problems(config)) {
-    log_line(LogLevel::kWarn, "problem", {{"what", problem}});
-  }
 
   // Where the ranks keep their views; what dead jobs left goes.
   std::string jobs = config.runtime + "/" + kJobsDirectory;
@@ -145,6 +142,9 @@ int run(const std::optional<std::string>& file, bool in_background) {
   std::unique_ptr<Server> server =
       require(Server::listen(config.runtime, service, std::min(kMostClients, descriptors / 8)));
   publisher->serve();
+  for (const std::string& problem : find_problems(config, service.origins())) {
+    log_line(LogLevel::kWarn, "problem", {{"what", problem}});
+  }
 
   notify_service_manager("READY=1");
   if (background) background->ready(config.runtime + "/log");
@@ -165,12 +165,17 @@ int run(const std::optional<std::string>& file, bool in_background) {
   notify_service_manager("STOPPING=1");
   publisher->withdraw();
   server->withdraw();
-  service.stop();
+  bool all_ended = service.stop();
   server->send_last_answers();
   store->stop_cleanly();
   sweep_jobs(jobs);
   ::rmdir(jobs.c_str());
   log_line(LogLevel::kInfo, "stopped");
+  // A thread that an origin holds still uses what the destructors would take away.
+  if (!all_ended) {
+    ::unlink((config.runtime + "/" + kIndexFile).c_str());
+    ::_exit(0);
+  }
   return 0;
 }
 

@@ -137,7 +137,7 @@ void Service::take_dataset(const Asked& asked, Packet& packet) {
     answer(asked, EBADF);
   } else {
     auto fd = std::make_shared<UniqueFd>(std::move(packet.passed));
-    errands_.post(
+    samples_.post(
         [this, asked, index = *dataset, fd] { answer(asked, keep_listing(index, fd->get())); });
   }
 }
@@ -213,7 +213,7 @@ void Service::answer_lists(std::optional<std::uint32_t> dataset) {
 void Service::answer_statuses() {
   std::vector<Asked> askers = statuses_.take(kOnlyQuestion);
   std::int64_t uptime_seconds = (monotonic_ms() - started_ms_) / 1000;
-  std::string text = status_json(config_, store_, publisher_, filler_.counts(), uptime_seconds);
+  std::string text = status_json(config_, store_, publisher_, filler_, uptime_seconds);
   answer_all(askers, {}, content_fd(text.data(), text.size()));
 }
 
@@ -262,13 +262,14 @@ void Service::keep_house() {
   errands_.post([jobs = config_.runtime + "/" + kJobsDirectory] { sweep_jobs(jobs); });
 }
 
-void Service::stop() {
+bool Service::stop() {
+  stopping_ = true;
   store_.give_up_reconciling();
   reconciling_.stop();
-  samples_.stop();
+  bool sampled = samples_.stop(Filler::kStopLimit);
   long_errands_.stop();
   errands_.stop();
-  filler_.stop();
+  return filler_.stop() && sampled;
 }
 
 }  // namespace zazen

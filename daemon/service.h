@@ -29,8 +29,10 @@ class Service {
   Outbox& outbox() { return outbox_; }
   // To be called about once a second: what dead jobs left goes, young copies come of age.
   void keep_house();
-  // Afterwards the outbox has the last answers.
-  void stop();
+  // Afterwards the outbox has the last answers. False: a thread is caught in an origin that
+  // does not answer; the process must end without destructors.
+  bool stop();
+  OriginThreads& origins() { return filler_.origins(); }
 
  private:
   struct Asked {  // who asked for what

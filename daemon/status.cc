@@ -7,23 +7,30 @@
 
 namespace zazen {
 
-std::vector<std::string> find_problems(const Config& config) {
+std::vector<std::string> find_problems(const Config& config, OriginThreads& origins) {
+  constexpr std::chrono::milliseconds kLimit(250);
   std::vector<std::string> problems;
-  for (const DatasetConfig& dataset : config.datasets) {
-    struct stat st = {};
-    if (::stat(dataset.path.c_str(), &st) != 0) {
-      problems.push_back("dataset " + dataset.path + ": " + std::strerror(errno));
-    } else if (!S_ISDIR(st.st_mode)) {
-      problems.push_back("dataset " + dataset.path + ": not a directory");
-    }
+  for (std::uint32_t i = 0; i < config.datasets.size(); ++i) {
+    auto look = [path = config.datasets[i].path] {
+      struct stat st = {};
+      if (::stat(path.c_str(), &st) != 0) return errno;
+      return S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
+    };
+    int code = origins.ask(i, look, kLimit);
+    if (code == 0) continue;
+    std::string why = code == ETIMEDOUT ? "the origin does not answer"
+                      : code == ENOTDIR ? "not a directory"
+                                        : std::strerror(code);
+    problems.push_back("dataset " + config.datasets[i].path + ": " + why);
   }
   return problems;
 }
 
 std::string status_json(const Config& config, const Store& store, const Publisher& publisher,
-                        const FillCounts& fills, std::int64_t uptime_seconds) {
+                        Filler& filler, std::int64_t uptime_seconds) {
+  FillCounts fills = filler.counts();
   StoreUsage usage = store.usage();
-  std::vector<std::string> problems = find_problems(config);
+  std::vector<std::string> problems = find_problems(config, filler.origins());
   std::uint64_t hits = 0, misses = 0;
   nlohmann::ordered_json datasets = nlohmann::ordered_json::array();
   for (std::uint32_t i = 0; i < config.datasets.size(); ++i) {

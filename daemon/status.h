@@ -10,9 +10,9 @@
 namespace zazen {
 
 std::string status_json(const Config& config, const Store& store, const Publisher& publisher,
-                        const FillCounts& fills, std::int64_t uptime_seconds);
+                        Filler& filler, std::int64_t uptime_seconds);
 
 // What a person should look at, one phrase each; empty if all is well.
-std::vector<std::string> find_problems(const Config& config);
+std::vector<std::string> find_problems(const Config& config, OriginThreads& origins);
 
 }  // namespace zazen

@@ -3,7 +3,7 @@
 namespace zazen {
 
 WorkQueue::WorkQueue(int threads) {
-  for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
+  for (int i = 0; i < threads; ++i) threads_.start([this] { run(); });
 }
 
 void WorkQueue::post(std::function<void()> work) {
@@ -15,16 +15,14 @@ void WorkQueue::post(std::function<void()> work) {
   changed_.notify_one();
 }
 
-void WorkQueue::stop() {
+bool WorkQueue::stop(std::chrono::milliseconds limit) {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
     queue_.clear();
   }
   changed_.notify_all();
-  for (std::thread& thread : threads_) {
-    if (thread.joinable()) thread.join();
-  }
+  return threads_.join_for(limit);
 }
 
 void WorkQueue::run() {

@@ -5,19 +5,21 @@
 #include <deque>
 #include <functional>
 #include <mutex>
-#include <thread>
-#include <vector>
+
+#include "daemon/worker_threads.h"
 
 namespace zazen {
 
 class WorkQueue {
  public:
+  static constexpr std::chrono::hours kForEver{24};
+
   explicit WorkQueue(int threads);
   ~WorkQueue() { stop(); }
 
   void post(std::function<void()> work);
-  // Waits for what runs; what is queued is dropped.
-  void stop();
+  // Waits for what runs, up to the limit; what is queued is dropped. False: it still runs.
+  bool stop(std::chrono::milliseconds limit = kForEver);
 
  private:
   void run();
@@ -26,7 +28,7 @@ class WorkQueue {
   std::condition_variable changed_;
   std::deque<std::function<void()>> queue_;
   bool stopping_ = false;
-  std::vector<std::thread> threads_;
+  WorkerThreads threads_;
 };
 
 }  // namespace zazen

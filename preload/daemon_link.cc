@@ -21,6 +21,22 @@ constexpr std::size_t kMaxRequest =
 
 constinit std::atomic<std::int64_t> quiet_until_ms{0};
 
+// As receive_message(). After the first kAnswerMs it goes on as long as the daemon's heart
+// beats.
+int receive_answer(const Route& route, int socket, char* reply, std::size_t size,
+                   int limit_ms) {
+  std::int64_t deadline_ms = monotonic_ms() + limit_ms;
+  for (;;) {
+    int received_fd = -1;
+    int got = receive_message(socket, reply, size, &received_fd, kAnswerMs);
+    if (received_fd >= 0) raw::close(received_fd);
+    if (got != -ETIMEDOUT) return got;
+    std::int64_t now_ms = monotonic_ms();
+    std::int64_t heartbeat_ms = route.node->table->heartbeat_ms.load(std::memory_order_relaxed);
+    if (now_ms >= deadline_ms || now_ms - heartbeat_ms > kMissedBeatsMs) return got;
+  }
+}
+
 // 0, the reply's errno, or a negative errno of the transport.
 int exchange(MessageType type, const Route& route, const char* name, int passed_fd,
              int answer_ms) {
@@ -34,14 +50,12 @@ int exchange(MessageType type, const Route& route, const char* name, int passed_
   if (size == 0) return -EMSGSIZE;
 
   CancellationOff no_cancellation;  // in poll or sendmsg it would leak the socket
-  int socket = connect_daemon(settings.runtime, answer_ms > 0 ? answer_ms : kSendMs);
+  int socket = connect_daemon(settings.runtime, answer_ms > 0 ? kAnswerMs : kSendMs);
   int result = socket;
   if (socket >= 0) result = send_message(socket, packet, size, passed_fd, kSendMs);
   if (result == 0 && answer_ms > 0) {
     alignas(MessageHeader) char reply[256];
-    int received_fd = -1;
-    int got = receive_message(socket, reply, sizeof reply, &received_fd, answer_ms);
-    if (received_fd >= 0) raw::close(received_fd);
+    int got = receive_answer(route, socket, reply, sizeof reply, answer_ms);
     MessageHeader header;
     if (got < static_cast<int>(sizeof header)) {
       result = got < 0 ? got : -EPROTO;
@@ -74,7 +88,7 @@ bool send_fill(const Route& route, int origin_fd, bool wait) {
   ::snprintf(link, sizeof link, "/proc/self/fd/%d", origin_fd);
   int fd = raw::openat(AT_FDCWD, link, O_RDONLY | O_CLOEXEC, 0);
   if (fd < 0) return false;
-  int result = exchange(MessageType::kFill, route, name, fd, wait ? kAnswerMs : 0);
+  int result = exchange(MessageType::kFill, route, name, fd, wait ? kFillMs : 0);
   raw::close(fd);
   return result == 0;
 }

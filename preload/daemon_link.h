@@ -2,7 +2,8 @@
 //
 // Each call opens a socket, sends one message, and closes the socket before it returns: the
 // shim keeps no descriptor. Everything is bounded; a daemon that does not answer costs a
-// program at most kAnswerMs, and is then left alone for a second.
+// program at most kAnswerMs (kMissedBeatsMs if the open waits for its copy), and is then left
+// alone for a second.
 #pragma once
 #include "preload/route.h"
 
@@ -10,6 +11,9 @@ namespace zazen {
 
 inline constexpr int kSendMs = 5;
 inline constexpr int kAnswerMs = 250;
+// For fill = "wait": how long an open may wait for the copy, and for a daemon that has stopped.
+inline constexpr int kFillMs = 60'000;
+inline constexpr std::int64_t kMissedBeatsMs = 4 * kHeartbeatPeriodMs;
 
 // Hands the origin's fd to the daemon. With `wait`, true says that the copy is there now.
 bool send_fill(const Route& route, int origin_fd, bool wait);

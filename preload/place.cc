@@ -65,15 +65,17 @@ bool make_place(const char* path, const char* frames, Place* place) {
   return place->path_length != 0;
 }
 
+bool match_letters(const Place& place, const char* path, std::size_t length, FrameSeq* seq) {
+  std::size_t below = place.path_length + 1;
+  return place.path_length != 0 && length > below && path[below - 1] == '/' &&
+         std::memcmp(path, place.path, place.path_length) == 0 &&
+         place.name.match(path + below, length - below, seq);
+}
+
 bool match_path(const Place& place, int dirfd, const char* path, std::size_t length,
                 FrameSeq* seq) {
   if (place.path_length == 0) return false;
-  std::size_t below = place.path_length + 1;
-  if (length > below && path[below - 1] == '/' &&
-      std::memcmp(path, place.path, place.path_length) == 0 &&
-      place.name.match(path + below, length - below, seq)) {
-    return true;
-  }
+  if (match_letters(place, path, length, seq)) return true;
   std::size_t last = length;
   while (last > 0 && path[last - 1] != '/') --last;
   if (!place.name.match_last_component(path + last, length - last)) return false;

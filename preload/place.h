@@ -52,6 +52,9 @@ struct Place {
 // False if the template does not parse; then the place matches nothing.
 bool make_place(const char* path, const char* frames, Place* place);
 
+// Does the path name a frame of this dataset letter by letter? Asks no file system.
+bool match_letters(const Place& place, const char* path, std::size_t length, FrameSeq* seq);
+
 // Does (dirfd, path) name a frame of this dataset?
 bool match_path(const Place& place, int dirfd, const char* path, std::size_t length,
                 FrameSeq* seq);

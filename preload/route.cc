@@ -73,7 +73,12 @@ Route find_route(int dirfd, const char* path) {
   ErrnoKeeper keep;
   std::size_t length = text_length(path), last = 0;
   bool number_is_above = false;
+  // First by letters: a dataset whose server hangs must not hold up another's frames.
   Route route = search([&](const Place& place, FrameSeq* seq) {
+    return match_letters(place, path, length, seq);
+  });
+  if (route) return route;
+  route = search([&](const Place& place, FrameSeq* seq) {
     if (match_path(place, dirfd, path, length, seq)) return true;
     if (place.path_length == 0 || !place.name.entry_is_directory()) return false;
     for (last = length; last > 0 && path[last - 1] != '/';) --last;

@@ -97,9 +97,10 @@ class FrameCopyTest : public Scratch {
     ASSERT_EQ(copy_->allocate(), 0);
   }
   int transfer() {
-    return copy_->transfer([] { return false; });
+    return copy_->transfer(pace_, {[] { return false; }, [] { return true; }});
   }
 
+  FillPace pace_;
   UniqueFd file_;
   std::optional<CacheDisk> disk_;
   std::optional<FrameCopy> copy_;
@@ -171,7 +172,7 @@ TEST_F(FrameCopyTest, OriginThatChangesAfterItWasReadIsNotKept) {
 
 TEST_F(FrameCopyTest, CopyCanBeGivenUp) {
   begin("0123456789");
-  EXPECT_EQ(copy_->transfer([] { return true; }), ECANCELED);
+  EXPECT_EQ(copy_->transfer(pace_, {[] { return true; }, [] { return true; }}), ECANCELED);
 }
 
 }  // namespace

@@ -1,0 +1,44 @@
+// CachedPages: which pages of an origin's file the kernel has in memory, by mincore(2) of a
+// mapping that nobody touches. So a fill can take what a program has fetched, and see that a
+// program is reading.
+//
+// Where it cannot be known, all pages count as there: no mapping (FUSE with direct_io), or a
+// file of another user's (the kernel then says yes to everything).
+//
+// Not thread safe.
+#pragma once
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace zazen {
+
+class CachedPages {
+ public:
+  CachedPages(int fd, off_t size);
+  CachedPages(const CachedPages&) = delete;
+  CachedPages& operator=(const CachedPages&) = delete;
+  ~CachedPages();
+
+  bool known() const { return memory_ != nullptr; }
+  // How many bytes from `offset` are there without a gap; at most `limit`.
+  std::size_t run(off_t offset, std::size_t limit) const;
+  // The caller is about to read this range: its pages do not count as somebody else's.
+  void expect(off_t offset, std::size_t bytes);
+  // Somebody else has brought pages in. It looks around `offset`, and at a part of the rest in
+  // turn: a look takes well under a millisecond, whatever the size.
+  bool grew(off_t offset);
+
+ private:
+  std::size_t count(std::size_t first_page, std::size_t pages) const;
+  bool slice_grew(std::size_t slice);
+
+  std::size_t size_ = 0;
+  void* memory_ = nullptr;
+  std::vector<std::uint32_t> seen_;  // pages there at the last look, for each slice
+  std::size_t next_slice_ = 0;
+};
+
+}  // namespace zazen

@@ -1,0 +1,35 @@
+"""A server that stops answering holds up its own dataset's fills, not another dataset's, nor
+status, nor the daemon's end."""
+import signal
+
+from dataset import Dataset
+from origin_server import MB, OriginServer
+from processes import expect, wait_until
+
+with OriginServer(rate=40 * MB) as server:
+    frames = [f"f{seq}" for seq in range(12)]  # more than there are threads for a dataset
+    for name in frames:
+        server.write(name, 4 * MB)
+    other = Dataset(server.node.directory + "/sim2", 8)
+    server.start_node(others=[other])
+    server.control(f"hang {2 * MB}")
+    readers = [server.start_reader(name) for name in frames]
+    wait_until(lambda: sum(server.sent(name) > 0 for name in frames) == len(frames),
+               "the fills to begin")
+    server.process.signal(signal.SIGSTOP)
+
+    problems = server.node.status()["problems"]
+    expect(any("does not answer" in problem for problem in problems), f"problems: {problems}")
+    for name in sorted(other.frames):
+        server.read_other(other.file(name)).succeeded()
+    wait_until(lambda: server.node.held(other) == len(other.frames), "the other dataset's fills")
+    expect(server.copies() == set(), "the hung fills are not published")
+
+    server.node.stop()
+    server.process.signal(signal.SIGCONT)
+    server.control("release")
+    for reader in readers:
+        shown = reader.finish().succeeded().stdout
+        expect(shown.split()[0] == str(4 * MB), f"the program has read all: {shown}")
+    server.node.start()
+    expect(server.node.held(other) == len(other.frames), "what was complete is kept")
