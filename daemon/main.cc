@@ -166,6 +166,7 @@ int run(const std::optional<std::string>& file, bool in_background) {
   server->withdraw();
   service.stop();
   server->send_last_answers();
+  store->note_clean_stop();
   sweep_jobs(jobs);
   ::rmdir(jobs.c_str());
   log_line(LogLevel::kInfo, "stopped");

@@ -11,12 +11,14 @@
 #include "bodhi/listing.h"
 #include "daemon/job_sweep.h"
 #include "daemon/log.h"
+#include "daemon/scrub.h"
 #include "daemon/status.h"
 
 namespace zazen {
 namespace {
 
 constexpr off_t kLargestListing = off_t{1} << 30;
+constexpr std::int64_t kScrubPatienceMs = 200;
 
 template <class T>
 std::string as_bytes(const T& value) {
@@ -35,7 +37,16 @@ Service::Service(const Config& config, Store& store, Publisher& publisher,
       young_([&publisher](std::uint32_t dataset, std::uint32_t copies) {
         publisher.note_young(dataset, copies);
       }),
-      filler_(store, young_, queue_limit, [this] { outbox_.wake(); }) {
+      filler_(store, young_, queue_limit, [this] { outbox_.wake(); }),
+      sweep_(store, config.sweep_ms,
+             {.mark = [&publisher](std::uint32_t dataset,
+                                   bool checked) { publisher.note_checks(dataset, checked); },
+              .drop = [this](std::uint32_t dataset,
+                             const SampleResult& result) { drop_stale(dataset, result); }}) {
+  // What the last daemon was told it may have lost.
+  for (std::uint32_t i = 0; i < config.datasets.size() && !store.stopped_cleanly(); ++i) {
+    sweep_.distrust(i);
+  }
   for (const auto& [dataset, seq] : store.fetched_lately()) {
     young_.note(dataset, seq, started_ms_);
   }
@@ -63,6 +74,9 @@ Service::Taken Service::take(std::uint64_t client, Packet& packet) {
       return Taken::kYes;
     case MessageType::kEvict:
       take_evict(asked, packet);
+      return Taken::kYes;
+    case MessageType::kVerify:
+      take_verify(asked, packet);
       return Taken::kYes;
     case MessageType::kStatus:
       errands_.post([this, asked] { answer_status(asked); });
@@ -93,7 +107,9 @@ Service::Taken Service::take_frame(const Asked& asked, Packet& packet) {
   if (header.type == MessageType::kInvalidate) {
     // What is under way sees the mark, what is published is removed: in this order nothing
     // slips through.
-    errands_.post([this, asked, index = *dataset, seq = fill.seq] {
+    bool found_stale = (header.flags & kFoundStale) != 0;
+    errands_.post([this, asked, index = *dataset, seq = fill.seq, found_stale] {
+      if (found_stale) sweep_.distrust(index);
       young_.note(index, seq, monotonic_ms());
       filler_.cancel(index, seq);
       store_.drop(index, std::span(&seq, 1));
@@ -121,10 +137,7 @@ void Service::take_dataset(const Asked& asked, Packet& packet) {
   if (type == MessageType::kList) {
     errands_.post([this, asked, dataset] { answer_list(asked, dataset); });
   } else if (type == MessageType::kSample) {
-    samples_.post([this, asked, index = *dataset] {
-      sample(index);
-      answer(asked, 0);
-    });
+    samples_.post([this, asked, index = *dataset] { answer(asked, sample(index)); });
   } else if (!packet.passed.valid()) {
     answer(asked, EBADF);
   } else {
@@ -148,6 +161,20 @@ void Service::take_evict(const Asked& asked, const Packet& packet) {
   });
 }
 
+void Service::take_verify(const Asked& asked, const Packet& packet) {
+  VerifyBody body;
+  std::memcpy(&body, packet.bytes.data() + sizeof(MessageHeader), sizeof body);
+  const char* path = packet.bytes.data() + sizeof(MessageHeader) + sizeof body;
+  std::optional<std::uint32_t> dataset = find_dataset(path, body.dataset_length);
+  if (!dataset) return answer(asked, ENOENT);
+  scrubs_.post([this, asked, index = *dataset, first = body.first, last = body.last] {
+    ScrubbedPiece piece = scrub_piece(store_, index, first, last, kScrubPatienceMs, stopping_);
+    std::string reply = as_bytes(piece.figures);
+    for (const VerifyFinding& finding : piece.findings) reply += as_bytes(finding);
+    answer(asked, 0, std::move(reply));
+  });
+}
+
 void Service::answer(const Asked& asked, int status, std::string body, UniqueFd passed) {
   outbox_.post(Answer{asked.client, asked.request, status, std::move(body), std::move(passed)});
 }
@@ -160,10 +187,13 @@ std::optional<std::uint32_t> Service::find_dataset(const char* path, std::size_t
   return std::nullopt;
 }
 
-void Service::sample(std::uint32_t dataset) {
+int Service::sample(std::uint32_t dataset) {
   SampleResult result = compare_sample(store_, dataset);
+  // First of all: a new copy in the place of a stale one looks as though all were well.
+  if (!result.stale.empty()) sweep_.distrust(dataset);
   drop_stale(dataset, result);
-  if (result.status == 0) publisher_.note_sample(dataset, !result.stale.empty());
+  if (result.status == 0) publisher_.note_sample(dataset);
+  return result.status;
 }
 
 void Service::look_at_young(std::uint32_t dataset) {
@@ -174,8 +204,8 @@ void Service::look_at_young(std::uint32_t dataset) {
   std::ranges::copy_if(due, std::back_inserter(held),
                        [&](FrameSeq seq) { return store_.find(dataset, seq).has_value(); });
   SampleResult result = compare_frames(store_, dataset, held);
-  if (result.status != 0) return;  // the origin is not there: they stay young
   drop_stale(dataset, result);
+  if (result.status != 0 || result.unknown > 0) return;  // not to be known: they stay young
   young_.settle(dataset, due, now_ms);
 }
 
@@ -185,8 +215,7 @@ void Service::drop_stale(std::uint32_t dataset, const SampleResult& result) {
            {{"dataset", config_.datasets[dataset].path},
             {"compared", std::to_string(result.compared)},
             {"stale", std::to_string(result.stale.size())}});
-  for (FrameSeq seq : result.stale) filler_.cancel(dataset, seq);
-  store_.drop(dataset, result.stale);
+  store_.drop_exactly(dataset, result.stale);
 }
 
 void Service::answer_list(const Asked& asked, std::optional<std::uint32_t> dataset) {
@@ -204,7 +233,8 @@ void Service::answer_list(const Asked& asked, std::optional<std::uint32_t> datas
 
 void Service::answer_status(const Asked& asked) {
   std::int64_t uptime_seconds = (monotonic_ms() - started_ms_) / 1000;
-  std::string text = status_json(config_, store_, publisher_, filler_.counts(), uptime_seconds);
+  std::string text = status_json(config_, store_, publisher_, filler_.counts(),
+                                 sweep_.progress(), uptime_seconds);
   UniqueFd fd = content_fd(text.data(), text.size());
   if (!fd.valid()) return answer(asked, errno);
   answer(asked, 0, {}, std::move(fd));
@@ -246,6 +276,8 @@ void Service::keep_house() {
 
 void Service::stop() {
   stopping_ = true;
+  sweep_.stop();
+  scrubs_.stop();
   samples_.stop();
   errands_.stop();
   filler_.stop();

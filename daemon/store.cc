@@ -15,6 +15,7 @@
 #include <set>
 
 #include "daemon/beneath.h"
+#include "daemon/clean_mark.h"
 #include "daemon/log.h"
 #include "daemon/start_error.h"
 
@@ -75,6 +76,7 @@ void Reservation::release_locked() {
 
 Result<std::unique_ptr<Store>> Store::open(const Config& config, CacheDisk disk) {
   std::unique_ptr<Store> store(new Store(config, std::move(disk)));
+  store->stopped_cleanly_ = take_clean_mark(store->disk_.state_fd());
   store->disk_.sweep();
   for (std::uint32_t i = 0; i < config.datasets.size(); ++i) {
     const DatasetConfig& dataset = config.datasets[i];
@@ -125,9 +127,13 @@ std::optional<HeldFrame> Store::find(std::uint32_t dataset, FrameSeq seq) const 
   return inventory_.find(dataset, seq);
 }
 
+UniqueFd Store::open_copy(std::uint32_t dataset, FrameSeq seq) const {
+  return open_beneath(files_[dataset].directory.get(), name_of(dataset, seq).c_str(),
+                      O_RDONLY | O_NOFOLLOW);
+}
+
 int Store::read_copy_identity(std::uint32_t dataset, FrameSeq seq, OriginIdentity* out) const {
-  UniqueFd copy = open_beneath(files_[dataset].directory.get(), name_of(dataset, seq).c_str(),
-                               O_RDONLY | O_NOFOLLOW);
+  UniqueFd copy = open_copy(dataset, seq);
   return copy.valid() ? read_identity(copy.get(), out) : errno;
 }
 
@@ -154,6 +160,22 @@ std::vector<StoredFrame> Store::list(std::uint32_t dataset) const {
   }
   std::sort(frames.begin(), frames.end(),
             [](const StoredFrame& a, const StoredFrame& b) { return a.seq < b.seq; });
+  return frames;
+}
+
+std::vector<FrameSeq> Store::frames_from(std::uint32_t dataset, FrameSeq first,
+                                         std::size_t limit) const {
+  std::vector<FrameSeq> frames;
+  std::lock_guard lock(mutex_);
+  for (FrameKind kind : {FrameKind::kNative, FrameKind::kAlien}) {
+    const Inventory::Frames& held = inventory_.frames(dataset, kind);
+    std::size_t left = limit;
+    for (auto it = held.lower_bound(first); it != held.end() && left > 0; ++it, --left) {
+      frames.push_back(it->first);
+    }
+  }
+  std::ranges::sort(frames);
+  if (frames.size() > limit) frames.resize(limit);
   return frames;
 }
 
@@ -370,6 +392,20 @@ Amount Store::drop(std::uint32_t dataset, std::span<const FrameSeq> frames) {
   return remove(dataset, frames, true);
 }
 
+Amount Store::drop_exactly(std::uint32_t dataset, std::span<const ExactCopy> copies) {
+  std::lock_guard names(names_mutex_);
+  std::vector<FrameSeq> frames;
+  for (const ExactCopy& copy : copies) {
+    struct stat local = {};
+    UniqueFd now = open_beneath(files_[dataset].directory.get(),
+                                name_of(dataset, copy.seq).c_str(), O_PATH | O_NOFOLLOW);
+    bool missing = !now.valid() && (errno == ENOENT || errno == ELOOP);
+    if (!missing && (!now.valid() || ::fstat(now.get(), &local) != 0)) continue;
+    if (ExactCopy::of(copy.seq, local) == copy) frames.push_back(copy.seq);
+  }
+  return remove(dataset, frames, true);
+}
+
 Amount Store::evict(std::uint32_t dataset, const Selection& selection) {
   std::vector<FrameSeq> chosen;
   Amount amount;
@@ -425,6 +461,12 @@ Amount Store::remove(std::uint32_t dataset, std::span<const FrameSeq> frames, bo
     if (!gone.empty()) (void)append(dataset, kind, {}, gone, durable);
   }
   return amount;
+}
+
+void Store::note_clean_stop() {
+  int code = disk_.sync();
+  if (code == 0) code = leave_clean_mark(disk_.state_fd());
+  if (code != 0) log_line(LogLevel::kWarn, "no_clean_mark", {{"error", std::strerror(code)}});
 }
 
 int Store::keep_listing(std::uint32_t dataset, const std::string& encoded) {

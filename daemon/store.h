@@ -87,6 +87,17 @@ struct StoredFrame {
   HeldFrame held;
 };
 
+struct ExactCopy {  // the file that was seen under a frame's name, not one that took its place
+  FrameSeq seq = 0;
+  ino_t ino = 0;  // 0: there was none
+  std::int64_t ctime_ns = 0;
+
+  static ExactCopy of(FrameSeq seq, const struct stat& local) {
+    return {seq, local.st_ino, to_ns(local.st_ctim)};
+  }
+  bool operator==(const ExactCopy&) const = default;
+};
+
 class Store {
  public:
   static constexpr std::size_t kSmallBatch = 8;  // more are flushed by one syncfs
@@ -105,10 +116,15 @@ class Store {
   void index_copies(std::uint32_t dataset, const std::atomic<bool>& give_up);
 
   std::optional<HeldFrame> find(std::uint32_t dataset, FrameSeq seq) const;
+  // Not valid, with errno, if its file cannot be opened.
+  UniqueFd open_copy(std::uint32_t dataset, FrameSeq seq) const;
   // The copy's attribute, from its file: 0 or an errno; ENOENT if the file is gone.
   int read_copy_identity(std::uint32_t dataset, FrameSeq seq, OriginIdentity* out) const;
   StoreUsage usage() const;
   std::vector<StoredFrame> list(std::uint32_t dataset) const;  // ascending
+  // At most `limit` held frames with numbers of `first` and more, ascending.
+  std::vector<FrameSeq> frames_from(std::uint32_t dataset, FrameSeq first,
+                                    std::size_t limit) const;
   // The first, the last, the newest, and some at random.
   std::vector<FrameSeq> sample(std::uint32_t dataset, std::size_t at_random) const;
 
@@ -128,6 +144,8 @@ class Store {
   int promote(std::uint32_t dataset, FrameSeq seq);
   // Removes copies now and durably. Frames that are not held are no error.
   Amount drop(std::uint32_t dataset, std::span<const FrameSeq> frames);
+  // The same, for those that are still under their names.
+  Amount drop_exactly(std::uint32_t dataset, std::span<const ExactCopy> copies);
   struct Selection {
     FrameSeq first;
     FrameSeq last;
@@ -136,6 +154,13 @@ class Store {
     bool dry_run;
   };
   Amount evict(std::uint32_t dataset, const Selection& selection);
+
+  // Did the daemon before this one stop cleanly, so that nothing it was told is lost?
+  bool stopped_cleanly() const { return stopped_cleanly_; }
+  // Does the inventory know of every file in the cache?
+  bool is_reconciled() const { return true; }
+  // Says so for this one. To be called when all is published and nobody is served any more.
+  void note_clean_stop();
 
   // Keeps an encoded listing of the origin for the dataset (D20). 0 or an errno.
   int keep_listing(std::uint32_t dataset, const std::string& encoded);
@@ -170,6 +195,7 @@ class Store {
   const Config& config_;
   CacheDisk disk_;
   IndexFile index_;
+  bool stopped_cleanly_ = false;
   std::mutex names_mutex_;
   std::vector<DatasetFiles> files_;
   std::vector<std::pair<std::uint32_t, FrameSeq>> fetched_lately_;
