@@ -43,10 +43,6 @@ Service::Service(const Config& config, Store& store, Publisher& publisher,
                                    bool checked) { publisher.note_checks(dataset, checked); },
               .drop = [this](std::uint32_t dataset,
                              const SampleResult& result) { drop_stale(dataset, result); }}) {
-  // What the last daemon was told it may have lost.
-  for (std::uint32_t i = 0; i < config.datasets.size() && !store.stopped_cleanly(); ++i) {
-    sweep_.distrust(i);
-  }
   for (const auto& [dataset, seq] : store.fetched_lately()) {
     young_.note(dataset, seq, started_ms_);
   }

@@ -32,6 +32,7 @@ class Sweep::Worker {
         shared_(std::move(shared)) {}
 
   void run() {
+    pause_until(monotonic_ms());
     while (!stopping()) {
       if (period_ms_ == 0 || store_.usage().files == 0) {
         pause_until(monotonic_ms() + kLongestPauseMs);
@@ -49,31 +50,17 @@ class Sweep::Worker {
 
   // All datasets, spread over the period.
   void pass() {
-    const std::int64_t begin_ms = monotonic_ms();
-    std::uint64_t done = 0;
-    for (std::uint32_t dataset = 0; dataset < store_.datasets(); ++dataset) {
-      for (std::optional<FrameSeq> from = 0; from;) {
-        std::uint64_t step = store_.usage().files * kStepMs / period_ms_;
-        SampleResult result;
-        done += compare_next(dataset, &from, std::clamp<std::uint64_t>(step, 1, kMostAtOnce),
-                             &result);
-        if (stopping()) return;
-        if (!result.stale.empty()) distrust(*shared_, hooks_, dataset);
-        {
-          std::lock_guard lock(shared_->mutex);
-          shared_->progress.compared = done;
-        }
-        auto due_ms = [&] {
-          std::uint64_t all = std::max(store_.usage().files, done);
-          return begin_ms + static_cast<std::int64_t>(static_cast<double>(period_ms_) *
-                                                      static_cast<double>(done) /
-                                                      static_cast<double>(all));
-        };
-        while (!stopping() && monotonic_ms() < due_ms()) {
-          pause_until(std::min(due_ms(), monotonic_ms() + kLongestPauseMs));
-        }
-        if (stopping()) return;
-      }
+    begin_ms_ = monotonic_ms();
+    done_ = 0;
+    std::vector<std::uint64_t> known(store_.datasets());
+    {
+      std::lock_guard lock(shared_->mutex);
+      for (std::size_t i = 0; i < known.size(); ++i) known[i] = shared_->doubts[i].times;
+    }
+    for (std::uint32_t i = 0; i < store_.datasets(); ++i) {
+      bool clean = pass_over(i);
+      if (stopping()) return;
+      if (clean) clear(i, [&](Doubt& doubt) { doubt.stale &= doubt.times != known[i]; });
     }
     std::lock_guard lock(shared_->mutex);
     shared_->progress.passes += 1;
@@ -81,6 +68,48 @@ class Sweep::Worker {
                                      std::chrono::system_clock::now().time_since_epoch())
                                      .count();
     shared_->progress.compared = 0;
+  }
+
+  // True if each copy is the origin's.
+  bool pass_over(std::uint32_t dataset) {
+    bool clean = true;
+    for (std::optional<FrameSeq> from = 0; from;) {
+      std::uint64_t step = store_.usage().files * kStepMs / period_ms_;
+      SampleResult result;
+      done_ += compare_next(dataset, &from, std::clamp<std::uint64_t>(step, 1, kMostAtOnce),
+                            &result);
+      if (stopping()) return false;
+      clean = clean && all_same(result);
+      {
+        std::lock_guard lock(shared_->mutex);
+        shared_->progress.compared = done_;
+      }
+      for (std::int64_t due_ms; !stopping() && monotonic_ms() < (due_ms = pass_due_ms());) {
+        pause_until(std::min(due_ms, monotonic_ms() + kLongestPauseMs));
+      }
+    }
+    return clean;
+  }
+
+  // When what is done should be done. There may be more copies than at the beginning.
+  std::int64_t pass_due_ms() const {
+    double part =
+        static_cast<double>(done_) /
+        static_cast<double>(std::max({store_.usage().files, done_, std::uint64_t{1}}));
+    return begin_ms_ + static_cast<std::int64_t>(static_cast<double>(period_ms_) * part);
+  }
+
+  static bool all_same(const SampleResult& result) {
+    return result.status == 0 && result.unknown == 0 && result.stale.empty();
+  }
+
+  template <class Change>
+  void clear(std::uint32_t dataset, Change change) {
+    std::lock_guard lock(shared_->mutex);
+    Doubt& doubt = shared_->doubts[dataset];
+    bool doubted = doubt.stale || doubt.unclean;
+    change(doubt);
+    if (doubted && !doubt.stale && !doubt.unclean) hooks_.mark(dataset, false);
   }
 
   // Compares some frames from *from on, and drops what is stale; *from is then where to go on,
@@ -94,6 +123,7 @@ class Sweep::Worker {
     *result = compare_frames(store_, dataset, frames, 1, &shared_->stopping);
     if (stopping()) return 0;
     if (!result->stale.empty()) {
+      distrust(*shared_, hooks_, dataset);
       hooks_.drop(dataset, *result);
       std::lock_guard lock(shared_->mutex);
       shared_->progress.stale += result->stale.size();
@@ -109,66 +139,59 @@ class Sweep::Worker {
                               [this] { return stopping(); });
   }
 
-  // Meanwhile, what is distrusted has its turn.
+  // Meanwhile, what an unclean stop has left in doubt has its turn.
   void pause_until(std::int64_t until_ms) {
-    for (;;) {
-      std::optional<std::uint32_t> doubtful;
+    while (!stopping()) {
+      std::int64_t now_ms = monotonic_ms(), wake_ms = until_ms;
+      std::optional<std::uint32_t> due;
       {
         std::unique_lock lock(shared_->mutex);
-        std::int64_t now_ms = monotonic_ms(), wake_ms = until_ms;
-        for (std::uint32_t i = 0; i < shared_->doubts.size() && !doubtful; ++i) {
+        for (std::uint32_t i = 0; i < shared_->doubts.size(); ++i) {
           const Doubt& doubt = shared_->doubts[i];
-          if (!doubt.distrusted) continue;
-          if (doubt.due_ms <= now_ms) doubtful = i;
+          if (!doubt.unclean) continue;
+          if (doubt.due_ms <= now_ms) due = i;
           wake_ms = std::min(wake_ms, doubt.due_ms);
         }
-        if (!doubtful) {
-          if (stopping() || now_ms >= until_ms) return;
+        if (!due && now_ms >= until_ms) return;
+        if (!due) {
           shared_->changed.wait_for(lock,
                                     milliseconds(std::max<std::int64_t>(wake_ms - now_ms, 1)));
-          continue;
         }
       }
-      settle_doubt(*doubtful);
-      if (stopping()) return;
+      if (due) compare_once(*due);
     }
   }
 
-  // All copies of one dataset, at full speed.
-  void settle_doubt(std::uint32_t dataset) {
-    std::uint64_t times = 0;
-    {
-      std::lock_guard lock(shared_->mutex);
-      times = shared_->doubts[dataset].times;
-    }
-    bool settled = store_.is_reconciled();
-    bool reachable = settled;
-    for (std::optional<FrameSeq> from = 0; from && reachable;) {
+  // All copies of one dataset, at full speed. What is stale is known to be, from then on.
+  void compare_once(std::uint32_t dataset) {
+    bool known = store_.is_reconciled();
+    for (std::optional<FrameSeq> from = 0; from && known;) {
       SampleResult result;
       compare_next(dataset, &from, kMostAtOnce, &result);
       if (stopping()) return;
-      reachable = result.status == 0;
-      settled = settled && reachable && result.unknown == 0 && result.stale.empty();
+      known = result.status == 0 && result.unknown == 0;
     }
-    std::lock_guard lock(shared_->mutex);
-    Doubt& doubt = shared_->doubts[dataset];
-    if (settled && doubt.times == times) {
-      doubt.distrusted = false;
-      hooks_.mark(dataset, false);
-    } else {
+    clear(dataset, [&](Doubt& doubt) {
+      doubt.unclean = !known;
       doubt.due_ms = monotonic_ms() + kAgainMs;
-    }
+    });
   }
 
   const Store& store_;
   const std::int64_t period_ms_;
   const Hooks hooks_;
   const std::shared_ptr<Shared> shared_;
+  std::int64_t begin_ms_ = 0;  // of the pass
+  std::uint64_t done_ = 0;
 };
 
 Sweep::Sweep(const Store& store, std::uint64_t period_ms, Hooks hooks)
     : hooks_(std::move(hooks)), shared_(std::make_shared<Shared>()) {
   shared_->doubts.resize(store.datasets());
+  for (std::uint32_t i = 0; i < store.datasets() && !store.stopped_cleanly(); ++i) {
+    shared_->doubts[i].unclean = true;
+    hooks_.mark(i, true);
+  }
   auto worker = std::make_shared<Worker>(store, period_ms, hooks_, shared_);
   thread_ = std::thread([worker] { worker->run(); });
 }
@@ -181,11 +204,8 @@ void Sweep::distrust(Shared& shared, const Hooks& hooks, std::uint32_t dataset) 
   std::lock_guard lock(shared.mutex);
   Doubt& doubt = shared.doubts[dataset];
   ++doubt.times;
-  if (doubt.distrusted) return;
-  doubt.distrusted = true;
-  doubt.due_ms = 0;
+  doubt.stale = true;
   hooks.mark(dataset, true);
-  shared.changed.notify_all();
 }
 
 SweepProgress Sweep::progress() const {

@@ -4,10 +4,11 @@
 // never more than kMostPerSecond are, so with more copies than that allows a pass takes longer.
 // What is stale goes to the `drop` hook.
 //
-// A dataset whose copies are in doubt (a stale one was found; the last daemon did not stop
-// cleanly) is distrusted: the programs check each open, which the `mark` hook tells them, until
-// a pass over that dataset, made at once and at full speed, has found nothing stale. If the
-// origin cannot be asked it is tried again, and the dataset stays distrusted.
+// While the copies of a dataset are in doubt the programs check each open, which the `mark`
+// hook tells them. A stale copy casts doubt on its dataset, which may just be rewritten, until
+// a whole pass that began later has found none; with a period of 0, for good. A daemon that did
+// not stop cleanly casts doubt on all datasets, until each has been compared once, which is
+// done at full speed. If an origin cannot be asked it is tried again, and the doubt stays.
 //
 // The thread is the sweep's own: an origin that hangs holds up nothing else. Thread safe.
 #pragma once
@@ -41,20 +42,22 @@ class Sweep {
     std::function<void(std::uint32_t dataset, const SampleResult& result)> drop;
   };
 
-  // A period of 0 makes no passes but those over what is distrusted.
+  // A period of 0: no passes. If the last daemon did not stop cleanly, all is in doubt.
   Sweep(const Store& store, std::uint64_t period_ms, Hooks hooks);
   ~Sweep() { stop(); }
 
+  // A stale copy was found.
   void distrust(std::uint32_t dataset);
   SweepProgress progress() const;
   void stop();
 
  private:
   struct Doubt {
-    bool distrusted = false;
+    bool unclean = false;
+    bool stale = false;
     std::uint64_t times =
-        0;  // that it was said; a pass clears only what was known when it began
-    std::int64_t due_ms = 0;
+        0;  // that it was stale; a pass clears only what it knew when it began
+    std::int64_t due_ms = 0;  // if unclean: when to compare it
   };
   struct Shared {  // outlives the sweep if its thread hangs at the origin
     std::mutex mutex;
