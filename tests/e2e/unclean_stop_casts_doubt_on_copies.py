@@ -36,7 +36,8 @@ for sweep in ("1h", "off"):
         write("two")
         node.start()
         expect(node.status()["stopped_cleanly"], "it was stopped cleanly")
-        expect(shown(names) == expected("one", names), "copies are trusted: the rest is a test")
+        if sweep == "off":
+            expect(shown(names) == expected("one", names), "copies are trusted: the rest is a test")
 
         # The origin is away when the daemon comes back: nothing can be compared yet.
         node.kill()
