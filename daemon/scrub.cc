@@ -1,11 +1,12 @@
 #include "daemon/scrub.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 
@@ -15,7 +16,7 @@
 namespace zazen {
 namespace {
 
-constexpr std::size_t kPieceBytes = 1 << 20;
+constexpr std::size_t kPieceBytes = 1 << 20, kPageBytes = 4096;
 constexpr std::size_t kFramesAtOnce = 64;
 constexpr std::size_t kMostFindings = 256;  // of one answer, which is one packet
 
@@ -23,19 +24,45 @@ struct FreeHash {
   void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
 };
 
-// What the page cache has; the rest is read from the disk and leaves the page cache again.
-ssize_t read_politely(int fd, void* buffer, std::size_t size, off_t offset) {
-  struct iovec part = {buffer, size};
-  ssize_t got = ::preadv2(fd, &part, 1, offset, RWF_NOWAIT);
-  if (got > 0) return got;
-  got = ::pread(fd, buffer, size, offset);
-  if (got > 0) ::posix_fadvise(fd, offset, got, POSIX_FADV_DONTNEED);
-  return got;
-}
+// Which pages of a file the page cache has.
+class Residency {
+ public:
+  Residency(int fd, std::size_t size) : fd_(fd), size_(size) {
+    memory_ = size == 0 ? MAP_FAILED : ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
+  }
+  ~Residency() {
+    if (memory_ != MAP_FAILED) ::munmap(memory_, size_);
+  }
+  Residency(const Residency&) = delete;
+  Residency& operator=(const Residency&) = delete;
+
+  // Reads; what was not in the page cache leaves it again. The offset is that of a page.
+  ssize_t read(void* buffer, std::size_t size, off_t offset) const {
+    unsigned char before[kPieceBytes / kPageBytes];
+    auto begin = static_cast<std::size_t>(offset);
+    std::size_t known = begin < size_ ? std::min(size, size_ - begin) : 0;
+    if (memory_ == MAP_FAILED ||
+        ::mincore(static_cast<char*>(memory_) + begin, known, before) != 0) {
+      known = 0;
+    }
+    ssize_t got = ::pread(fd_, buffer, size, offset);
+    for (std::size_t at = 0; at < known; at += kPageBytes) {
+      if ((before[at / kPageBytes] & 1) != 0) continue;
+      ::posix_fadvise(fd_, offset + static_cast<off_t>(at), kPageBytes, POSIX_FADV_DONTNEED);
+    }
+    return got;
+  }
+
+ private:
+  int fd_;
+  std::size_t size_;
+  void* memory_;
+};
 
 // 0 or an errno.
-int checksum_of(int fd, const std::atomic<bool>& give_up, std::uint64_t* bytes,
-                std::uint64_t* checksum) {
+int checksum_of(int fd, std::size_t size, const std::atomic<bool>& give_up,
+                std::uint64_t* bytes, std::uint64_t* checksum) {
+  Residency file(fd, size);
   std::unique_ptr<char[]> buffer(new char[kPieceBytes]);
   std::unique_ptr<XXH3_state_t, FreeHash> hash(XXH3_createState());
   if (!hash) return ENOMEM;
@@ -44,7 +71,7 @@ int checksum_of(int fd, const std::atomic<bool>& give_up, std::uint64_t* bytes,
   ::posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
   for (;;) {
     if (give_up) return ECANCELED;
-    ssize_t got = read_politely(fd, buffer.get(), kPieceBytes, static_cast<off_t>(*bytes));
+    ssize_t got = file.read(buffer.get(), kPieceBytes, static_cast<off_t>(*bytes));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return errno;
     if (got == 0) break;
@@ -96,7 +123,8 @@ Scrubbed scrub_copy(const Store& store, std::uint32_t dataset, FrameSeq seq,
     return result;
   }
   std::uint64_t checksum = 0;
-  int code = checksum_of(copy.get(), give_up, &result.bytes, &checksum);
+  int code = checksum_of(copy.get(), static_cast<std::size_t>(local.st_size), give_up,
+                         &result.bytes, &checksum);
   if (code != 0) return unreadable(code);
   if (result.bytes != identity.size) {
     result.verdict = Verdict::kSize;
