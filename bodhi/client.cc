@@ -81,6 +81,25 @@ Result<std::string> frame_packet(MessageType type, std::uint64_t request, std::u
   return packet;
 }
 
+// A header, a body that begins with a range of frames, and the dataset's path.
+template <class Body>
+Result<std::string> range_packet(MessageType type, std::uint64_t request, const Body& body,
+                                 const std::string& dataset) {
+  MessageHeader header = {};
+  header.magic = kWireMagic;
+  header.version = kWireVersion;
+  header.type = type;
+  header.length = static_cast<std::uint32_t>(sizeof body + dataset.size());
+  header.request = request;
+  std::string packet(reinterpret_cast<const char*>(&header), sizeof header);
+  packet.append(reinterpret_cast<const char*>(&body), sizeof body);
+  packet += dataset;
+  if (!message_is_valid(packet.data(), packet.size())) {
+    return Error{EINVAL, "'" + dataset + "' makes no request", {}};
+  }
+  return packet;
+}
+
 Result<std::string> read_whole(const UniqueFd& fd) {
   struct stat st;
   if (!fd.valid() || ::fstat(fd.get(), &st) != 0) {
@@ -147,25 +166,39 @@ Result<std::vector<ListRecord>> Client::list(const std::string& dataset) {
 
 Result<EvictReply> Client::evict(const std::string& dataset, FrameSeq first, FrameSeq last,
                                  std::uint32_t what) {
-  MessageHeader header = {};
   EvictBody body = {first, last, what, static_cast<std::uint32_t>(dataset.size())};
-  header.magic = kWireMagic;
-  header.version = kWireVersion;
-  header.type = MessageType::kEvict;
-  header.length = static_cast<std::uint32_t>(sizeof body + dataset.size());
-  header.request = next_request_++;
-  std::string packet(reinterpret_cast<const char*>(&header), sizeof header);
-  packet.append(reinterpret_cast<const char*>(&body), sizeof body);
-  packet += dataset;
-  if (!message_is_valid(packet.data(), packet.size())) {
-    return Error{EINVAL, "'" + dataset + "' makes no request", {}};
-  }
-  auto reply = exchange(socket_.get(), packet, -1, timeout_ms_);
+  auto packet = range_packet(MessageType::kEvict, next_request_++, body, dataset);
+  if (!packet) return packet.error();
+  auto reply = exchange(socket_.get(), *packet, -1, timeout_ms_);
   if (!reply) return reply.error();
   EvictReply evicted;
   if (reply->body.size() != sizeof evicted) return Error{EPROTO, "the daemon's answer", {}};
   std::memcpy(&evicted, reply->body.data(), sizeof evicted);
   return evicted;
+}
+
+Result<Client::Verified> Client::verify(const std::string& dataset, FrameSeq first,
+                                        FrameSeq last) {
+  VerifyBody body = {first, last, static_cast<std::uint32_t>(dataset.size()), 0};
+  auto packet = range_packet(MessageType::kVerify, next_request_++, body, dataset);
+  if (!packet) return packet.error();
+  auto reply = exchange(socket_.get(), *packet, -1, timeout_ms_);
+  if (!reply) return reply.error();
+  Verified verified = {};
+  const std::string& bytes = reply->body;
+  if (bytes.size() >= sizeof verified.figures) {
+    std::memcpy(&verified.figures, bytes.data(), sizeof verified.figures);
+    verified.findings.resize((bytes.size() - sizeof verified.figures) / sizeof(VerifyFinding));
+  }
+  std::size_t size = sizeof verified.figures + verified.findings.size() * sizeof(VerifyFinding);
+  if (bytes.size() != size || verified.findings.size() != verified.figures.findings) {
+    return Error{EPROTO, "the daemon's answer", {}};
+  }
+  if (!verified.findings.empty()) {
+    std::memcpy(verified.findings.data(), bytes.data() + sizeof verified.figures,
+                size - sizeof verified.figures);
+  }
+  return verified;
 }
 
 Status Client::sample(const std::string& dataset) {

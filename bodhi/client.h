@@ -21,6 +21,13 @@ class Client {
   Result<std::vector<ListRecord>> list(const std::string& dataset);  // "": all
   Result<EvictReply> evict(const std::string& dataset, FrameSeq first, FrameSeq last,
                            std::uint32_t what);
+  // The daemon reads copies and compares their checksums: as many of the range as it can in a
+  // moment, but for one that is large; then it drops what is bad. Wants a long time limit.
+  struct Verified {
+    VerifyReply figures;
+    std::vector<VerifyFinding> findings;
+  };
+  Result<Verified> verify(const std::string& dataset, FrameSeq first, FrameSeq last);
   // The daemon compares a sample of its copies with the origin; see D10.
   Status sample(const std::string& dataset);
   Status keep_listing(const std::string& dataset, const std::string& encoded_listing);

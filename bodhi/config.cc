@@ -32,9 +32,9 @@
 namespace zazen {
 namespace {
 
-const std::vector<std::string> kTopLevelKeys = {"node",     "cache",     "runtime",
-                                                "capacity", "max_files", "keep_free",
-                                                "peers",    "listen",    "dataset"};
+const std::vector<std::string> kTopLevelKeys = {"node",      "cache",     "runtime", "capacity",
+                                                "max_files", "keep_free", "peers",   "listen",
+                                                "dataset",   "sweep"};
 const std::vector<std::string> kDatasetKeys = {"path", "frames", "filter", "validate", "fill"};
 constexpr char kLater[] = "is not in this version";
 
@@ -133,6 +133,25 @@ std::uint64_t count_of(const toml::table& table, const char* key) {
     complain(line_of(*node), fmt::format("'{}' must be a whole number, 0 or more", key));
   }
   return static_cast<std::uint64_t>(number->get());
+}
+
+// A time such as "1h", or "off", which is 0.
+std::uint64_t period_of(const toml::table& table, const char* key, std::uint64_t otherwise_ms) {
+  constexpr std::uint64_t kShortestMs = 1'000;
+  const toml::node* node = table.get(key);
+  if (!node) return otherwise_ms;
+  const char* hint = "write it as \"30s\", \"10min\", \"1h\" or \"off\"";
+  const auto* text = node->as_string();
+  if (!text) complain(line_of(*node), fmt::format("'{}' must be a time", key), hint);
+  if (text->get() == "off") return 0;
+  auto period_ms = parse_time_ms(text->get());
+  if (!period_ms) {
+    complain(line_of(*node), fmt::format("'{}': {}", key, period_ms.error().context), hint);
+  }
+  if (*period_ms < kShortestMs) {
+    complain(line_of(*node), fmt::format("'{}' must be one second or more", key), hint);
+  }
+  return *period_ms;
 }
 
 template <class Enum>
@@ -338,6 +357,7 @@ Config read_table(const toml::table& table, const std::string& text, const std::
   config.capacity_bytes = size_of(table, "capacity");
   config.max_files = count_of(table, "max_files");
   config.keep_free_bytes = size_of(table, "keep_free");
+  config.sweep_ms = period_of(table, "sweep", config.sweep_ms);
   if (const toml::node* listen = table.get("listen")) {
     complain(line_of(*listen), fmt::format("'listen' {}", kLater),
              "pushes go through the unix sockets of this machine: peers = [\"unix:DIR\"]");

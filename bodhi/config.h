@@ -29,7 +29,8 @@ struct Config {
   std::uint64_t capacity_bytes = 0;  // 0: no limit
   std::uint64_t max_files = 0;       // 0: no limit
   std::uint64_t keep_free_bytes = 0;
-  std::vector<std::string> peers;  // "unix:DIR": the runtime directory of a daemon
+  std::uint64_t sweep_ms = 3'600'000;  // every copy is compared within this time; 0: off
+  std::vector<std::string> peers;      // "unix:DIR": the runtime directory of a daemon
   std::vector<DatasetConfig> datasets;
 
   const DatasetConfig* dataset_at(const std::string& path) const;  // exact path

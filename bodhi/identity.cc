@@ -2,6 +2,8 @@
 // program's own getxattr and listxattr.
 #include "bodhi/identity.h"
 
+#include <cstring>
+
 #include "bodhi/raw_call.h"
 
 namespace zazen {
@@ -20,16 +22,21 @@ struct timespec to_timespec(std::int64_t ns) {
   return time;
 }
 
-std::uint16_t mark_of(const struct stat& copy) {
-  std::uint64_t ino = copy.st_ino;
-  return static_cast<std::uint16_t>(ino ^ ino >> 16 ^ ino >> 32 ^ ino >> 48);
+std::uint16_t mark_of(const struct stat& copy, const OriginIdentity& identity) {
+  OriginIdentity unmarked = identity;
+  unmarked.mark = 0;
+  std::uint64_t words[sizeof unmarked / 8];
+  std::memcpy(words, &unmarked, sizeof unmarked);
+  std::uint64_t sum = copy.st_ino;
+  for (std::uint64_t word : words) sum ^= word;
+  return static_cast<std::uint16_t>(sum ^ sum >> 16 ^ sum >> 32 ^ sum >> 48);
 }
 
 int check_identity(long size, const OriginIdentity& identity, const struct stat& copy) {
   if (size == -ERANGE) return EINVAL;  // a longer value
   if (size < 0) return static_cast<int>(-size);
   if (size != sizeof identity || identity.version != kIdentityVersion) return EINVAL;
-  if (identity.mark != mark_of(copy)) return EINVAL;
+  if (identity.mark != mark_of(copy, identity)) return EINVAL;
   return 0;
 }
 
@@ -80,7 +87,7 @@ int write_identity(int fd, const OriginIdentity& identity) {
   struct stat copy;
   if (int code = raw_fstat(fd, &copy); code != 0) return -code;
   OriginIdentity marked = identity;
-  marked.mark = mark_of(copy);
+  marked.mark = mark_of(copy, identity);
   return static_cast<int>(
       -raw_call(SYS_fsetxattr, fd, kIdentityAttribute, &marked, sizeof marked, 0));
 }

@@ -18,7 +18,8 @@ struct OriginIdentity {
   std::uint16_t version;
   FrameKind kind;      // which log a copy belongs to, should the logs be lost
   std::uint16_t mode;  // st_mode, with the type bits
-  std::uint16_t mark;  // of the copy's own inode: a copy of the copy is none
+  std::uint16_t mark;  // of the copy's own inode and of all fields: a copy of the copy is
+                       // none, and a flipped bit in here is seen
   std::uint32_t uid;
   std::uint32_t gid;
   std::uint64_t size;
@@ -30,7 +31,7 @@ struct OriginIdentity {
   std::uint64_t blocks : 48;  // st_blocks, if links is known
 };
 static_assert(sizeof(OriginIdentity) == 64);
-inline constexpr std::uint16_t kIdentityVersion = 2;
+inline constexpr std::uint16_t kIdentityVersion = 3;
 inline constexpr std::uint64_t kMostLinks = 0xffff, kMostBlocks = (1ULL << 48) - 1;
 
 constexpr std::int64_t to_ns(const struct timespec& time) {

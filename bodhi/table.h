@@ -34,7 +34,7 @@ struct TableDataset {
   std::uint32_t filter;       // 0 or 1
   Validate validate;
   Fill fill;
-  std::atomic<std::uint32_t> check_each_open;  // a sample found a stale copy (D10)
+  std::atomic<std::uint32_t> check_each_open;  // its copies are in doubt (D10, sweep.h)
   std::atomic<std::uint32_t> young_copies;     // while there are any, opens are checked, too
   std::atomic<std::int64_t> sampled_at_ms;     // monotonic; 0: never
 };

@@ -1,4 +1,5 @@
-// Exact: "1.8TB" is 1,800,000,000,000, not what a double makes of it.
+// Exact: "1.8TB" is 1,800,000,000,000, not what a double makes of it. Sizes and times are read
+// alike: a number, then a unit.
 #include "bodhi/units.h"
 
 #include <fmt/format.h>
@@ -6,15 +7,16 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <span>
 
 namespace zazen {
 namespace {
 
 struct Unit {
   const char* name;  // in lower case
-  std::uint64_t bytes;
+  std::uint64_t value;
 };
-constexpr std::array<Unit, 13> kUnits = {{{"", 1},
+constexpr std::array<Unit, 13> kSizes = {{{"", 1},
                                           {"b", 1},
                                           {"kb", 1'000},
                                           {"mb", 1'000'000},
@@ -27,6 +29,8 @@ constexpr std::array<Unit, 13> kUnits = {{{"", 1},
                                           {"tib", 1ULL << 40},
                                           {"pib", 1ULL << 50},
                                           {"eb", 1'000'000'000'000'000'000}}};
+constexpr std::array<Unit, 5> kTimes = {
+    {{"ms", 1}, {"s", 1'000}, {"min", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}}};
 constexpr std::size_t kMaxFractionDigits = 18;
 
 bool is_digit(char c) {
@@ -49,12 +53,10 @@ bool take_digits(std::string_view& text, unsigned __int128* value, std::size_t* 
   return *count > 0;
 }
 
-}  // namespace
-
-Result<std::uint64_t> parse_size(std::string_view text) {
+Result<std::uint64_t> parse_quantity(std::string_view text, std::span<const Unit> units,
+                                     const char* noun, const char* hint) {
   const std::string whole(text);
-  const Error malformed{EINVAL, "'" + whole + "' is not a size",
-                        "write it as 1.8TB, 64MiB or 4096"};
+  const Error malformed{EINVAL, "'" + whole + "' is not a " + noun, hint};
   const Error too_large{ERANGE, "'" + whole + "' is too large", {}};
   while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
@@ -73,14 +75,24 @@ Result<std::uint64_t> parse_size(std::string_view text) {
   std::string name(text);
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  auto unit = std::find_if(kUnits.begin(), kUnits.end(),
+  auto unit = std::find_if(units.begin(), units.end(),
                            [&](const Unit& known) { return name == known.name; });
-  if (unit == kUnits.end()) return malformed;
-  if (has_fraction && unit->bytes == 1) return malformed;
+  if (unit == units.end()) return malformed;
+  if (has_fraction && unit->value == 1) return malformed;
 
-  unsigned __int128 bytes = integer * unit->bytes + fraction * unit->bytes / scale;
-  if (bytes > UINT64_MAX) return too_large;
-  return static_cast<std::uint64_t>(bytes);
+  unsigned __int128 value = integer * unit->value + fraction * unit->value / scale;
+  if (value > UINT64_MAX) return too_large;
+  return static_cast<std::uint64_t>(value);
+}
+
+}  // namespace
+
+Result<std::uint64_t> parse_size(std::string_view text) {
+  return parse_quantity(text, kSizes, "size", "write it as 1.8TB, 64MiB or 4096");
+}
+
+Result<std::uint64_t> parse_time_ms(std::string_view text) {
+  return parse_quantity(text, kTimes, "time", "write it as 30s, 10min or 1h");
 }
 
 std::string format_size(std::uint64_t bytes) {

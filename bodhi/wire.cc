@@ -84,6 +84,16 @@ bool evict_body_is_valid(const char* body, std::size_t length) {
   return dataset_text_is_valid(body + sizeof evict, evict.dataset_length);
 }
 
+bool verify_body_is_valid(const char* body, std::size_t length) {
+  VerifyBody verify;
+  if (length < sizeof verify) return false;
+  std::memcpy(&verify, body, sizeof verify);
+  if (verify.dataset_length == 0 || verify.dataset_length != length - sizeof verify) {
+    return false;
+  }
+  return dataset_text_is_valid(body + sizeof verify, verify.dataset_length);
+}
+
 // Keeps the first descriptor that came with a message and closes the others.
 int take_passed_fd(struct msghdr* message) {
   int kept = -1;
@@ -149,6 +159,8 @@ bool message_is_valid(const char* packet, std::size_t size) {
       return frame_body_is_valid(header.type, body, header.length);
     case MessageType::kEvict:
       return evict_body_is_valid(body, header.length);
+    case MessageType::kVerify:
+      return verify_body_is_valid(body, header.length);
     case MessageType::kStatus:
       return header.length == 0;
     case MessageType::kReply:

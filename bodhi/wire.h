@@ -25,10 +25,14 @@ enum class MessageType : std::uint16_t {
   kList = 6,    // FrameBody without a name, empty dataset: all; answered with ListReply + fd
   kStatus = 7,  // no body; answered with an fd that holds JSON text
   kKeepListing = 8,  // FrameBody without a name + fd of an encoded Listing (D20)
+  kVerify = 20,      // VerifyBody; answered with VerifyReply and its findings
   kReply = 100,
 };
 
-enum : std::uint32_t { kWaitForIt = 1 };  // header.flags
+enum : std::uint32_t {  // header.flags
+  kWaitForIt = 1,
+  kFoundStale = 2,  // kInvalidate: the copy differs from its origin, which nobody told us of
+};
 
 struct MessageHeader {
   std::uint32_t magic;
@@ -60,6 +64,34 @@ struct EvictReply {
   std::uint64_t frames;
   std::uint64_t bytes;
 };
+// A part of the range is read, and all of it by asking again from `next` on.
+struct VerifyBody {  // followed by the dataset's path; frames with first <= seq <= last
+  FrameSeq first;
+  FrameSeq last;
+  std::uint32_t dataset_length;
+  std::uint32_t reserved;
+};
+enum class Verdict : std::uint32_t {
+  kGood = 0,
+  kMissing = 1,   // its file is gone, which does no harm
+  kChecksum = 2,  // from here on bad: the content is not what was copied
+  kSize = 3,
+  kIdentity = 4,  // its mode or its attribute is not a copy's
+  kUnreadable = 5,
+};
+struct VerifyFinding {
+  FrameSeq seq;
+  Verdict verdict;
+  std::int32_t error;  // kUnreadable: why
+};
+struct VerifyReply {     // followed by VerifyFinding[findings]; they are dropped by now
+  std::uint64_t frames;  // read
+  std::uint64_t bytes;
+  FrameSeq next;
+  std::uint32_t done;  // 1: there is no next
+  std::uint32_t findings;
+};
+
 struct ListReply {
   std::uint64_t records;  // ListRecord[records] in the fd
 };

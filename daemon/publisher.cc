@@ -144,10 +144,16 @@ Publisher::Uses Publisher::uses(std::uint32_t dataset) const {
           counters.misses.load(std::memory_order_relaxed)};
 }
 
-void Publisher::note_sample(std::uint32_t dataset, bool found_stale) {
-  TableDataset& entry = table_->datasets[dataset];
-  if (found_stale) entry.check_each_open = 1;
-  entry.sampled_at_ms = monotonic_ms();
+void Publisher::note_sample(std::uint32_t dataset) {
+  table_->datasets[dataset].sampled_at_ms = monotonic_ms();
+}
+
+void Publisher::note_checks(std::uint32_t dataset, bool checked) {
+  table_->datasets[dataset].check_each_open = checked ? 1 : 0;
+}
+
+bool Publisher::checks_each_open(std::uint32_t dataset) const {
+  return table_->datasets[dataset].check_each_open != 0;
 }
 
 void Publisher::note_young(std::uint32_t dataset, std::uint32_t copies) {

@@ -36,7 +36,10 @@ class Publisher {
   };
   Uses uses(std::uint32_t dataset) const;
 
-  void note_sample(std::uint32_t dataset, bool found_stale);
+  void note_sample(std::uint32_t dataset);
+  // Whether each open of the dataset is to be checked.
+  void note_checks(std::uint32_t dataset, bool checked);
+  bool checks_each_open(std::uint32_t dataset) const;
   void note_young(std::uint32_t dataset, std::uint32_t copies);
 
  private:

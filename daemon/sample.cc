@@ -1,26 +1,65 @@
 #include "daemon/sample.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstring>
 #include <thread>
+
+#include "daemon/beneath.h"
 
 namespace zazen {
 namespace {
 
-constexpr std::size_t kThreads = 8;
+enum class Comparison : char { kSame, kStale, kGone, kUnknown };
 
-// An origin that does not answer proves nothing against a copy; a missing file does.
-bool is_stale(const Store& store, std::uint32_t dataset, FrameSeq seq, int origin_directory) {
-  OriginIdentity copy = {};
-  if (store.read_copy_identity(dataset, seq, &copy) != 0) return true;
-  struct stat origin = {};
+struct Compared {
+  Comparison outcome = Comparison::kUnknown;
+  ExactCopy copy = {};
+};
+
+Compared compare(const Store& store, std::uint32_t dataset, FrameSeq seq,
+                 int origin_directory) {
+  Compared compared;
+  compared.copy.seq = seq;
   std::string name = store.name_of(dataset, seq);
-  if (::fstatat(origin_directory, name.c_str(), &origin, AT_SYMLINK_NOFOLLOW) != 0) {
-    return errno == ENOENT || errno == ENOTDIR;
+  UniqueFd copy = store.open_copy(dataset, seq);
+  if (!copy.valid()) {
+    if (errno == ENOENT || errno == ELOOP) compared.outcome = Comparison::kStale;
+    return compared;
   }
-  return !same_file(copy, origin);
+  struct stat local = {}, origin = {};
+  if (::fstat(copy.get(), &local) != 0) return compared;
+  compared.copy = ExactCopy::of(seq, local);
+  OriginIdentity identity = {};
+  int code = read_identity(copy.get(), &identity);
+  if (code != 0) {
+    if (code == EINVAL || code == ENODATA) compared.outcome = Comparison::kStale;
+    return compared;
+  }
+  if (::fstatat(origin_directory, name.c_str(), &origin, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) compared.outcome = Comparison::kGone;
+    return compared;
+  }
+  compared.outcome = same_file(identity, origin) ? Comparison::kSame : Comparison::kStale;
+  return compared;
+}
+
+// True also if it cannot be read.
+bool is_empty(int directory_fd) {
+  DIR* directory =
+      ::fdopendir(open_beneath(directory_fd, ".", O_RDONLY | O_DIRECTORY).release());
+  if (directory == nullptr) return true;
+  bool empty = true;
+  while (dirent* entry = ::readdir(directory)) {
+    if (std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0) continue;
+    empty = false;
+    break;
+  }
+  ::closedir(directory);
+  return empty;
 }
 
 }  // namespace
@@ -30,7 +69,8 @@ SampleResult compare_sample(const Store& store, std::uint32_t dataset) {
 }
 
 SampleResult compare_frames(const Store& store, std::uint32_t dataset,
-                            const std::vector<FrameSeq>& frames) {
+                            const std::vector<FrameSeq>& frames, std::size_t threads,
+                            const std::atomic<bool>* give_up) {
   SampleResult result;
   UniqueFd origin(
       ::open(store.dataset(dataset).path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -39,20 +79,30 @@ SampleResult compare_frames(const Store& store, std::uint32_t dataset,
     return result;
   }
   result.compared = frames.size();
-  std::vector<char> stale(frames.size(), 0);
+  std::vector<Compared> compared(frames.size());
   std::atomic<std::size_t> next = 0;
-  auto compare = [&] {
+  auto work = [&] {
     for (std::size_t i = next++; i < frames.size(); i = next++) {
-      stale[i] = is_stale(store, dataset, frames[i], origin.get()) ? 1 : 0;
+      if (give_up != nullptr && *give_up) return;
+      compared[i] = compare(store, dataset, frames[i], origin.get());
     }
   };
-  std::vector<std::thread> threads;
-  std::size_t count = std::min(kThreads, frames.size());
-  for (std::size_t i = 1; i < count; ++i) threads.emplace_back(compare);
-  compare();
-  for (std::thread& thread : threads) thread.join();
-  for (std::size_t i = 0; i < frames.size(); ++i) {
-    if (stale[i] != 0) result.stale.push_back(frames[i]);
+  std::vector<std::thread> others;
+  for (std::size_t i = 1; i < std::min(threads, frames.size()); ++i) others.emplace_back(work);
+  work();
+  for (std::thread& thread : others) thread.join();
+
+  bool any_gone = std::ranges::any_of(
+      compared, [](const Compared& one) { return one.outcome == Comparison::kGone; });
+  if (any_gone && is_empty(origin.get())) {
+    result.status = ENOENT;
+    return result;
+  }
+  for (const Compared& one : compared) {
+    if (one.outcome == Comparison::kUnknown) ++result.unknown;
+    if (one.outcome == Comparison::kStale || one.outcome == Comparison::kGone) {
+      result.stale.push_back(one.copy);
+    }
   }
   return result;
 }

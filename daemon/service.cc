@@ -12,6 +12,7 @@
 #include "bodhi/listing.h"
 #include "daemon/job_sweep.h"
 #include "daemon/log.h"
+#include "daemon/scrub.h"
 #include "daemon/status.h"
 
 namespace zazen {
@@ -19,6 +20,7 @@ namespace {
 
 constexpr off_t kLargestListing = off_t{1} << 27;
 constexpr std::uint32_t kOnlyQuestion = 0, kAllDatasets = ~std::uint32_t{0};
+constexpr std::int64_t kScrubPatienceMs = 200;
 
 template <class T>
 std::string as_bytes(const T& value) {
@@ -37,7 +39,12 @@ Service::Service(const Config& config, Store& store, Publisher& publisher,
       young_([&publisher](std::uint32_t dataset, std::uint32_t copies) {
         publisher.note_young(dataset, copies);
       }),
-      filler_(store, young_, queue_limit, [this] { outbox_.wake(); }) {
+      filler_(store, young_, queue_limit, [this] { outbox_.wake(); }),
+      sweep_(store, config.sweep_ms,
+             {.mark = [&publisher](std::uint32_t dataset,
+                                   bool checked) { publisher.note_checks(dataset, checked); },
+              .drop = [this](std::uint32_t dataset,
+                             const SampleResult& result) { drop_stale(dataset, result); }}) {
   for (const auto& [dataset, seq] : store.fetched_lately()) {
     young_.note(dataset, seq, started_ms_);
   }
@@ -68,6 +75,9 @@ Service::Taken Service::take(std::uint64_t client, Packet& packet) {
     case MessageType::kEvict:
       take_evict(asked, packet);
       return Taken::kYes;
+    case MessageType::kVerify:
+      take_verify(asked, packet);
+      return Taken::kYes;
     case MessageType::kStatus:
       if (statuses_.add(kOnlyQuestion, asked)) errands_.post([this] { answer_statuses(); });
       return Taken::kYes;
@@ -97,7 +107,9 @@ Service::Taken Service::take_frame(const Asked& asked, Packet& packet) {
   if (header.type == MessageType::kInvalidate) {
     // What is under way sees the mark, what is published is removed: in this order nothing
     // slips through.
-    errands_.post([this, asked, index = *dataset, seq = fill.seq] {
+    bool found_stale = (header.flags & kFoundStale) != 0;
+    errands_.post([this, asked, index = *dataset, seq = fill.seq, found_stale] {
+      if (found_stale) sweep_.distrust(index);
       young_.note(index, seq, monotonic_ms());
       filler_.cancel(index, seq);
       store_.drop(index, std::span(&seq, 1));
@@ -130,8 +142,8 @@ void Service::take_dataset(const Asked& asked, Packet& packet) {
     if (!comparisons_.add(*dataset, asked)) return;
     samples_.post([this, index = *dataset] {
       std::vector<Asked> askers = comparisons_.take(index);
-      sample(index);
-      for (const Asked& one : askers) answer(one, 0);
+      int status = sample(index);
+      for (const Asked& one : askers) answer(one, status);
     });
   } else if (!packet.passed.valid()) {
     answer(asked, EBADF);
@@ -156,6 +168,20 @@ void Service::take_evict(const Asked& asked, const Packet& packet) {
   });
 }
 
+void Service::take_verify(const Asked& asked, const Packet& packet) {
+  VerifyBody body;
+  std::memcpy(&body, packet.bytes.data() + sizeof(MessageHeader), sizeof body);
+  const char* path = packet.bytes.data() + sizeof(MessageHeader) + sizeof body;
+  std::optional<std::uint32_t> dataset = find_dataset(path, body.dataset_length);
+  if (!dataset) return answer(asked, ENOENT);
+  scrubs_.post([this, asked, index = *dataset, first = body.first, last = body.last] {
+    ScrubbedPiece piece = scrub_piece(store_, index, first, last, kScrubPatienceMs, stopping_);
+    std::string reply = as_bytes(piece.figures);
+    for (const VerifyFinding& finding : piece.findings) reply += as_bytes(finding);
+    answer(asked, 0, std::move(reply));
+  });
+}
+
 void Service::answer(const Asked& asked, int status, std::string body) {
   outbox_.post(Answer{asked.client, asked.request, status, std::move(body), nullptr});
 }
@@ -168,10 +194,13 @@ std::optional<std::uint32_t> Service::find_dataset(const char* path, std::size_t
   return std::nullopt;
 }
 
-void Service::sample(std::uint32_t dataset) {
+int Service::sample(std::uint32_t dataset) {
   SampleResult result = compare_sample(store_, dataset);
+  // First of all: a new copy in the place of a stale one looks as though all were well.
+  if (!result.stale.empty()) sweep_.distrust(dataset);
   drop_stale(dataset, result);
-  if (result.status == 0) publisher_.note_sample(dataset, !result.stale.empty());
+  if (result.status == 0) publisher_.note_sample(dataset);
+  return result.status;
 }
 
 void Service::look_at_young(std::uint32_t dataset) {
@@ -182,8 +211,8 @@ void Service::look_at_young(std::uint32_t dataset) {
   std::ranges::copy_if(due, std::back_inserter(held),
                        [&](FrameSeq seq) { return store_.find(dataset, seq).has_value(); });
   SampleResult result = compare_frames(store_, dataset, held);
-  if (result.status != 0) return;  // the origin is not there: they stay young
   drop_stale(dataset, result);
+  if (result.status != 0 || result.unknown > 0) return;  // not to be known: they stay young
   young_.settle(dataset, due, now_ms);
 }
 
@@ -193,8 +222,7 @@ void Service::drop_stale(std::uint32_t dataset, const SampleResult& result) {
            {{"dataset", config_.datasets[dataset].path},
             {"compared", std::to_string(result.compared)},
             {"stale", std::to_string(result.stale.size())}});
-  for (FrameSeq seq : result.stale) filler_.cancel(dataset, seq);
-  store_.drop(dataset, result.stale);
+  store_.drop_exactly(dataset, result.stale);
 }
 
 void Service::answer_lists(std::optional<std::uint32_t> dataset) {
@@ -213,7 +241,7 @@ void Service::answer_lists(std::optional<std::uint32_t> dataset) {
 void Service::answer_statuses() {
   std::vector<Asked> askers = statuses_.take(kOnlyQuestion);
   std::int64_t uptime_seconds = (monotonic_ms() - started_ms_) / 1000;
-  std::string text = status_json(config_, store_, publisher_, filler_, uptime_seconds);
+  std::string text = status_json(config_, store_, publisher_, filler_, sweep_.progress(), uptime_seconds);
   answer_all(askers, {}, content_fd(text.data(), text.size()));
 }
 
@@ -264,6 +292,8 @@ void Service::keep_house() {
 
 bool Service::stop() {
   stopping_ = true;
+  sweep_.stop();
+  scrubs_.stop();
   store_.give_up_reconciling();
   reconciling_.stop();
   bool sampled = samples_.stop(Filler::kStopLimit);

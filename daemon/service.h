@@ -11,6 +11,7 @@
 #include "daemon/publisher.h"
 #include "daemon/sample.h"
 #include "daemon/store.h"
+#include "daemon/sweep.h"
 #include "daemon/work_queue.h"
 #include "daemon/young_copies.h"
 
@@ -43,10 +44,11 @@ class Service {
   Taken take_frame(const Asked& asked, Packet& packet);
   void take_dataset(const Asked& asked, Packet& packet);
   void take_evict(const Asked& asked, const Packet& packet);
+  void take_verify(const Asked& asked, const Packet& packet);
   void answer(const Asked& asked, int status, std::string body = {});
   std::optional<std::uint32_t> find_dataset(const char* path, std::size_t length) const;
 
-  void sample(std::uint32_t dataset);
+  int sample(std::uint32_t dataset);  // 0 or an errno: the origin could not be asked
   void look_at_young(std::uint32_t dataset);
   void drop_stale(std::uint32_t dataset, const SampleResult& result);
   void answer_lists(std::optional<std::uint32_t> dataset);
@@ -63,11 +65,13 @@ class Service {
   YoungCopies young_;
   Filler filler_;
   Askers<Asked> lists_, statuses_, comparisons_;
+  Sweep sweep_;
   WorkQueue errands_{2};
   WorkQueue long_errands_{
       1};  // apart: nobody's status or invalidation waits for a million copies
   WorkQueue reconciling_{1};
   WorkQueue samples_{1};  // apart: an origin that hangs must not hold up the errands
+  WorkQueue scrubs_{1};   // apart: reading a large copy takes its time
 };
 
 }  // namespace zazen

@@ -26,8 +26,25 @@ std::vector<std::string> find_problems(const Config& config, OriginThreads& orig
   return problems;
 }
 
+namespace {
+
+// How far the pass is, and when the last one ended (seconds since 1970; null: none has yet).
+nlohmann::ordered_json sweep_json(const Config& config, const StoreUsage& usage,
+                                  const SweepProgress& sweep) {
+  return {{"period_seconds", static_cast<double>(config.sweep_ms) / 1000},
+          {"passes", sweep.passes},
+          {"last_ended", sweep.ended_at == 0 ? nlohmann::ordered_json()
+                                             : nlohmann::ordered_json(sweep.ended_at)},
+          {"compared", sweep.compared},
+          {"of", usage.files},
+          {"stale", sweep.stale}};
+}
+
+}  // namespace
+
 std::string status_json(const Config& config, const Store& store, const Publisher& publisher,
-                        Filler& filler, std::int64_t uptime_seconds) {
+                        Filler& filler, const SweepProgress& sweep,
+                        std::int64_t uptime_seconds) {
   FillCounts fills = filler.counts();
   StoreUsage usage = store.usage();
   std::vector<std::string> problems = find_problems(config, filler.origins());
@@ -45,7 +62,8 @@ std::string status_json(const Config& config, const Store& store, const Publishe
                         {"bytes", held.bytes},
                         {"pinned", false},
                         {"hits", uses.hits},
-                        {"misses", uses.misses}});
+                        {"misses", uses.misses},
+                        {"checks_each_open", publisher.checks_each_open(i)}});
   }
   nlohmann::ordered_json status = {{"node", config.node},
                                    {"version", ZAZEN_VERSION},
@@ -67,6 +85,8 @@ std::string status_json(const Config& config, const Store& store, const Publishe
                                    {"pushes", fills.pushes},
                                    {"fills_dropped", fills.dropped},
                                    {"fills_failed", fills.failed},
+                                   {"stopped_cleanly", store.stopped_cleanly()},
+                                   {"sweep", sweep_json(config, usage, sweep)},
                                    {"datasets", datasets}};
   // A path need not be UTF-8; what is not becomes U+FFFD.
   return status.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

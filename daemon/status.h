@@ -6,11 +6,13 @@
 #include "daemon/filler.h"
 #include "daemon/publisher.h"
 #include "daemon/store.h"
+#include "daemon/sweep.h"
 
 namespace zazen {
 
 std::string status_json(const Config& config, const Store& store, const Publisher& publisher,
-                        Filler& filler, std::int64_t uptime_seconds);
+                        Filler& filler, const SweepProgress& sweep,
+                        std::int64_t uptime_seconds);
 
 // What a person should look at, one phrase each; empty if all is well.
 std::vector<std::string> find_problems(const Config& config, OriginThreads& origins);

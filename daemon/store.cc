@@ -13,6 +13,7 @@
 #include <iterator>
 #include <limits>
 #include <random>
+#include <queue>
 #include <set>
 
 #include "daemon/beneath.h"
@@ -87,9 +88,13 @@ std::optional<HeldFrame> Store::find(std::uint32_t dataset, FrameSeq seq) const 
   return inventory_.find(dataset, seq);
 }
 
+UniqueFd Store::open_copy(std::uint32_t dataset, FrameSeq seq) const {
+  return open_beneath(files_[dataset].directory.get(), name_of(dataset, seq).c_str(),
+                      O_RDONLY | O_NOFOLLOW);
+}
+
 int Store::read_copy_identity(std::uint32_t dataset, FrameSeq seq, OriginIdentity* out) const {
-  UniqueFd copy = open_beneath(files_[dataset].directory.get(), name_of(dataset, seq).c_str(),
-                               O_RDONLY | O_NOFOLLOW);
+  UniqueFd copy = open_copy(dataset, seq);
   return copy.valid() ? read_identity(copy.get(), out) : errno;
 }
 
@@ -115,6 +120,27 @@ std::vector<StoredFrame> Store::list(std::uint32_t dataset) const {
   }
   std::sort(frames.begin(), frames.end(),
             [](const StoredFrame& a, const StoredFrame& b) { return a.seq < b.seq; });
+  return frames;
+}
+
+std::vector<FrameSeq> Store::frames_from(std::uint32_t dataset, FrameSeq first,
+                                         std::size_t limit) const {
+  std::priority_queue<FrameSeq> lowest;
+  for (FrameKind kind : {FrameKind::kNative, FrameKind::kAlien}) {
+    std::uint64_t position = 0;
+    do {
+      std::lock_guard lock(mutex_);
+      position = inventory_.table(dataset, kind)
+                     .look(position, kSlotsOfOneLook, [&](FrameSeq seq, std::uint64_t) {
+                       if (seq < first) return;
+                       lowest.push(seq);
+                       if (lowest.size() > limit) lowest.pop();
+                     });
+    } while (position != 0);
+  }
+  std::vector<FrameSeq> frames(lowest.size());
+  for (auto it = frames.rbegin(); it != frames.rend(); ++it, lowest.pop()) *it = lowest.top();
+  frames.erase(std::unique(frames.begin(), frames.end()), frames.end());
   return frames;
 }
 
@@ -361,6 +387,20 @@ int Store::promote(std::uint32_t dataset, FrameSeq seq) {
 
 Amount Store::drop(std::uint32_t dataset, std::span<const FrameSeq> frames) {
   std::lock_guard names(names_mutex_);
+  return remove(dataset, frames, true);
+}
+
+Amount Store::drop_exactly(std::uint32_t dataset, std::span<const ExactCopy> copies) {
+  std::lock_guard names(names_mutex_);
+  std::vector<FrameSeq> frames;
+  for (const ExactCopy& copy : copies) {
+    struct stat local = {};
+    UniqueFd now = open_beneath(files_[dataset].directory.get(),
+                                name_of(dataset, copy.seq).c_str(), O_PATH | O_NOFOLLOW);
+    bool missing = !now.valid() && (errno == ENOENT || errno == ELOOP);
+    if (!missing && (!now.valid() || ::fstat(now.get(), &local) != 0)) continue;
+    if (ExactCopy::of(copy.seq, local) == copy) frames.push_back(copy.seq);
+  }
   return remove(dataset, frames, true);
 }
 

@@ -90,6 +90,17 @@ struct StoredFrame {
   HeldFrame held;
 };
 
+struct ExactCopy {  // the file that was seen under a frame's name, not one that took its place
+  FrameSeq seq = 0;
+  ino_t ino = 0;  // 0: there was none
+  std::int64_t ctime_ns = 0;
+
+  static ExactCopy of(FrameSeq seq, const struct stat& local) {
+    return {seq, local.st_ino, to_ns(local.st_ctim)};
+  }
+  bool operator==(const ExactCopy&) const = default;
+};
+
 class Store {
  public:
   static constexpr std::size_t kSmallBatch = 8;  // more are flushed by one syncfs
@@ -117,10 +128,15 @@ class Store {
   std::uint64_t instance() const { return index_.instance(); }
 
   std::optional<HeldFrame> find(std::uint32_t dataset, FrameSeq seq) const;
+  // Not valid, with errno, if its file cannot be opened.
+  UniqueFd open_copy(std::uint32_t dataset, FrameSeq seq) const;
   // The copy's attribute, from its file: 0 or an errno; ENOENT if the file is gone.
   int read_copy_identity(std::uint32_t dataset, FrameSeq seq, OriginIdentity* out) const;
   StoreUsage usage() const;
   std::vector<StoredFrame> list(std::uint32_t dataset) const;  // ascending
+  // At most `limit` held frames with numbers of `first` and more, ascending.
+  std::vector<FrameSeq> frames_from(std::uint32_t dataset, FrameSeq first,
+                                    std::size_t limit) const;
   // The first, the last, the newest, and some at random.
   std::vector<FrameSeq> sample(std::uint32_t dataset, std::size_t at_random) const;
 
@@ -143,6 +159,8 @@ class Store {
   int promote(std::uint32_t dataset, FrameSeq seq);
   // Removes copies now and durably. Frames that are not held are no error.
   Amount drop(std::uint32_t dataset, std::span<const FrameSeq> frames);
+  // The same, for those that are still under their names.
+  Amount drop_exactly(std::uint32_t dataset, std::span<const ExactCopy> copies);
   struct Selection {
     FrameSeq first;
     FrameSeq last;

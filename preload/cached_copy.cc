@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::int64_t kSampleAgeMs = 5000;
 constexpr std::int64_t kTrustMs = 30'000;
+constexpr std::int64_t kLookMs = 1000;
 
 // The daemon serves and this process can reach the dataset's directory (D15).
 bool may_serve(const Route& route, DirectoryKey* directory) {
@@ -30,20 +31,41 @@ bool each_use_is_checked(const Route& route) {
 
 // The first use of the dataset by this process, and the first one after each kTrustMs: the
 // node compares a sample, unless it has just done so, and this very copy is compared, too.
-bool is_first_use(const Route& route) {
-  const TableDataset& dataset = route.published();
-  if (dataset.validate != Validate::kSample) return false;
-  std::int64_t now_ms = route.now_ms;
-  std::int64_t looked_ms = route.place->looked_at_copies_ms.load(std::memory_order_relaxed);
-  if (looked_ms != 0 && now_ms - looked_ms < kTrustMs) return false;
-  if (!route.place->looked_at_copies_ms.compare_exchange_strong(looked_ms, now_ms))
-    return false;
-  std::int64_t sampled_at_ms = dataset.sampled_at_ms.load(std::memory_order_relaxed);
-  bool sampled = sampled_at_ms != 0 && now_ms - sampled_at_ms < kSampleAgeMs;
-  // A daemon that was slow once is asked again, and then believed.
-  if (!sampled) route.place->distrusted.store(!request_sample(route));
-  return true;
-}
+// Until both are done, whoever comes meanwhile compares his own copy.
+class FirstUse {
+ public:
+  explicit FirstUse(const Route& route) : route_(route) {
+    if (route.published().validate != Validate::kSample) return;
+    const Place& place = *route.place;
+    std::int64_t now_ms = route.now_ms;
+    std::int64_t looked_ms = place.looked_at_copies_ms.load(std::memory_order_acquire);
+    if (looked_ms != 0 && now_ms - looked_ms < kTrustMs) return;
+    is_first_ = true;
+    // Who began and did not come back (a fork in between) is waited for no longer than this.
+    std::int64_t since_ms = place.looking_since_ms.load(std::memory_order_relaxed);
+    if (since_ms != 0 && now_ms - since_ms < kLookMs) return;
+    if (!place.looking_since_ms.compare_exchange_strong(since_ms, now_ms)) return;
+    looks_ = true;
+    std::int64_t sampled_ms = route.published().sampled_at_ms.load(std::memory_order_relaxed);
+    bool sampled = sampled_ms != 0 && now_ms - sampled_ms < kSampleAgeMs;
+    // A daemon that was slow once is asked again, and then believed.
+    if (!sampled) place.distrusted.store(!request_sample(route));
+  }
+  ~FirstUse() {
+    if (!looks_) return;
+    route_.place->looked_at_copies_ms.store(route_.now_ms, std::memory_order_release);
+    route_.place->looking_since_ms.store(0, std::memory_order_relaxed);
+  }
+  FirstUse(const FirstUse&) = delete;
+  FirstUse& operator=(const FirstUse&) = delete;
+
+  bool is_first() const { return is_first_; }
+
+ private:
+  const Route& route_;
+  bool is_first_ = false;
+  bool looks_ = false;
+};
 
 bool is_as_origin(const Route& route, const OriginIdentity& identity) {
   char origin[kMaxPath + kMaxTemplate + 32];
@@ -56,7 +78,7 @@ bool is_as_origin(const Route& route, const OriginIdentity& identity) {
 // One stale copy, and this process trusts none of the dataset's without looking.
 void refuse_copy(const Route& route) {
   route.place->distrusted.store(true);
-  invalidate_copy(route);
+  invalidate_copy(route, Reason::kFoundStale);
 }
 
 }  // namespace
@@ -82,7 +104,8 @@ int open_copy(const Route& route, int flags) {
   int fd = raw::openat(AT_FDCWD, copy.text, flags, 0);
   if (fd < 0) return -1;
   OriginIdentity identity;
-  bool check = is_first_use(route) || each_use_is_checked(route);
+  FirstUse use(route);
+  bool check = use.is_first() || each_use_is_checked(route);
   if (check && (read_identity(fd, &identity) != 0 || !is_as_origin(route, identity))) {
     raw::close(fd);
     refuse_copy(route);
@@ -107,7 +130,8 @@ bool identify_copy(const Route& route, const CopyPath& copy, const struct stat& 
       read_identity_at(copy.text, identity) != 0) {
     return false;
   }
-  if (!is_first_use(route) || is_as_origin(route, *identity)) return true;
+  FirstUse use(route);
+  if (!use.is_first() || is_as_origin(route, *identity)) return true;
   refuse_copy(route);
   return false;
 }

@@ -39,14 +39,14 @@ int receive_answer(const Route& route, int socket, char* reply, std::size_t size
 
 // 0, the reply's errno, or a negative errno of the transport.
 int exchange(MessageType type, const Route& route, const char* name, int passed_fd,
-             int answer_ms) {
+             int answer_ms, std::uint32_t flags = 0) {
   constexpr std::uint64_t kRequest = 1;
   std::int64_t now_ms = monotonic_ms();
   if (now_ms < quiet_until_ms.load(std::memory_order_relaxed)) return -EAGAIN;
   char packet[kMaxRequest];
-  std::size_t size =
-      encode_frame_message(type, kRequest, answer_ms > 0 ? std::uint32_t{kWaitForIt} : 0,
-                           route.published().path, name, packet, sizeof packet);
+  if (answer_ms > 0) flags |= kWaitForIt;
+  std::size_t size = encode_frame_message(type, kRequest, flags, route.published().path, name,
+                                          packet, sizeof packet);
   if (size == 0) return -EMSGSIZE;
 
   CancellationOff no_cancellation;  // in poll or sendmsg it would leak the socket
@@ -93,12 +93,14 @@ bool send_fill(const Route& route, int origin_fd, bool wait) {
   return result == 0;
 }
 
-void invalidate_copy(const Route& route) {
+void invalidate_copy(const Route& route, Reason reason) {
   if (route.node == nullptr) return;
   ErrnoKeeper keep;
   char name[kMaxTemplate + 32];
   if (!frame_name_of(route, name, sizeof name)) return;
-  if (route.alive && exchange(MessageType::kInvalidate, route, name, -1, kAnswerMs) >= 0) {
+  std::uint32_t flags = reason == Reason::kFoundStale ? std::uint32_t{kFoundStale} : 0;
+  if (route.alive &&
+      exchange(MessageType::kInvalidate, route, name, -1, kAnswerMs, flags) >= 0) {
     return;
   }
   CopyPath copy;

@@ -20,7 +20,8 @@ bool send_fill(const Route& route, int origin_fd, bool wait);
 
 // The frame changes, or its copy is stale. If the daemon does not answer, the copy's name is
 // removed here: the files are the truth, and the daemon's logs follow them (D4).
-void invalidate_copy(const Route& route);
+enum class Reason { kChange, kFoundStale };
+void invalidate_copy(const Route& route, Reason reason = Reason::kChange);
 
 // Asks the daemon to compare a sample of the dataset's copies with the origin (D10).
 bool request_sample(const Route& route);

@@ -46,6 +46,7 @@ struct Place {
   // D10: when this process last looked whether the copies are the origin's (0: never), and
   // whether it must check every open: a copy was stale, or the daemon could not say.
   mutable std::atomic<std::int64_t> looked_at_copies_ms;
+  mutable std::atomic<std::int64_t> looking_since_ms;  // 0: nobody is
   mutable std::atomic<bool> distrusted;
 };
 

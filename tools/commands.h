@@ -47,6 +47,11 @@ struct PushOptions : CommonOptions {
   bool dry_run = false;
 };
 
+struct VerifyOptions : CommonOptions {
+  std::vector<std::string> paths;  // none: all
+  std::string frames;              // "A-B"
+};
+
 struct RunOptions : CommonOptions {
   std::vector<std::string> datasets;
   std::string report;
@@ -70,6 +75,7 @@ int status_command(const StatusOptions& options);
 int ls_command(const LsOptions& options);
 int evict_command(const EvictOptions& options);
 int push_command(const PushOptions& options);
+int verify_command(const VerifyOptions& options);
 int explain_command(const ExplainOptions& options);
 int doctor_command(const DoctorOptions& options);
 int run_command(const RunOptions& options);  // returns only if it did not start the program

@@ -5,12 +5,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "bodhi/units.h"
 #include "tools/commands.h"
+#include "tools/frame_range.h"
 #include "tools/node.h"
 #include "tools/output.h"
 #include "tools/progress.h"
@@ -20,32 +19,6 @@ namespace zazen {
 namespace {
 
 constexpr std::size_t kFramesPerRequest = 256;
-
-struct FrameRange {
-  FrameSeq first = 0;
-  FrameSeq last = std::numeric_limits<FrameSeq>::max();
-};
-
-bool parse_number(const std::string& text, FrameSeq* number) {
-  const char* end = text.data() + text.size();
-  auto [stop, error] = std::from_chars(text.data(), end, *number);
-  return error == std::errc() && stop == end;
-}
-
-// "7", "0-99", "100-", "-99"
-Result<FrameRange> parse_range(const std::string& text) {
-  FrameRange range;
-  std::size_t dash = text.find('-');
-  std::string first = text.substr(0, dash);
-  std::string last = dash == std::string::npos ? first : text.substr(dash + 1);
-  bool numbers = (first.empty() || parse_number(first, &range.first)) &&
-                 (last.empty() || parse_number(last, &range.last));
-  if (!numbers || (first.empty() && last.empty()) || range.first > range.last) {
-    return Error{EINVAL, "--frames " + text + ": not a range of sequence numbers",
-                 "for example --frames 0-99, or --frames 100- for all from 100 on"};
-  }
-  return range;
-}
 
 struct Piece {
   FrameRange range;
@@ -126,8 +99,7 @@ int evict_command(const EvictOptions& options) {
   if (!options.paths.empty() && options.all) {
     return usage_error({EINVAL, "evict: both --all and paths", "say one of them"});
   }
-  Result<FrameRange> range = FrameRange{};
-  if (!options.frames.empty()) range = parse_range(options.frames);
+  Result<FrameRange> range = parse_range(options.frames);
   if (!range) return usage_error(range.error());
 
   Node node = load_node_or_exit(options.config, kUsage);

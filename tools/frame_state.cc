@@ -48,7 +48,8 @@ void find_check(const TableDataset& dataset, FrameState& state) {
   if (dataset.validate == Validate::kAlways) {
     state.check = "at each open (validate = \"always\")";
   } else if (dataset.check_each_open.load() != 0) {
-    state.check = "at each open: a copy of this dataset was found to be stale";
+    state.check =
+        "at each open: copies of this dataset may be stale, until the sweep has passed";
   } else if (std::uint32_t young = dataset.young_copies.load(); young != 0) {
     state.check = fmt::format(
         "at each open: {} of this dataset {} young, of frames that changed within a minute "

@@ -71,6 +71,7 @@ struct Invocation {
   LsOptions ls;
   EvictOptions evict;
   PushOptions push;
+  VerifyOptions verify;
   RunOptions run;
   ExplainOptions explain;
   DoctorOptions doctor;
@@ -123,6 +124,16 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
       ->type_name("unix:RUNTIME")
       ->allow_extra_args(false);
   push->add_flag("--dry-run", chosen.push.dry_run, "Only say how many frames would be pushed");
+
+  CLI::App* verify = add_command(
+      app, "verify", "Read the copies and compare their checksums; drop those that are bad.",
+      "zazenctl verify /sim1 --frames 0-99", chosen.verify);
+  verify
+      ->add_option("PATH", chosen.verify.paths,
+                   "Datasets, or frames in them (default: everything on this node)")
+      ->type_name("");
+  verify->add_option("--frames", chosen.verify.frames, "Only these sequence numbers")
+      ->type_name("A-B");
 
   CLI::App* run = add_command(
       app, "run",
@@ -245,6 +256,7 @@ int zazenctl(int argc, char** argv) {
   if (line.command == "explain") return explain_command(with_config(chosen.explain));
   if (line.command == "doctor") return doctor_command(with_config(chosen.doctor));
   if (line.command == "push") return push_command(with_config(chosen.push));
+  if (line.command == "verify") return verify_command(with_config(chosen.verify));
 
   chosen.run.command = std::move(extra);
   if (line.separated && !chosen.run.command.empty()) chosen.run.command.push_back("--");

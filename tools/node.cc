@@ -35,8 +35,8 @@ Node load_node_or_exit(const std::optional<std::string>& config, int exit_status
   std::exit(exit_status);
 }
 
-Client connect_or_exit(const Node& node) {
-  Result<Client> client = Client::connect(node.runtime);
+Client connect_or_exit(const Node& node, int timeout_ms) {
+  Result<Client> client = Client::connect(node.runtime, timeout_ms);
   if (client) return std::move(*client);
   print_error(
       node.runtime + ": no daemon answers: " + std::strerror(client.error().code),

@@ -22,8 +22,9 @@ Result<Node> load_node(const std::optional<std::string>& config);
 // Prints the reason and ends the program with exit_status if there is no usable file.
 Node load_node_or_exit(const std::optional<std::string>& config, int exit_status);
 
-// Prints the reason and ends the program (exit status 3) if no daemon answers.
-Client connect_or_exit(const Node& node);
+// Prints the reason and ends the program (exit status 3) if no daemon answers. The time limit
+// is that of each request.
+Client connect_or_exit(const Node& node, int timeout_ms = 5'000);
 
 // Prints why a request failed and returns the exit status: 3 if the daemon went silent.
 int request_failed(const Node& node, const std::string& subject, const Error& error);

@@ -10,17 +10,23 @@
 #include "tools/output.h"
 
 namespace zazen {
+namespace {
+
+constexpr std::chrono::milliseconds kRedrawPeriod(200), kPlainPeriod(10'000);
+
+}  // namespace
 
 Progress::Progress(std::string label, std::uint64_t total_frames)
     : label_(std::move(label)),
       total_frames_(total_frames),
-      on_terminal_(isatty(STDERR_FILENO) != 0) {}
+      on_terminal_(isatty(STDERR_FILENO) != 0) {
+  if (!on_terminal_) drawn_at_ = started_;  // what is soon done says nothing
+}
 
 void Progress::show(std::uint64_t frames, std::uint64_t bytes) {
-  if (!on_terminal_) return;
   Clock::time_point now = Clock::now();
-  if (drawn_ && now - drawn_at_ < std::chrono::milliseconds(200)) return;
-  drawn_ = true;
+  if (now - drawn_at_ < (on_terminal_ ? kRedrawPeriod : kPlainPeriod)) return;
+  drawn_ = on_terminal_;
   drawn_at_ = now;
 
   double seconds = std::chrono::duration<double>(now - started_).count();
@@ -33,7 +39,11 @@ void Progress::show(std::uint64_t frames, std::uint64_t bytes) {
     line += fmt::format("   {}   {}/s   {} left", format_size(bytes), format_size(rate),
                         format_duration(left));
   }
-  fmt::print(stderr, "\r{}\033[K", line);
+  if (on_terminal_) {
+    fmt::print(stderr, "\r{}\033[K", line);
+  } else {
+    fmt::print(stderr, "{}\n", line);
+  }
   std::fflush(stderr);
 }
 
@@ -42,6 +52,7 @@ void Progress::clear() {
   fmt::print(stderr, "\r\033[K");
   std::fflush(stderr);
   drawn_ = false;
+  drawn_at_ = {};
 }
 
 }  // namespace zazen

@@ -42,6 +42,7 @@ TEST(Config, ReadsEverything) {
       "capacity = \"1.8TB\"\n"
       "max_files = 1000\n"
       "keep_free = 4096\n"
+      "sweep = \"off\"\n"
       "peers = [\"unix:/run/a\", \"unix:/run//b/\"]\n"
       "[[dataset]]\n"
       "path = \"/sim 1/\"\n"
@@ -57,6 +58,7 @@ TEST(Config, ReadsEverything) {
   EXPECT_EQ(config.capacity_bytes, 1'800'000'000'000u);
   EXPECT_EQ(config.max_files, 1000u);
   EXPECT_EQ(config.keep_free_bytes, 4096u);
+  EXPECT_EQ(config.sweep_ms, 0u);
   EXPECT_EQ(config.peers, (std::vector<std::string>{"unix:/run/a", "unix:/run/b"}));
   ASSERT_EQ(config.datasets.size(), 2u);
   const DatasetConfig& first = config.datasets[0];
@@ -79,6 +81,7 @@ TEST(Config, Defaults) {
   EXPECT_EQ(config.capacity_bytes, 0u);
   EXPECT_EQ(config.max_files, 0u);
   EXPECT_EQ(config.keep_free_bytes, 0u);
+  EXPECT_EQ(config.sweep_ms, 3'600'000u);
   EXPECT_TRUE(config.peers.empty());
   EXPECT_TRUE(config.datasets[0].filter);
   EXPECT_EQ(config.datasets[0].validate, Validate::kSample);
@@ -124,6 +127,9 @@ TEST(Config, WrongTypes) {
   expect_complaint(kTop + "capacity = \"1.8XB\"\n" + kDataset, "z.toml:3: 'capacity': '1.8XB'",
                    "1.8TB");
   expect_complaint(kTop + "keep_free = \"a lot\"\n" + kDataset, "z.toml:3: 'keep_free':");
+  expect_complaint(kTop + "sweep = \"often\"\n" + kDataset, "z.toml:3: 'sweep': 'often'", "1h");
+  expect_complaint(kTop + "sweep = 60\n" + kDataset, "z.toml:3: 'sweep' must be a time", "off");
+  expect_complaint(kTop + "sweep = \"10ms\"\n" + kDataset, "z.toml:3: 'sweep' must be one");
   expect_complaint(kTop + "peers = \"unix:/a\"\n" + kDataset,
                    "z.toml:3: 'peers' must be an array");
   expect_complaint(kTop + "peers = [5]\n" + kDataset, "z.toml:3: 'peers' must be a string");

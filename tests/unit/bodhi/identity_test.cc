@@ -139,6 +139,19 @@ TEST_F(IdentityAttributeTest, ComesBack) {
   EXPECT_EQ(errno, EDOM);
 }
 
+TEST_F(IdentityAttributeTest, AFlippedBitIsRefused) {
+  OriginIdentity identity = identity_of(some_origin(), FrameKind::kNative, 42), back;
+  ASSERT_EQ(write_identity(fd_.get(), identity), 0);
+  char value[sizeof identity];
+  ASSERT_EQ(::fgetxattr(fd_.get(), kIdentityAttribute, value, sizeof value), sizeof value);
+  for (std::size_t bit = 0; bit < sizeof value * 8; ++bit) {
+    value[bit / 8] = static_cast<char>(value[bit / 8] ^ 1 << bit % 8);
+    ASSERT_EQ(::fsetxattr(fd_.get(), kIdentityAttribute, value, sizeof value, 0), 0);
+    EXPECT_EQ(read_identity(fd_.get(), &back), EINVAL) << bit;
+    value[bit / 8] = static_cast<char>(value[bit / 8] ^ 1 << bit % 8);
+  }
+}
+
 TEST_F(IdentityAttributeTest, OtherSizesAndVersionsAreRefused) {
   OriginIdentity identity = identity_of(some_origin(), FrameKind::kNative, 42);
   char value[80] = {};

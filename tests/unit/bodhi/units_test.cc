@@ -68,5 +68,19 @@ TEST(Units, FormatsCounts) {
   EXPECT_EQ(format_count(UINT64_MAX), "18,446,744,073,709,551,615");
 }
 
+TEST(Units, ParsesTimes) {
+  const std::pair<const char*, std::uint64_t> times[] = {
+      {"500ms", 500},    {"30s", 30'000},          {"1.5 min", 90'000},
+      {"1h", 3'600'000}, {" 2D ", 2 * 86'400'000}, {"0s", 0}};
+  for (const auto& [text, ms] : times) {
+    auto result = parse_time_ms(text);
+    ASSERT_TRUE(result.ok()) << text;
+    EXPECT_EQ(*result, ms) << text;
+  }
+  for (const char* text : {"", "1", "s", "1m", "-1s", "1.5ms", "99999999999999999999h"}) {
+    EXPECT_FALSE(parse_time_ms(text).ok()) << text;
+  }
+}
+
 }  // namespace
 }  // namespace zazen

@@ -1,60 +1,58 @@
 // D10: which copies a sample finds stale.
 #include "daemon/sample.h"
 
-#include <future>
-
-#include "daemon/filler.h"
-#include "tests/unit/daemon/scratch.h"
+#include "tests/unit/daemon/filled_store.h"
 
 namespace zazen {
 namespace {
 
-class SampleTest : public Scratch {
+class SampleTest : public FilledStore {
  protected:
-  void SetUp() override {
-    Result<CacheDisk> disk = CacheDisk::open(cache());
-    ASSERT_TRUE(disk.ok());
-    Result<std::unique_ptr<Store>> store = Store::open(config_, std::move(*disk));
-    ASSERT_TRUE(store.ok());
-    store_ = std::move(*store);
-    YoungCopies young([](std::uint32_t, std::uint32_t) {});
-    Filler filler(*store_, young, 64, [] {});
-    for (FrameSeq seq = 1; seq <= 5; ++seq) {
-      std::string name = "f" + std::to_string(seq);
-      write_file(origin(name), "content");
-      std::promise<int> answer;
-      FillRequest request;
-      request.seq = seq;
-      request.origin = open_origin(name);
-      request.done = [&](int status) { answer.set_value(status); };
-      ASSERT_TRUE(filler.submit(request));
-      ASSERT_EQ(answer.get_future().get(), 0);
-    }
+  static Frames numbers(const std::vector<ExactCopy>& copies) {
+    Frames frames;
+    for (const ExactCopy& copy : copies) frames.push_back(copy.seq);
+    return frames;
   }
-  std::unique_ptr<Store> store_;
 };
 
 TEST_F(SampleTest, UnchangedOriginIsFresh) {
   SampleResult result = compare_sample(*store_, 0);
   EXPECT_EQ(result.status, 0);
   EXPECT_EQ(result.compared, 5u);
-  EXPECT_EQ(result.stale, Frames{});
+  EXPECT_EQ(result.unknown, 0u);
+  EXPECT_EQ(numbers(result.stale), Frames{});
 }
 
 TEST_F(SampleTest, RewrittenRemovedAndVanishedAreStale) {
-  write_file(origin("f1"), "CONTENT");
-  const timespec times[2] = {{1, 0}, {1, 0}};
-  ASSERT_EQ(::utimensat(AT_FDCWD, origin("f1").c_str(), times, 0), 0);
+  rewrite(1);
   std::filesystem::remove(origin("f3"));
   std::filesystem::remove(copy("f4"));
-  EXPECT_EQ(compare_sample(*store_, 0).stale, (Frames{1, 3, 4}));
+  SampleResult result = compare_sample(*store_, 0);
+  EXPECT_EQ(numbers(result.stale), (Frames{1, 3, 4}));
+  EXPECT_EQ(store_->drop_exactly(0, result.stale).frames, 3u);
+  EXPECT_EQ(held(), (Frames{2, 5}));
 }
 
 TEST_F(SampleTest, OriginThatIsNotThereProvesNothing) {
   std::filesystem::rename(origin(), directory() + "/moved");
   SampleResult result = compare_sample(*store_, 0);
   EXPECT_EQ(result.status, ENOENT);
-  EXPECT_EQ(result.stale, Frames{});
+  EXPECT_EQ(numbers(result.stale), Frames{});
+
+  // A mount point without its file system is an empty directory.
+  std::filesystem::create_directory(origin());
+  result = compare_sample(*store_, 0);
+  EXPECT_EQ(result.status, ENOENT);
+  EXPECT_EQ(numbers(result.stale), Frames{});
+}
+
+TEST_F(SampleTest, ACopyThatTookTheStaleOnesPlaceIsNotDropped) {
+  rewrite(2);
+  SampleResult result = compare_sample(*store_, 0);
+  ASSERT_EQ(numbers(result.stale), Frames{2});
+  fill(2);
+  EXPECT_EQ(store_->drop_exactly(0, result.stale).frames, 0u);
+  EXPECT_EQ(read_file(copy("f2")), "#######");
 }
 
 }  // namespace

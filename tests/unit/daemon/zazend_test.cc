@@ -110,6 +110,67 @@ TEST_F(ZazendTest, SampleDropsStaleCopiesAndOrdersChecks) {
   unmap_table(table);
 }
 
+TEST_F(ZazendTest, AnAcknowledgedInvalidationSurvivesAKill) {
+  write_config("", "f{seq}", "validate = \"never\"");
+  for (FrameSeq seq = 1; seq <= 3; ++seq) write_file(origin("f" + std::to_string(seq)), "old");
+  start();
+  EXPECT_FALSE(status()["stopped_cleanly"].get<bool>());
+  ASSERT_EQ(push({1, 2, 3}), 0);
+  ASSERT_EQ(end(SIGTERM), 0);
+  start();
+  EXPECT_TRUE(status()["stopped_cleanly"].get<bool>());
+  EXPECT_FALSE(status()["datasets"][0]["checks_each_open"].get<bool>());
+  ASSERT_EQ(ask(MessageType::kInvalidate, "f2"), 0);
+  EXPECT_EQ(end(SIGKILL), 128 + SIGKILL);
+  EXPECT_FALSE(exists(copy("f2")));
+
+  // Whatever else it was told and lost: opens are checked until all was compared.
+  std::filesystem::rename(origin(), directory() + "/away");
+  start();
+  EXPECT_FALSE(status()["stopped_cleanly"].get<bool>());
+  EXPECT_TRUE(status()["datasets"][0]["checks_each_open"].get<bool>());
+  EXPECT_EQ(native_log(), (Frames{1, 3}));
+  std::filesystem::rename(directory() + "/away", origin());
+  while (status()["datasets"][0]["checks_each_open"].get<bool>()) ::usleep(10'000);
+  EXPECT_EQ(native_log(), (Frames{1, 3}));
+}
+
+TEST_F(ZazendTest, AStaleCopyThatAProgramFoundOrdersChecks) {
+  write_config();
+  write_file(origin("f1"), "old");
+  start();
+  ASSERT_EQ(push({1}), 0);
+  while (status()["datasets"][0]["checks_each_open"].get<bool>()) ::usleep(10'000);
+  ASSERT_EQ(ask(MessageType::kInvalidate, "f1"), 0);
+  EXPECT_FALSE(status()["datasets"][0]["checks_each_open"].get<bool>());
+  ASSERT_EQ(ask(MessageType::kInvalidate, "f1", -1, kWaitForIt | kFoundStale), 0);
+  EXPECT_TRUE(status()["datasets"][0]["checks_each_open"].get<bool>());
+}
+
+TEST_F(ZazendTest, VerifyAnswersWithWhatItFound) {
+  write_config();
+  for (FrameSeq seq = 1; seq <= 3; ++seq) write_file(origin("f" + std::to_string(seq)), "good");
+  start();
+  ASSERT_EQ(push({1, 2, 3}), 0);
+  ASSERT_EQ(::chmod(copy("f2").c_str(), 0600), 0);
+  write_file(copy("f2"), "evil");
+  ASSERT_EQ(::chmod(copy("f2").c_str(), kCopyMode), 0);
+  std::vector<FrameSeq> bad;
+  std::uint64_t frames = 0;
+  for (FrameSeq next = 0;;) {
+    Result<Client::Verified> piece = client().verify(origin(), next, ~FrameSeq{0});
+    ASSERT_TRUE(piece.ok());
+    frames += piece->figures.frames;
+    for (const VerifyFinding& finding : piece->findings) bad.push_back(finding.seq);
+    if (piece->figures.done != 0) break;
+    next = piece->figures.next;
+  }
+  EXPECT_EQ(frames, 3u);
+  EXPECT_EQ(bad, Frames{2});
+  EXPECT_EQ(native_log(), (Frames{1, 3}));
+  EXPECT_FALSE(client().verify("/none", 0, 1).ok());
+}
+
 TEST_F(ZazendTest, ListingIsKeptIfItIsSettledAndCurrent) {
   write_config();
   write_file(origin("f1"), "x");
