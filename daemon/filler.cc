@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "daemon/crash_report.h"
 #include "daemon/frame_copy.h"
 #include "daemon/log.h"
 #include "daemon/origin.h"
@@ -105,6 +106,7 @@ void Filler::stop() {
 }
 
 void Filler::run() {
+  CrashStack crash_stack;
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });

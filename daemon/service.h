@@ -27,6 +27,8 @@ class Service {
   static bool is_answered(const MessageHeader& header);
 
   Outbox& outbox() { return outbox_; }
+  // What the store holds of a dataset, at the start or when a reload has added it.
+  void take_up(std::uint32_t dataset);
   // To be called about once a second: what dead jobs left goes, young copies come of age.
   void keep_house();
   // Afterwards the outbox has the last answers.
@@ -43,6 +45,7 @@ class Service {
   void take_evict(const Asked& asked, const Packet& packet);
   void answer(const Asked& asked, int status, std::string body = {}, UniqueFd passed = {});
   std::optional<std::uint32_t> find_dataset(const char* path, std::size_t length) const;
+  std::optional<std::uint32_t> find_served(const char* path, std::size_t length) const;
 
   void sample(std::uint32_t dataset);
   void look_at_young(std::uint32_t dataset);

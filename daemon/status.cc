@@ -10,6 +10,7 @@ namespace zazen {
 std::vector<std::string> find_problems(const Config& config) {
   std::vector<std::string> problems;
   for (const DatasetConfig& dataset : config.datasets) {
+    if (dataset.removed) continue;
     struct stat st = {};
     if (::stat(dataset.path.c_str(), &st) != 0) {
       problems.push_back("dataset " + dataset.path + ": " + std::strerror(errno));
@@ -31,7 +32,9 @@ std::string status_json(const Config& config, const Store& store, const Publishe
     Publisher::Uses uses = publisher.uses(i);
     hits += uses.hits;
     misses += uses.misses;
-    datasets.push_back({{"path", config.datasets[i].path},
+    if (config.datasets[i].removed) continue;
+    datasets.push_back({{"position", i},
+                        {"path", config.datasets[i].path},
                         {"frames", config.datasets[i].frames},
                         {"native", held.natives},
                         {"alien", held.aliens},
@@ -48,7 +51,7 @@ std::string status_json(const Config& config, const Store& store, const Publishe
                                    {"problems", problems},
                                    {"cache", config.cache},
                                    {"runtime", config.runtime},
-                                   {"capacity_bytes", config.capacity_bytes},
+                                   {"capacity_bytes", config.capacity_bytes.get()},
                                    {"used_bytes", usage.bytes},
                                    {"used_files", usage.files},
                                    {"hits", hits},

@@ -76,43 +76,63 @@ void Reservation::release_locked() {
 Result<std::unique_ptr<Store>> Store::open(const Config& config, CacheDisk disk) {
   std::unique_ptr<Store> store(new Store(config, std::move(disk)));
   store->disk_.sweep();
-  for (std::uint32_t i = 0; i < config.datasets.size(); ++i) {
-    const DatasetConfig& dataset = config.datasets[i];
-    std::string below = dataset.path.substr(1);
-    if (below == kCacheStateDirectory || below.starts_with(".zazen/")) {
-      return Error{
-          EINVAL, "dataset " + dataset.path + ": the cache keeps its own state there", {}};
-    }
-    UniqueFd directory = make_directory_beneath(store->disk_.root_fd(), below);
-    if (!directory.valid() ||
-        !make_directory_beneath(directory.get(), kDatasetStateDirectory).valid()) {
-      return failed_call("cache directory of dataset " + dataset.path);
-    }
-    Result<SequenceLog> native = SequenceLog::open(directory.get(), kNativeLog);
-    if (!native.ok()) return whole(native.error());
-    Result<SequenceLog> alien = SequenceLog::open(directory.get(), kAlienLog);
-    if (!alien.ok()) return whole(alien.error());
-    store->files_.push_back(
-        DatasetFiles{&dataset, std::move(directory), std::move(*native), std::move(*alien)});
-    Result<Reconciled> done =
-        reconcile(store->files_.back(), store->disk_.dev(), i, store->inventory_);
-    if (!done.ok()) return done.error();
-    for (FrameSeq seq : done->fetched_lately) store->fetched_lately_.emplace_back(i, seq);
-    if (done->forgotten + done->adopted + done->removed > 0) {
-      log_line(LogLevel::kInfo, "reconciled",
-               {{"dataset", dataset.path},
-                {"forgotten", std::to_string(done->forgotten)},
-                {"adopted", std::to_string(done->adopted)},
-                {"removed", std::to_string(done->removed)}});
-    }
+  for (const DatasetConfig& dataset : config.datasets) {
+    Result<DatasetFiles> files = store->open_files(dataset);
+    if (!files.ok()) return files.error();
+    if (Status taken = store->take_up(std::move(*files)); !taken.ok()) return taken.error();
   }
-  // The limits may have been lowered since the last time.
-  std::lock_guard names(store->names_mutex_);
-  std::unique_lock lock(store->mutex_);
-  Deficit need = store->deficit(0, 0);
-  lock.unlock();
-  if (!need.none()) store->evict_for(need);
+  store->keep_limits();
   return store;
+}
+
+Result<DatasetFiles> Store::open_files(const DatasetConfig& dataset) const {
+  std::string below = dataset.path.substr(1);
+  if (below == kCacheStateDirectory || below.starts_with(".zazen/")) {
+    return Error{
+        EINVAL, "dataset " + dataset.path + ": the cache keeps its own state there", {}};
+  }
+  UniqueFd directory = make_directory_beneath(disk_.root_fd(), below);
+  if (!directory.valid() ||
+      !make_directory_beneath(directory.get(), kDatasetStateDirectory).valid()) {
+    return failed_call("cache directory of dataset " + dataset.path);
+  }
+  Result<SequenceLog> native = SequenceLog::open(directory.get(), kNativeLog);
+  if (!native.ok()) return whole(native.error());
+  Result<SequenceLog> alien = SequenceLog::open(directory.get(), kAlienLog);
+  if (!alien.ok()) return whole(alien.error());
+  return DatasetFiles{&dataset, std::move(directory), std::move(*native), std::move(*alien)};
+}
+
+Status Store::take_up(DatasetFiles files) {
+  auto index = static_cast<std::uint32_t>(files_.size());
+  const DatasetConfig& dataset = config_.datasets[index];
+  files.config = &dataset;
+  files_.push_back(std::move(files));
+  Result<Reconciled> done = reconcile(files_.back(), disk_.dev(), index, inventory_);
+  if (!done.ok()) return done.error();
+  for (FrameSeq seq : done->fetched_lately) fetched_lately_.emplace_back(index, seq);
+  if (done->forgotten + done->adopted + done->removed > 0) {
+    log_line(LogLevel::kInfo, "reconciled",
+             {{"dataset", dataset.path},
+              {"forgotten", std::to_string(done->forgotten)},
+              {"adopted", std::to_string(done->adopted)},
+              {"removed", std::to_string(done->removed)}});
+  }
+  return Done{};
+}
+
+Status Store::add_dataset(DatasetFiles files) {
+  std::lock_guard names(names_mutex_);
+  std::lock_guard lock(mutex_);
+  return take_up(std::move(files));
+}
+
+void Store::keep_limits() {
+  std::lock_guard names(names_mutex_);
+  std::unique_lock lock(mutex_);
+  Deficit need = deficit(0, 0);
+  lock.unlock();
+  if (!need.none()) evict_for(need);
 }
 
 std::string Store::name_of(std::uint32_t dataset, FrameSeq seq) const {

@@ -104,6 +104,13 @@ class Store {
   // Puts what was held at the start into the index. Takes seconds for millions of copies.
   void index_copies(std::uint32_t dataset, const std::atomic<bool>& give_up);
 
+  // For a reload: first the files of a dataset that is to be added, then, when it is the last
+  // one of the configuration, the dataset itself.
+  Result<DatasetFiles> open_files(const DatasetConfig& dataset) const;
+  Status add_dataset(DatasetFiles files);
+  // Evicts what is over the limits, which may have been lowered.
+  void keep_limits();
+
   std::optional<HeldFrame> find(std::uint32_t dataset, FrameSeq seq) const;
   // The copy's attribute, from its file: 0 or an errno; ENOENT if the file is gone.
   int read_copy_identity(std::uint32_t dataset, FrameSeq seq, OriginIdentity* out) const;
@@ -152,7 +159,10 @@ class Store {
       : config_(config),
         disk_(std::move(disk)),
         index_(config.runtime),
-        inventory_(config.datasets.size()) {}
+        inventory_(kMaxDatasets) {
+    files_.reserve(kMaxDatasets);  // a reload adds to them while others read
+  }
+  Status take_up(DatasetFiles files);  // of the next dataset of the configuration
   Deficit deficit(std::uint64_t bytes, std::uint64_t files) const;  // mutex_ is held
   Reservation hold(std::uint64_t bytes);                            // mutex_ is held
   bool evict_for(Deficit need);                                     // names_mutex_ is held

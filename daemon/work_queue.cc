@@ -1,5 +1,7 @@
 #include "daemon/work_queue.h"
 
+#include "daemon/crash_report.h"
+
 namespace zazen {
 
 WorkQueue::WorkQueue(int threads) {
@@ -28,6 +30,7 @@ void WorkQueue::stop() {
 }
 
 void WorkQueue::run() {
+  CrashStack crash_stack;
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
