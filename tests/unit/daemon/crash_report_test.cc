@@ -112,10 +112,7 @@ TEST_F(CrashReport, UncaughtExceptionIsNamed) {
 TEST_F(CrashReport, DaemonKilledBySignalShowsItsEventLoop) {
   write_config();
   start();
-  // From this line on its main thread starts no other, during which it would block signals.
-  while (read_file(directory() + "/log").find("event=serving") == std::string::npos) {
-    ::usleep(2'000);
-  }
+  status();  // answered by the event loop; a thread that starts another blocks its signals
   EXPECT_EQ(end(SIGSEGV), 128 + SIGSEGV);
   Death death{0, read_file(directory() + "/log")};
   EXPECT_TRUE(finds(death, "event=crash version=\\S+ signal=SIGSEGV sent_by_pid=\\d+"))
