@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "bodhi/dataset_list.h"
 #include "bodhi/frame_name.h"
+#include "bodhi/live.h"
 #include "bodhi/result.h"
 #include "bodhi/table.h"
 
@@ -16,9 +18,10 @@ struct DatasetConfig {
   std::string path;    // absolute, lexically normal, no '/' at its end
   std::string frames;  // the template as written
   FrameName name;      // compiled
-  bool filter = true;
-  Validate validate = Validate::kSample;
-  Fill fill = Fill::kBackground;
+  Live<bool> filter = true;
+  Live<Validate> validate = Validate::kSample;
+  Live<Fill> fill = Fill::kBackground;
+  Live<bool> removed = false;  // by a reload: it keeps its position, and is not served
 };
 
 struct Config {
@@ -26,12 +29,12 @@ struct Config {
   std::string node;  // default: the host name
   std::string cache;
   std::string runtime;
-  std::uint64_t capacity_bytes = 0;  // 0: no limit
-  std::uint64_t max_files = 0;       // 0: no limit
-  std::uint64_t keep_free_bytes = 0;
+  Live<std::uint64_t> capacity_bytes = 0;  // 0: no limit
+  Live<std::uint64_t> max_files = 0;       // 0: no limit
+  Live<std::uint64_t> keep_free_bytes = 0;
   std::uint64_t sweep_ms = 3'600'000;  // every copy is compared within this time; 0: off
-  std::vector<std::string> peers;      // "unix:DIR": the runtime directory of a daemon
-  std::vector<DatasetConfig> datasets;
+  std::vector<std::string> peers;  // "unix:DIR": the runtime directory of a daemon
+  DatasetList<DatasetConfig> datasets;
 
   const DatasetConfig* dataset_at(const std::string& path) const;  // exact path
 };

@@ -28,7 +28,7 @@ bool dataset_is_valid(const TableDataset& dataset) {
   FrameName name;
   const char* why;
   if (!FrameName::parse(dataset.frames, std::strlen(dataset.frames), &name, &why)) return false;
-  return dataset.filter <= 1 && dataset.validate <= Validate::kNever &&
+  return dataset.filter <= 1 && dataset.removed <= 1 && dataset.validate <= Validate::kNever &&
          dataset.fill <= Fill::kWait;
 }
 
@@ -37,6 +37,24 @@ bool is_locked(int fd) {
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
   return raw_call(SYS_fcntl, fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+const Table* map_current_table(const char* runtime, bool* is_held) {
+  std::size_t size = 0;
+  RawFd file(open_published(runtime, kTableFile, O_RDONLY, &size));
+  if (!file.valid() || size < sizeof(Table) || size > table_size(kMaxDatasets)) return nullptr;
+  bool held = is_locked(file.get());
+  if (is_held != nullptr) *is_held = held;
+  if (!held && is_held == nullptr) return nullptr;
+
+  void* memory = map_published(file.get(), size, PROT_READ);
+  if (memory == nullptr) return nullptr;
+  const Table* table = static_cast<const Table*>(memory);
+  if (!table_is_valid(table, size)) {
+    raw_unmap(memory, size);
+    return nullptr;
+  }
+  return table;
 }
 
 }  // namespace
@@ -59,7 +77,7 @@ bool table_is_valid(const Table* table, std::size_t mapped_size) {
   if (table->file_size != mapped_size) return false;
   if (!is_terminated(table->node_name, sizeof table->node_name)) return false;
   if (!is_directory_path(table->cache, sizeof table->cache)) return false;
-  if (table->state.load(std::memory_order_relaxed) > DaemonState::kStopped) return false;
+  if (table->state.load(std::memory_order_relaxed) > DaemonState::kSuperseded) return false;
   for (std::uint32_t i = 0; i < table->dataset_count; ++i) {
     if (!dataset_is_valid(table->datasets[i])) return false;
   }
@@ -72,19 +90,12 @@ bool daemon_is_alive(const Table& table, std::int64_t now_ms) {
 }
 
 const Table* map_table(const char* runtime, bool* is_held) {
-  std::size_t size = 0;
-  RawFd file(open_published(runtime, kTableFile, O_RDONLY, &size));
-  if (!file.valid() || size < sizeof(Table) || size > table_size(kMaxDatasets)) return nullptr;
-  bool held = is_locked(file.get());
-  if (is_held != nullptr) *is_held = held;
-  if (!held && is_held == nullptr) return nullptr;
-
-  void* memory = map_published(file.get(), size, PROT_READ);
-  if (memory == nullptr) return nullptr;
-  const Table* table = static_cast<const Table*>(memory);
-  if (!table_is_valid(table, size)) {
-    raw_unmap(memory, size);
-    return nullptr;
+  // A reload may have replaced the file while it was being mapped.
+  constexpr int kTries = 8;
+  const Table* table = map_current_table(runtime, is_held);
+  for (int i = 1; i < kTries && table != nullptr && is_superseded(*table); ++i) {
+    unmap_table(table);
+    table = map_current_table(runtime, is_held);
   }
   return table;
 }

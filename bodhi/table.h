@@ -3,7 +3,8 @@
 // <runtime>/table is mapped read-only by the shim: where the cache is, which datasets there
 // are, whether the daemon lives. <runtime>/counters is mapped read-write: hits and misses
 // are added there with plain atomics, so the daemon learns of them without any call. A new
-// table replaces the old one by rename; only the atomics of a table change in place.
+// table replaces the old one by rename; only the atomics of a table change in place. A dataset
+// keeps its index as long as the daemon lives.
 //
 // A live daemon holds an OFD write lock on the table file: a fresh process sees with one
 // fcntl that a daemon was killed. Later the heartbeat tells. Lean.
@@ -20,11 +21,17 @@ inline constexpr char kCountersFile[] = "counters";
 inline constexpr char kSocketFile[] = "socket";
 inline constexpr char kJobsDirectory[] = "jobs";  // views and tallies, see view.h
 inline constexpr std::uint64_t kTableMagic = 0x31656c626174617aULL;  // "zatable1"
-inline constexpr std::uint32_t kTableVersion = 2;
+inline constexpr std::uint32_t kTableVersion = 3;
 inline constexpr std::int64_t kHeartbeatPeriodMs = 500;
 inline constexpr std::int64_t kHeartbeatStaleMs = 5'000;
 
-enum class DaemonState : std::uint32_t { kStarting = 0, kServing = 1, kStopped = 2 };
+// kSuperseded: the same daemon has published another table, which is there by now.
+enum class DaemonState : std::uint32_t {
+  kStarting = 0,
+  kServing = 1,
+  kStopped = 2,
+  kSuperseded = 3
+};
 enum class Validate : std::uint32_t { kSample = 0, kAlways = 1, kNever = 2 };
 enum class Fill : std::uint32_t { kBackground = 0, kWait = 1 };
 
@@ -34,6 +41,7 @@ struct TableDataset {
   std::uint32_t filter;       // 0 or 1
   Validate validate;
   Fill fill;
+  std::uint32_t removed;  // 1: not served since a reload; who changes a frame still says so
   std::atomic<std::uint32_t> check_each_open;  // its copies are in doubt (D10, sweep.h)
   std::atomic<std::uint32_t> young_copies;     // while there are any, opens are checked, too
   std::atomic<std::int64_t> sampled_at_ms;     // monotonic; 0: never
@@ -73,6 +81,10 @@ bool table_is_valid(const Table* table, std::size_t mapped_size);
 
 // Serving, and a heartbeat younger than kHeartbeatStaleMs.
 bool daemon_is_alive(const Table& table, std::int64_t now_ms);
+
+inline bool is_superseded(const Table& table) {
+  return table.state.load(std::memory_order_acquire) == DaemonState::kSuperseded;
+}
 
 // Maps <runtime>/table read-only by raw system calls. Null if there is none, if it is
 // another user's (neither ours nor root's) or writable by others, if it is not valid, or if

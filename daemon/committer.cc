@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "daemon/crash_report.h"
+
 namespace zazen {
 namespace {
 
@@ -35,6 +37,7 @@ void Committer::stop() {
 }
 
 void Committer::run() {
+  CrashStack crash_stack;
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return stopping_ || !copies_.empty(); });

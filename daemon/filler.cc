@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "daemon/crash_report.h"
 #include "daemon/frame_copy.h"
 #include "daemon/log.h"
 #include "daemon/origin.h"
@@ -115,6 +116,7 @@ bool Filler::stop() {
 }
 
 void Filler::run(Lane& lane) {
+  CrashStack crash_stack;
   std::unique_lock lock(mutex_);
   for (;;) {
     ++lane.idle;

@@ -1,8 +1,10 @@
 #include "daemon/log.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <mutex>
 
 #include "bodhi/table.h"
@@ -20,6 +22,14 @@ const char* level_name(LogLevel level) {
       return "error";
   }
   return "?";
+}
+
+// systemd names the stream that it made; another program's stderr may be elsewhere.
+bool stderr_is_journal() {
+  const char* stream = ::secure_getenv("JOURNAL_STREAM");
+  struct stat st = {};
+  if (stream == nullptr || ::fstat(STDERR_FILENO, &st) != 0) return false;
+  return fmt::format("{}:{}", st.st_dev, st.st_ino) == stream;
 }
 
 // Says whether a line may be written now, and how many were left out before it.
@@ -53,6 +63,12 @@ LineBudget line_budget;
 
 }  // namespace
 
+const char* journal_prefix(LogLevel level) {
+  static const bool is_journal = stderr_is_journal();
+  if (!is_journal) return "";
+  return level == LogLevel::kInfo ? "<6>" : level == LogLevel::kWarn ? "<4>" : "<3>";
+}
+
 std::string escape_log_value(std::string_view value) {
   bool plain = !value.empty();
   for (unsigned char c : value) {
@@ -77,8 +93,12 @@ void log_line(LogLevel level, const char* event, std::initializer_list<LogField>
   int left_out = 0;
   if (!line_budget.take(monotonic_ms() / 1000, &left_out)) return;
   std::string line;
-  if (left_out > 0) line = fmt::format("zazend level=warn event=left_out lines={}\n", left_out);
-  line += fmt::format("zazend level={} event={}", level_name(level), event);
+  if (left_out > 0) {
+    line = fmt::format("{}zazend level=warn event=left_out lines={}\n",
+                       journal_prefix(LogLevel::kWarn), left_out);
+  }
+  line += fmt::format("{}zazend level={} event={}", journal_prefix(level), level_name(level),
+                      event);
   for (const LogField& field : fields) {
     line += fmt::format(" {}={}", field.key, escape_log_value(field.value));
   }

@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "bodhi/config.h"
+#include "daemon/crash_report.h"
 #include "daemon/daemonize.h"
 #include "daemon/instance_lock.h"
 #include "daemon/job_sweep.h"
@@ -22,6 +23,7 @@
 #include "daemon/node_identity.h"
 #include "daemon/notify.h"
 #include "daemon/publisher.h"
+#include "daemon/reload.h"
 #include "daemon/secure_directory.h"
 #include "daemon/server.h"
 #include "daemon/start_error.h"
@@ -63,22 +65,27 @@ void step_out_of_the_shim(char** argv) {
 Config load_config_or_exit(const std::optional<std::string>& file) {
   Result<std::string> found = find_config(file);
   if (!found.ok()) fail(found.error(), kBadConfiguration);
-  Result<Config> config = load_config(*found);
+  Result<Config> config = load_config(std::filesystem::absolute(*found));
   if (!config.ok()) fail(config.error(), kBadConfiguration);
   return std::move(*config);
 }
 
-// SIGTERM and SIGINT are read from a descriptor; every thread inherits the mask.
+// SIGTERM, SIGINT and SIGHUP are read from a descriptor; every thread inherits the mask.
 UniqueFd block_signals() {
-  sigset_t stop;
-  sigemptyset(&stop);
-  sigaddset(&stop, SIGTERM);
-  sigaddset(&stop, SIGINT);
+  sigset_t awaited;
+  sigemptyset(&awaited);
+  sigaddset(&awaited, SIGTERM);
+  sigaddset(&awaited, SIGINT);
+  sigaddset(&awaited, SIGHUP);
   ::signal(SIGPIPE, SIG_IGN);
-  ::signal(SIGHUP, SIG_IGN);
   ::signal(SIGIO, SIG_IGN);  // has_writer()
-  ::pthread_sigmask(SIG_BLOCK, &stop, nullptr);
-  return UniqueFd(::signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK));
+  ::pthread_sigmask(SIG_BLOCK, &awaited, nullptr);
+  return UniqueFd(::signalfd(-1, &awaited, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+bool reload_is_asked_for(int signal_fd) {
+  signalfd_siginfo info = {};
+  return ::read(signal_fd, &info, sizeof info) != sizeof info || info.ssi_signo == SIGHUP;
 }
 
 // Whoever is in a hurry signals twice: the second one ends the process where it stands.
@@ -104,6 +111,7 @@ std::size_t raise_descriptor_limit() {
 }
 
 int run(const std::optional<std::string>& file, bool in_background) {
+  install_crash_report();
   Config config = load_config_or_exit(file);
   ::umask(022);
   std::optional<Background> background;
@@ -146,6 +154,11 @@ int run(const std::optional<std::string>& file, bool in_background) {
     log_line(LogLevel::kWarn, "problem", {{"what", problem}});
   }
 
+  // SIGHUP: what has changed in the configuration. On a thread of its own, for it looks at
+  // origins, which may hang.
+  Reload reload(config, *store, *publisher, service);
+  WorkQueue reloads(1);
+
   notify_service_manager("READY=1");
   if (background) background->ready(config.runtime + "/log");
   StoreUsage usage = store->usage();
@@ -159,10 +172,15 @@ int run(const std::optional<std::string>& file, bool in_background) {
             {"last_stop", store->stopped_cleanly() ? "clean" : "unclean"}});
 
   server->run(signals.get(), [&] { service.keep_house(); });
+  while (reload_is_asked_for(signals.get())) {
+    reloads.post([&] { reload.run(); });
+    server->run(signals.get(), [&] { service.keep_house(); });
+  }
 
   // The end: nobody new comes, what is complete is committed, what is promised is answered.
   unblock_signals(signals.get());
   notify_service_manager("STOPPING=1");
+  reloads.stop();
   publisher->withdraw();
   server->withdraw();
   bool all_ended = service.stop();

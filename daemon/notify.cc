@@ -2,10 +2,12 @@
 
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include "bodhi/unique_fd.h"
 
@@ -25,6 +27,14 @@ void notify_service_manager(const char* state) {
   ::sendto(socket.get(), state, std::strlen(state), MSG_NOSIGNAL,
            reinterpret_cast<const sockaddr*>(&address),
            static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length));
+}
+
+void notify_reloading() {
+  timespec now = {};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  long long microseconds = static_cast<long long>(now.tv_sec) * 1'000'000 + now.tv_nsec / 1000;
+  std::string state = "RELOADING=1\nMONOTONIC_USEC=" + std::to_string(microseconds);
+  notify_service_manager(state.c_str());
 }
 
 }  // namespace zazen

@@ -5,5 +5,7 @@
 namespace zazen {
 
 void notify_service_manager(const char* state);  // "READY=1", "STOPPING=1"
+// A reload has begun; "READY=1" ends it.
+void notify_reloading();
 
 }  // namespace zazen

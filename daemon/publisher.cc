@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "daemon/crash_report.h"
 #include "daemon/mapped_file.h"
 #include "daemon/start_error.h"
 
@@ -54,7 +55,8 @@ Status describe(const Config& config, const NodeId& node, dev_t cache_dev,
     TableDataset& to = table->datasets[i];
     fits = fits && copy_text(from.path, to.path, sizeof to.path) &&
            copy_text(from.frames, to.frames, sizeof to.frames);
-    to.filter = from.filter ? 1 : 0;
+    to.removed = from.removed ? 1 : 0;
+    to.filter = from.filter && !from.removed ? 1 : 0;
     to.validate = from.validate;
     to.fill = from.fill;
   }
@@ -83,19 +85,10 @@ Result<std::unique_ptr<Publisher>> Publisher::publish(const Config& config, cons
   publisher->counters_ = static_cast<Counters*>(memory);
   publisher->counters_->magic = kTableMagic;
 
-  std::size_t size = table_size(static_cast<std::uint32_t>(config.datasets.size()));
-  memory = make_mapped_file(table_path + ".new", size, &publisher->file_);
-  if (memory == nullptr) return failed_call(subject + ": cannot make the table");
-  publisher->table_ = static_cast<Table*>(memory);
-  if (Status done = describe(config, node, cache_dev, instance, publisher->table_);
-      !done.ok()) {
-    return done.error();
-  }
-  struct flock lock = {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  if (::fcntl(publisher->file_.get(), F_OFD_SETLK, &lock) != 0) {
-    return failed_call(subject + ": cannot lock the table");
+  if (Status made =
+          publisher->make_table(config, node, cache_dev, instance, &publisher->current_);
+      !made.ok()) {
+    return made.error();
   }
   retire_old_table(table_path);
   if (std::rename((counters_path + ".new").c_str(), counters_path.c_str()) != 0 ||
@@ -105,32 +98,87 @@ Result<std::unique_ptr<Publisher>> Publisher::publish(const Config& config, cons
   return publisher;
 }
 
+// Complete, locked, and not yet under its name.
+Status Publisher::make_table(const Config& config, const NodeId& node, dev_t cache_dev,
+                             std::uint64_t instance, Published* out) const {
+  std::string subject = "runtime directory " + config.runtime;
+  std::size_t size = table_size(static_cast<std::uint32_t>(config.datasets.size()));
+  void* memory = make_mapped_file(runtime_ + kTableFile + ".new", size, &out->file);
+  if (memory == nullptr) return failed_call(subject + ": cannot make the table");
+  Status done = describe(config, node, cache_dev, instance, static_cast<Table*>(memory));
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  if (done.ok() && ::fcntl(out->file.get(), F_OFD_SETLK, &lock) != 0) {
+    done = failed_call(subject + ": cannot lock the table");
+  }
+  if (done.ok()) {
+    out->table = static_cast<Table*>(memory);
+  } else {
+    ::munmap(memory, size);
+  }
+  return done;
+}
+
 Publisher::~Publisher() {
   withdraw();
-  if (table_ != nullptr) ::munmap(table_, table_->file_size);
+  superseded_.push_back(std::move(current_));
+  for (const Published& each : superseded_) {
+    if (each.table != nullptr) ::munmap(each.table, each.table->file_size);
+  }
   if (counters_ != nullptr) ::munmap(counters_, sizeof(Counters));
 }
 
 void Publisher::serve() {
-  table_->heartbeat_ms = monotonic_ms();
-  table_->state = DaemonState::kServing;
+  current_.table->heartbeat_ms = monotonic_ms();
+  current_.table->state = DaemonState::kServing;
   heart_ = std::thread([this] { beat(); });
 }
 
+Status Publisher::republish(const Config& config) {
+  const Table& known = *current_.table;  // only this function changes current_
+  Published next;
+  if (Status made = make_table(config, known.node_id, known.cache_dev, known.instance, &next);
+      !made.ok()) {
+    return made;
+  }
+  std::lock_guard lock(mutex_);
+  for (std::uint32_t i = 0; i < next.table->dataset_count; ++i) {
+    TableDataset& entry = next.table->datasets[i];
+    entry.young_copies = young_copies_[i];
+    if (i >= known.dataset_count) continue;
+    entry.check_each_open = known.datasets[i].check_each_open.load();
+    entry.sampled_at_ms = known.datasets[i].sampled_at_ms.load();
+  }
+  next.table->heartbeat_ms = monotonic_ms();
+  next.table->state = DaemonState::kServing;
+  std::string path = runtime_ + kTableFile;
+  if (std::rename((path + ".new").c_str(), path.c_str()) != 0) {
+    Error error =
+        failed_call("runtime directory " + config.runtime + ": cannot publish the table");
+    ::munmap(next.table, next.table->file_size);
+    return error;
+  }
+  current_.table->state = DaemonState::kSuperseded;
+  superseded_.push_back(std::exchange(current_, std::move(next)));
+  return Done{};
+}
+
 void Publisher::beat() {
+  CrashStack crash_stack;
   std::unique_lock lock(mutex_);
   while (!stopped_.wait_for(lock, std::chrono::milliseconds(kHeartbeatPeriodMs),
                             [this] { return stopping_; })) {
-    table_->heartbeat_ms = monotonic_ms();
+    current_.table->heartbeat_ms = monotonic_ms();
   }
 }
 
 void Publisher::withdraw() {
-  if (withdrawn_ || table_ == nullptr) return;
+  if (withdrawn_ || current_.table == nullptr) return;
   withdrawn_ = true;
-  table_->state = DaemonState::kStopped;
   {
     std::lock_guard lock(mutex_);
+    current_.table->state = DaemonState::kStopped;
     stopping_ = true;
   }
   stopped_.notify_all();
@@ -145,19 +193,34 @@ Publisher::Uses Publisher::uses(std::uint32_t dataset) const {
 }
 
 void Publisher::note_sample(std::uint32_t dataset) {
-  table_->datasets[dataset].sampled_at_ms = monotonic_ms();
+  std::lock_guard lock(mutex_);
+  if (dataset < current_.table->dataset_count) {
+    current_.table->datasets[dataset].sampled_at_ms = monotonic_ms();
+  }
 }
 
 void Publisher::note_checks(std::uint32_t dataset, bool checked) {
-  table_->datasets[dataset].check_each_open = checked ? 1 : 0;
+  std::lock_guard lock(mutex_);
+  if (dataset < current_.table->dataset_count) {
+    current_.table->datasets[dataset].check_each_open = checked ? 1 : 0;
+  }
 }
 
 bool Publisher::checks_each_open(std::uint32_t dataset) const {
-  return table_->datasets[dataset].check_each_open != 0;
+  std::lock_guard lock(mutex_);
+  return dataset < current_.table->dataset_count &&
+         current_.table->datasets[dataset].check_each_open != 0;
 }
 
 void Publisher::note_young(std::uint32_t dataset, std::uint32_t copies) {
-  table_->datasets[dataset].young_copies = copies;
+  std::lock_guard lock(mutex_);
+  young_copies_[dataset] = copies;
+  auto mark = [&](const Published& each) {
+    if (dataset < each.table->dataset_count)
+      each.table->datasets[dataset].young_copies = copies;
+  };
+  mark(current_);
+  for (const Published& each : superseded_) mark(each);
 }
 
 }  // namespace zazen

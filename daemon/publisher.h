@@ -3,12 +3,18 @@
 //
 // The table is complete before it gets its name; afterwards only its atomics change. The
 // lock is an OFD lock: it goes with the process, however that ends.
+//
+// A reload publishes a new table and then marks the old one superseded. The old ones stay
+// mapped, locked and marked with young copies: a program may have taken its decision by one a
+// moment ago. Each is a few kilobytes.
 #pragma once
+#include <array>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "bodhi/config.h"
 #include "bodhi/result.h"
@@ -25,6 +31,9 @@ class Publisher {
   ~Publisher();
 
   void serve();
+  // The table of a changed configuration, in which each dataset has the position that it had.
+  // Who sees the old one superseded finds the new one serving.
+  Status republish(const Config& config);
   // Says that the daemon has stopped. The table stays: who changes a frame meanwhile learns
   // from it where the copy is that has to go.
   void withdraw();
@@ -43,16 +52,24 @@ class Publisher {
   void note_young(std::uint32_t dataset, std::uint32_t copies);
 
  private:
+  struct Published {
+    UniqueFd file;  // holds the lock
+    Table* table = nullptr;
+  };
+
   Publisher() = default;
+  Status make_table(const Config& config, const NodeId& node, dev_t cache_dev,
+                    std::uint64_t instance, Published* out) const;
   void beat();
 
   std::string runtime_;
-  UniqueFd file_;  // holds the lock
-  Table* table_ = nullptr;
   Counters* counters_ = nullptr;
   bool withdrawn_ = false;
 
   std::mutex mutex_;
+  Published current_;
+  std::vector<Published> superseded_;
+  std::array<std::uint32_t, kMaxDatasets> young_copies_ = {};
   std::condition_variable stopped_;
   bool stopping_ = false;
   std::thread heart_;

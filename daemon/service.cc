@@ -45,14 +45,16 @@ Service::Service(const Config& config, Store& store, Publisher& publisher,
                                    bool checked) { publisher.note_checks(dataset, checked); },
               .drop = [this](std::uint32_t dataset,
                              const SampleResult& result) { drop_stale(dataset, result); }}) {
-  for (const auto& [dataset, seq] : store.fetched_lately()) {
-    young_.note(dataset, seq, started_ms_);
+  for (std::uint32_t i = 0; i < config.datasets.size(); ++i) take_up(i);
+}
+
+void Service::take_up(std::uint32_t dataset) {
+  for (const auto& [fetched, seq] : store_.fetched_lately()) {
+    if (fetched == dataset) young_.note(dataset, seq, monotonic_ms());
   }
-  for (std::uint32_t i = 0; i < config.datasets.size(); ++i) {
-    reconciling_.post([this, i] {
-      for (FrameSeq seq : store_.reconcile(i)) young_.note(i, seq, monotonic_ms());
-    });
-  }
+  reconciling_.post([this, dataset] {
+    for (FrameSeq seq : store_.reconcile(dataset)) young_.note(dataset, seq, monotonic_ms());
+  });
 }
 
 bool Service::is_answered(const MessageHeader& header) {
@@ -90,7 +92,9 @@ Service::Taken Service::take(std::uint64_t client, Packet& packet) {
 Service::Taken Service::take_frame(const Asked& asked, Packet& packet) {
   MessageHeader header = packet.header();
   FrameNames names = frame_names(packet.bytes.data());
-  std::optional<std::uint32_t> dataset = find_dataset(names.dataset, names.dataset_length);
+  std::optional<std::uint32_t> dataset = header.type == MessageType::kInvalidate
+                                             ? find_dataset(names.dataset, names.dataset_length)
+                                             : find_served(names.dataset, names.dataset_length);
   FillRequest fill;
   int refusal = 0;
   if (!dataset) {
@@ -131,7 +135,7 @@ Service::Taken Service::take_frame(const Asked& asked, Packet& packet) {
 void Service::take_dataset(const Asked& asked, Packet& packet) {
   MessageType type = packet.header().type;
   FrameNames names = frame_names(packet.bytes.data());
-  std::optional<std::uint32_t> dataset = find_dataset(names.dataset, names.dataset_length);
+  std::optional<std::uint32_t> dataset = find_served(names.dataset, names.dataset_length);
   bool all = type == MessageType::kList && names.dataset_length == 0;
   if (!dataset && !all) return answer(asked, ENOENT);
   if (type == MessageType::kList) {
@@ -194,6 +198,12 @@ std::optional<std::uint32_t> Service::find_dataset(const char* path, std::size_t
   return std::nullopt;
 }
 
+// Frames of a dataset that a reload removed can still be invalidated and evicted.
+std::optional<std::uint32_t> Service::find_served(const char* path, std::size_t length) const {
+  std::optional<std::uint32_t> found = find_dataset(path, length);
+  return found && !config_.datasets[*found].removed ? found : std::nullopt;
+}
+
 int Service::sample(std::uint32_t dataset) {
   SampleResult result = compare_sample(store_, dataset);
   // First of all: a new copy in the place of a stale one looks as though all were well.
@@ -229,7 +239,7 @@ void Service::answer_lists(std::optional<std::uint32_t> dataset) {
   std::vector<Asked> askers = lists_.take(dataset.value_or(kAllDatasets));
   std::vector<ListRecord> records;
   for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
-    if (dataset && *dataset != i) continue;
+    if (dataset ? *dataset != i : config_.datasets[i].removed.get()) continue;
     for (const StoredFrame& frame : store_.list(i)) {
       records.push_back({frame.seq, frame.held.bytes, i, frame.held.kind, 0});
     }

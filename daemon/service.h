@@ -28,6 +28,8 @@ class Service {
   static bool is_answered(const MessageHeader& header);
 
   Outbox& outbox() { return outbox_; }
+  // What the store holds of a dataset, at the start or when a reload has added it.
+  void take_up(std::uint32_t dataset);
   // To be called about once a second: what dead jobs left goes, young copies come of age.
   void keep_house();
   // Afterwards the outbox has the last answers. False: a thread is caught in an origin that
@@ -47,6 +49,7 @@ class Service {
   void take_verify(const Asked& asked, const Packet& packet);
   void answer(const Asked& asked, int status, std::string body = {});
   std::optional<std::uint32_t> find_dataset(const char* path, std::size_t length) const;
+  std::optional<std::uint32_t> find_served(const char* path, std::size_t length) const;
 
   int sample(std::uint32_t dataset);  // 0 or an errno: the origin could not be asked
   void look_at_young(std::uint32_t dataset);
@@ -61,6 +64,7 @@ class Service {
   Publisher& publisher_;
   const std::int64_t started_ms_;
   std::int64_t next_sweep_ms_;
+  std::atomic<bool> stopping_ = false;
   Outbox outbox_;
   YoungCopies young_;
   Filler filler_;

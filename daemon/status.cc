@@ -11,6 +11,7 @@ std::vector<std::string> find_problems(const Config& config, OriginThreads& orig
   constexpr std::chrono::milliseconds kLimit(250);
   std::vector<std::string> problems;
   for (std::uint32_t i = 0; i < config.datasets.size(); ++i) {
+    if (config.datasets[i].removed) continue;
     auto look = [path = config.datasets[i].path] {
       struct stat st = {};
       if (::stat(path.c_str(), &st) != 0) return errno;
@@ -55,7 +56,9 @@ std::string status_json(const Config& config, const Store& store, const Publishe
     Publisher::Uses uses = publisher.uses(i);
     hits += uses.hits;
     misses += uses.misses;
-    datasets.push_back({{"path", config.datasets[i].path},
+    if (config.datasets[i].removed) continue;
+    datasets.push_back({{"position", i},
+                        {"path", config.datasets[i].path},
                         {"frames", config.datasets[i].frames},
                         {"native", held.natives},
                         {"alien", held.aliens},
@@ -73,7 +76,7 @@ std::string status_json(const Config& config, const Store& store, const Publishe
                                    {"problems", problems},
                                    {"cache", config.cache},
                                    {"runtime", config.runtime},
-                                   {"capacity_bytes", config.capacity_bytes},
+                                   {"capacity_bytes", config.capacity_bytes.get()},
                                    {"used_bytes", usage.bytes},
                                    {"used_files", usage.files},
                                    {"hits", hits},

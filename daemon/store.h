@@ -122,10 +122,17 @@ class Store {
 
   const CacheDisk& disk() const { return disk_; }
   const DatasetConfig& dataset(std::uint32_t index) const { return config_.datasets[index]; }
-  std::size_t datasets() const { return files_.size(); }
+  std::size_t datasets() const { return dataset_count_.load(std::memory_order_acquire); }
   std::string name_of(std::uint32_t dataset, FrameSeq seq) const;
   // Names the index that goes with this store, for the table that is published with it.
   std::uint64_t instance() const { return index_.instance(); }
+
+  // For a reload: first the directory of a dataset that is to be added, then, when it is the
+  // last one of the configuration, the dataset itself. Its files are to be reconciled.
+  Result<UniqueFd> make_directory(const DatasetConfig& dataset) const;
+  Status add_dataset(UniqueFd directory);
+  // Evicts what is over the limits, which may have been lowered.
+  void keep_limits();
 
   std::optional<HeldFrame> find(std::uint32_t dataset, FrameSeq seq) const;
   // Not valid, with errno, if its file cannot be opened.
@@ -185,8 +192,12 @@ class Store {
       : config_(config),
         disk_(std::move(disk)),
         index_(config.runtime),
-        inventory_(config.datasets.size()),
-        unreconciled_(config.datasets.size()) {}
+        inventory_(kMaxDatasets),
+        unreconciled_(kMaxDatasets) {
+    files_.reserve(kMaxDatasets);  // a reload adds to them while others read
+  }
+  // The next dataset of the configuration; *resumed if it is as a clean stop left it.
+  Status take_up(UniqueFd directory, std::uint64_t stamp, bool* resumed);
   Deficit deficit(std::uint64_t bytes, std::uint64_t files) const;  // mutex_ is held
   Reservation hold(std::uint64_t bytes);                            // mutex_ is held
   bool evict_for(Deficit need);                                     // names_mutex_ is held
@@ -220,6 +231,7 @@ class Store {
   IndexFile index_;
   TurnMutex names_mutex_;
   std::vector<DatasetFiles> files_;
+  std::atomic<std::size_t> dataset_count_ = 0;  // of files_
   std::vector<std::pair<std::uint32_t, FrameSeq>> fetched_lately_;
   FullDirectories full_directories_;
   bool stopped_cleanly_ = true;

@@ -44,38 +44,70 @@ Result<std::unique_ptr<Store>> Store::open(const Config& config, CacheDisk disk)
   store->disk_.sweep();
   std::optional<CleanMark> mark = take_clean_mark(store->disk_.state_fd());
   for (std::uint32_t i = 0; i < config.datasets.size(); ++i) {
-    const DatasetConfig& dataset = config.datasets[i];
-    std::string below = dataset.path.substr(1);
-    if (below == kCacheStateDirectory || below.starts_with(".zazen/")) {
-      return Error{
-          EINVAL, "dataset " + dataset.path + ": the cache keeps its own state there", {}};
-    }
-    int root = store->disk_.root_fd();
-    bool is_new = !open_beneath(root, below.c_str(), O_PATH).valid() && errno == ENOENT;
-    UniqueFd directory = make_directory_beneath(root, below);
-    UniqueFd state;
-    if (directory.valid()) {
-      state = make_directory_beneath(directory.get(), kDatasetStateDirectory);
-    }
-    // A flush of the dataset's directory does not cover its own name.
-    if (!state.valid() || flush_directories_beneath(root, below) != 0) {
-      return failed_call("cache directory of dataset " + dataset.path);
-    }
-    CacheDisk::sweep_state(state.get());
+    std::string below = config.datasets[i].path.substr(1);
+    bool is_new = !open_beneath(store->disk_.root_fd(), below.c_str(), O_PATH).valid() &&
+                  errno == ENOENT;
+    Result<UniqueFd> directory = store->make_directory(config.datasets[i]);
+    if (!directory.ok()) return directory.error();
     bool resumed = false;
-    Result<DatasetFiles> files = load_dataset(
-        dataset, std::move(directory), mark ? mark->stamp : 0, i, store->inventory_, &resumed);
-    if (!files.ok()) return files.error();
-    store->files_.push_back(std::move(*files));
+    Status taken = store->take_up(std::move(*directory), mark ? mark->stamp : 0, &resumed);
+    if (!taken.ok()) return taken.error();
     bool as_it_was = is_new || (resumed && mark->reconciled);
     store->unreconciled_[i] = !as_it_was;
     store->stopped_cleanly_ = store->stopped_cleanly_ && as_it_was;
-    for (FrameSeq seq : zazen::fetched_lately(store->files_.back())) {
-      std::optional<HeldFrame> held = store->find(i, seq);
-      if (held && held->kind == FrameKind::kAlien) store->fetched_lately_.emplace_back(i, seq);
-    }
   }
   return store;
+}
+
+Result<UniqueFd> Store::make_directory(const DatasetConfig& dataset) const {
+  std::string below = dataset.path.substr(1);
+  if (below == kCacheStateDirectory || below.starts_with(".zazen/")) {
+    return Error{
+        EINVAL, "dataset " + dataset.path + ": the cache keeps its own state there", {}};
+  }
+  UniqueFd directory = make_directory_beneath(disk_.root_fd(), below);
+  UniqueFd state;
+  if (directory.valid()) {
+    state = make_directory_beneath(directory.get(), kDatasetStateDirectory);
+  }
+  // A flush of the dataset's directory does not cover its own name.
+  if (!state.valid() || flush_directories_beneath(disk_.root_fd(), below) != 0) {
+    return failed_call("cache directory of dataset " + dataset.path);
+  }
+  CacheDisk::sweep_state(state.get());
+  return directory;
+}
+
+Status Store::take_up(UniqueFd directory, std::uint64_t stamp, bool* resumed) {
+  auto index = static_cast<std::uint32_t>(files_.size());
+  Result<DatasetFiles> files = load_dataset(config_.datasets[index], std::move(directory), stamp,
+                                            index, inventory_, resumed);
+  if (!files.ok()) return files.error();
+  files_.push_back(std::move(*files));
+  for (FrameSeq seq : zazen::fetched_lately(files_.back())) {
+    std::optional<HeldFrame> held = inventory_.find(index, seq);
+    if (held && held->kind == FrameKind::kAlien) fetched_lately_.emplace_back(index, seq);
+  }
+  dataset_count_.store(files_.size(), std::memory_order_release);
+  return Done{};
+}
+
+Status Store::add_dataset(UniqueFd directory) {
+  std::lock_guard names(names_mutex_);
+  std::lock_guard lock(mutex_);
+  bool resumed = false;
+  Status taken = take_up(std::move(directory), 0, &resumed);
+  if (taken.ok()) unreconciled_[files_.size() - 1] = true;
+  return taken;
+}
+
+void Store::keep_limits() {
+  std::lock_guard names(names_mutex_);
+  std::unique_lock lock(mutex_);
+  if (!is_reconciled_locked()) return;  // finish_reconciling() will
+  Deficit need = deficit(0, 0);
+  lock.unlock();
+  if (!need.none()) evict_for(need);
 }
 
 bool Store::is_reconciled() const {

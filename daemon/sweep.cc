@@ -207,7 +207,7 @@ class Sweep::Worker {
 
 Sweep::Sweep(const Store& store, std::uint64_t period_ms, Hooks hooks)
     : hooks_(std::move(hooks)), shared_(std::make_shared<Shared>()) {
-  shared_->doubts.resize(store.datasets());
+  shared_->doubts.resize(kMaxDatasets);
   for (std::uint32_t i = 0; i < store.datasets() && !store.stopped_cleanly(); ++i) {
     shared_->doubts[i].unclean = true;
     hooks_.mark(i, true);

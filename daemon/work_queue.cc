@@ -1,5 +1,7 @@
 #include "daemon/work_queue.h"
 
+#include "daemon/crash_report.h"
+
 namespace zazen {
 
 WorkQueue::WorkQueue(int threads) {
@@ -26,6 +28,7 @@ bool WorkQueue::stop(std::chrono::milliseconds limit) {
 }
 
 void WorkQueue::run() {
+  CrashStack crash_stack;
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });

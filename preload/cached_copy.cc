@@ -17,8 +17,7 @@ constexpr std::int64_t kLookMs = 1000;
 
 // The daemon serves and this process can reach the dataset's directory (D15).
 bool may_serve(const Route& route, DirectoryKey* directory) {
-  return route.node != nullptr && route.alive &&
-         frame_directory(*route.place, directory, route.now_ms);
+  return route.is_served() && frame_directory(*route.place, directory, route.now_ms);
 }
 
 bool each_use_is_checked(const Route& route) {

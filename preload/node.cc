@@ -33,6 +33,17 @@ std::size_t node_size(const Table& table) {
   return sizeof(Node) + table.dataset_count * (sizeof(Place) + kMaxCopies);
 }
 
+// What the process has learnt of a dataset's copies holds for the next table of that daemon.
+void take_over(const Node& old, Node* fresh) {
+  if (old.table->instance != fresh->table->instance) return;
+  for (std::uint32_t i = 0; i < old.table->dataset_count; ++i) {
+    if (i >= fresh->table->dataset_count) return;
+    const Place& from = old.places[i];
+    fresh->places[i].looked_at_copies_ms = from.looked_at_copies_ms.load();
+    fresh->places[i].distrusted = from.distrusted.load();
+  }
+}
+
 Node* compile(const Table* table) {
   void* memory =
       raw_map(node_size(*table), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
@@ -73,13 +84,18 @@ Node* look_for_table(Node* old, std::int64_t now_ms) {
   bool serves = is_held && daemon_is_alive(*table, now_ms);
   Node* known_orphan = orphan.load(std::memory_order_acquire);
   auto is_known = [&](const Node* node) {
-    return node != nullptr && node->table->instance == table->instance;
+    return node != nullptr && node->table->instance == table->instance &&
+           !is_superseded(*node->table);
   };
   bool wanted = serves || !(is_known(old) || is_known(known_orphan));
   Node* fresh = wanted ? compile(table) : nullptr;
   if (fresh == nullptr) {
     unmap_table(table);
     return old;
+  }
+  if (old != nullptr) take_over(*old, fresh);
+  for (std::uint32_t i = 0; serves && i < table->dataset_count; ++i) {
+    first_look.add(fresh->places[i].name);
   }
   bool adopted =
       serves ? mapped_node.compare_exchange_strong(old, fresh, std::memory_order_acq_rel)
@@ -91,9 +107,12 @@ Node* look_for_table(Node* old, std::int64_t now_ms) {
   }
   if (serves) {
     orphan.store(nullptr, std::memory_order_release);  // it is the older one
-    for (std::uint32_t i = 0; i < table->dataset_count; ++i)
-      first_look.add(fresh->places[i].name);
-    first_look.trust(&table->state);
+    // Another thread may have adopted a newer one meanwhile.
+    const Node* trusted;
+    do {
+      trusted = mapped_node.load(std::memory_order_acquire);
+      first_look.trust(&trusted->table->state);
+    } while (trusted != mapped_node.load(std::memory_order_acquire));
   }
   log_line(LogLevel::kDebug, "table of node %s mapped", table->node_name);
   return serves ? fresh : old;
@@ -112,6 +131,13 @@ const Node* current_node(bool* alive, std::int64_t now_ms) {
   *alive = node != nullptr && daemon_is_alive(*node->table, now_ms);
   if (*alive || settings.runtime[0] == '\0') [[likely]]
     return node;
+
+  if (node != nullptr && is_superseded(*node->table) && !node->successor_is_missing) {
+    Node* next = look_for_table(node, now_ms);
+    *alive = daemon_is_alive(*next->table, now_ms);
+    if (*alive) return next;
+    node->successor_is_missing = true;
+  }
 
   // The first look is everybody's: who came second and did not wait for it would change frames
   // whose copies nobody drops.

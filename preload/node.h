@@ -1,9 +1,10 @@
 // Node: the table that this node's daemon has published, mapped and compiled (D3).
 //
 // The shim knows the daemon by its table alone. A table is mapped at start; when the daemon
-// stops or its heartbeat ends, a new table is looked for at most once a second. A mapping is
-// never undone while another thread may use it, so a daemon's restart costs a process one
-// table, a few kilobytes.
+// stops or its heartbeat ends, a new table is looked for at most once a second. One that was
+// superseded (a reload) is replaced at once: no hit is lost by it. A mapping is never undone
+// while another thread may use it, so a daemon's restart or reload costs a process one table, a
+// few kilobytes.
 //
 // A daemon that was killed, or hangs, leaves a table behind. It says where copies may be, so
 // that a change drops them all the same; nothing is served by it.
@@ -19,6 +20,7 @@ struct Node {
   mutable std::atomic<Counters*> counters;          // mapped when something is first counted
   mutable std::atomic<const IdentityIndex*> index;  // mapped when it is first asked
   mutable std::atomic<std::int64_t> index_due_ms;   // when to look for it again
+  std::atomic<bool> successor_is_missing;           // the table's, when it was last looked for
   Place places[];  // as many, and in the order, of table->datasets
 };
 

@@ -58,9 +58,7 @@ int origin_opened(const Route& route, int flags, int fd) {
   struct stat st;
   if (raw::fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return fd;
   count_opened(route, fd, Source::kOrigin);
-  if (!only_reads(flags) || route.node == nullptr || !route.alive || copy_exists(route)) {
-    return fd;
-  }
+  if (!only_reads(flags) || !route.is_served() || copy_exists(route)) return fd;
   bool wait = route.published().fill == Fill::kWait;
   if (send_fill(route, fd, wait) && wait) replace_with_copy(route, flags, fd);
   return fd;

@@ -21,6 +21,7 @@ struct Route {
 
   explicit operator bool() const { return place != nullptr; }
   const TableDataset& published() const { return node->table->datasets[dataset]; }
+  bool is_served() const { return node != nullptr && alive && published().removed == 0; }
 };
 
 inline bool may_be_frame(const char* path) {

@@ -17,6 +17,7 @@ struct CommonOptions {
 struct StatusOptions : CommonOptions {
   bool problems_only = false;
   bool exact_bytes = false;
+  bool prometheus = false;
 };
 
 struct KindOptions : CommonOptions {

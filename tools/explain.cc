@@ -74,6 +74,7 @@ std::vector<KnownDataset> known_datasets(const Node& node, const TableState& dae
   if (daemon.serves()) {
     for (std::uint32_t i = 0; i < daemon.table().dataset_count; ++i) {
       const TableDataset& dataset = daemon.table().datasets[i];
+      if (dataset.removed != 0) continue;
       known.push_back(
           {dataset.path, dataset.frames, compile(dataset.frames), &dataset, nullptr});
     }

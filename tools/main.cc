@@ -96,6 +96,8 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
   status->add_flag("-x", chosen.status.problems_only,
                    "Print only problems; exit 4 if there are any");
   status->add_flag("-p", chosen.status.exact_bytes, "Print exact numbers of bytes");
+  status->add_flag("--prometheus", chosen.status.prometheus,
+                   "Print metrics, for node_exporter's textfile collector");
 
   CLI::App* ls =
       add_command(app, "ls", "List the datasets of this node, or the frames that it holds.",

@@ -63,7 +63,7 @@ void check_disk(const Config& config, Findings& findings) {
   if (disk.f_files > 0) text += fmt::format(", {} inodes free", format_count(disk.f_favail));
   if ((disk.f_flag & ST_RDONLY) != 0) {
     findings.fail("disk", config.cache + ": mounted read-only", "remount it");
-  } else if (free_bytes < std::max(config.keep_free_bytes, kLowBytes)) {
+  } else if (free_bytes < std::max(config.keep_free_bytes.get(), kLowBytes)) {
     findings.warn(
         "disk", text + (free_bytes < config.keep_free_bytes ? ": below keep_free" : ""),
         "frames that a miss would bring are not cached: zazenctl evict, or more room");
@@ -140,7 +140,8 @@ void check_socket(const Node& node, Findings& findings) {
 
 bool is_published(const Table& table, const DatasetConfig& dataset) {
   for (std::uint32_t i = 0; i < table.dataset_count; ++i) {
-    if (table.datasets[i].path == dataset.path && table.datasets[i].frames == dataset.frames) {
+    const TableDataset& entry = table.datasets[i];
+    if (entry.removed == 0 && entry.path == dataset.path && entry.frames == dataset.frames) {
       return true;
     }
   }
@@ -164,7 +165,7 @@ void check_dataset(const TableState& daemon, const DatasetConfig& dataset, Findi
     findings.warn(
         "dataset",
         fmt::format("{} ({}): the daemon does not serve it", dataset.path, dataset.frames),
-        "restart zazend: the configuration was changed while it ran");
+        "have zazend read the changed configuration: kill -HUP its process id");
     return;
   }
   findings.ok("dataset", fmt::format("{} ({}): can be listed", dataset.path, dataset.frames));

@@ -18,7 +18,8 @@ constexpr int kAnswerTimeoutMs = 5'000;
 // The table's entry for the dataset, or null.
 const TableDataset* find_dataset(const Table& table, const std::string& path) {
   for (std::uint32_t i = 0; i < table.dataset_count; ++i) {
-    if (path == table.datasets[i].path) return &table.datasets[i];
+    const TableDataset& entry = table.datasets[i];
+    if (path == entry.path && entry.removed == 0) return &entry;
   }
   return nullptr;
 }

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "bodhi/table.h"
 #include "tools/commands.h"
@@ -131,8 +132,10 @@ void say_what_to_expect(const Node& node, bool verbose) {
   }
   if (!verbose) return unmap_table(table);
   fmt::print(stderr, "zazenctl: node {} caches", printable(table->node_name));
+  const char* comma = "";
   for (std::uint32_t i = 0; i < table->dataset_count; ++i) {
-    fmt::print(stderr, "{} {}", i == 0 ? "" : ",", printable(table->datasets[i].path));
+    if (table->datasets[i].removed != 0) continue;
+    fmt::print(stderr, "{} {}", std::exchange(comma, ","), printable(table->datasets[i].path));
   }
   fmt::print(stderr, "\n");
   unmap_table(table);

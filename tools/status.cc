@@ -5,6 +5,7 @@
 
 #include "bodhi/units.h"
 #include "tools/commands.h"
+#include "tools/metrics.h"
 #include "tools/node.h"
 #include "tools/output.h"
 
@@ -88,7 +89,9 @@ int status_command(const StatusOptions& options) {
   try {
     Json status = Json::parse(*text);
     bool unhealthy = !status.at("healthy").get<bool>() || !status.at("problems").empty();
-    if (options.json && options.problems_only) {
+    if (options.prometheus) {
+      fmt::print("{}", prometheus_text(status));
+    } else if (options.json && options.problems_only) {
       print_json({{"healthy", !unhealthy}, {"problems", status.at("problems")}});
     } else if (options.json) {
       print_json(status);

@@ -1,0 +1,103 @@
+#include "daemon/reload.h"
+
+#include <algorithm>
+#include <string>
+
+#include "daemon/log.h"
+#include "daemon/notify.h"
+
+namespace zazen {
+namespace {
+
+void say_needs_restart(const std::string& subject, const char* key) {
+  log_line(LogLevel::kWarn, "needs_restart", {{"subject", subject}, {"key", key}});
+}
+
+// A removed dataset's copies are still counted; no other dataset may have them as well.
+bool overlap(const std::string& a, const std::string& b) {
+  const std::string& inner = a.size() < b.size() ? b : a;
+  const std::string& outer = a.size() < b.size() ? a : b;
+  return inner.starts_with(outer + "/");
+}
+
+}  // namespace
+
+void Reload::run() {
+  notify_reloading();
+  Result<Config> next = load_config(config_.file);
+  Status done = next.ok() ? apply(*next) : Status(next.error());
+  if (done.ok()) {
+    auto served = std::ranges::count(config_.datasets, false, [](const DatasetConfig& dataset) {
+      return dataset.removed.get();
+    });
+    log_line(LogLevel::kInfo, "reloaded",
+             {{"file", config_.file},
+              {"datasets", std::to_string(served)},
+              {"capacity_bytes", std::to_string(config_.capacity_bytes.get())},
+              {"max_files", std::to_string(config_.max_files.get())},
+              {"keep_free_bytes", std::to_string(config_.keep_free_bytes.get())}});
+  } else {
+    log_line(LogLevel::kError, "reload_failed",
+             {{"error", done.error().context}, {"hint", done.error().hint}});
+  }
+  notify_service_manager("READY=1");
+}
+
+Status Reload::apply(const Config& next) {
+  if (next.node != config_.node) say_needs_restart(config_.file, "node");
+  if (next.cache != config_.cache) say_needs_restart(config_.file, "cache");
+  if (next.runtime != config_.runtime) say_needs_restart(config_.file, "runtime");
+  config_.capacity_bytes = next.capacity_bytes;
+  config_.max_files = next.max_files;
+  config_.keep_free_bytes = next.keep_free_bytes;
+
+  Status done = Done{};
+  for (DatasetConfig& dataset : config_.datasets) {
+    if (next.dataset_at(dataset.path) == nullptr) dataset.removed = true;
+  }
+  for (const DatasetConfig& dataset : next.datasets) {
+    if (Status updated = update(dataset); !updated.ok()) done = updated;
+  }
+  if (Status published = publisher_.republish(config_); !published.ok()) return published;
+  store_.keep_limits();
+  return done;
+}
+
+Status Reload::update(const DatasetConfig& next) {
+  auto known = std::ranges::find(config_.datasets, next.path, &DatasetConfig::path);
+  if (known == config_.datasets.end()) return add(next);
+  if (known->frames != next.frames) {
+    say_needs_restart(next.path, "frames");
+    return Done{};
+  }
+  known->filter = next.filter;
+  known->validate = next.validate;
+  known->fill = next.fill;
+  known->removed = false;
+  return Done{};
+}
+
+Status Reload::add(const DatasetConfig& next) {
+  if (config_.datasets.size() == kMaxDatasets) {
+    return Error{E2BIG, "dataset " + next.path + ": no position is left", "restart zazend"};
+  }
+  for (const DatasetConfig& dataset : config_.datasets) {
+    if (!overlap(dataset.path, next.path)) continue;
+    return Error{EEXIST,
+                 "dataset " + next.path + ": copies of the removed dataset " + dataset.path +
+                     " are in the way",
+                 "restart zazend"};
+  }
+  Result<UniqueFd> directory = store_.make_directory(next);
+  if (!directory.ok()) return directory.error();
+  auto index = static_cast<std::uint32_t>(config_.datasets.size());
+  DatasetConfig not_yet = next;
+  not_yet.removed = true;
+  config_.datasets.push_back(not_yet);
+  if (Status added = store_.add_dataset(std::move(*directory)); !added.ok()) return added;
+  service_.take_up(index);
+  config_.datasets[index].removed = false;
+  return Done{};
+}
+
+}  // namespace zazen
