@@ -66,7 +66,7 @@ class Publisher {
   Counters* counters_ = nullptr;
   bool withdrawn_ = false;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   Published current_;
   std::vector<Published> superseded_;
   std::array<std::uint32_t, kMaxDatasets> young_copies_ = {};
