@@ -29,7 +29,7 @@ struct LogRecord {
   Operation operation;
   std::uint32_t checksum;
 };
-static_assert(sizeof(LogHeader) == 16 && sizeof(LogRecord) == 16);
+static_assert(sizeof(LogHeader) == 16 && sizeof(LogRecord) == SequenceLog::kRecordBytes);
 
 constexpr LogHeader kLogHeader = {0x31676f6c7165737aULL, 1, 0};  // "zseqlog1"
 constexpr XXH64_hash_t kChecksumSeed = 0x7a617a656e;

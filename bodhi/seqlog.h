@@ -20,6 +20,8 @@ namespace zazen {
 
 class SequenceLog {
  public:
+  static constexpr std::uint64_t kRecordBytes = 16;
+
   // Opens or makes the log, drops a torn tail, and shows each record in turn: the last word on
   // a frame counts.
   using Visit = std::function<void(FrameSeq seq, bool held)>;

@@ -42,6 +42,10 @@ Result<SequenceLog> replay(int directory_fd, const char* log, const char* table_
                            FrameTable& table) {
   table = FrameTable();
   table.keep_in(directory_fd, table_file, 0);
+  struct stat st = {};
+  if (::fstatat(directory_fd, log, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+    table.reserve(static_cast<std::uint64_t>(st.st_size) / SequenceLog::kRecordBytes);
+  }
   return SequenceLog::open(directory_fd, log, [&](FrameSeq seq, bool held) {
     if (held) {
       table.set(seq, FrameTable::kUnknown);
