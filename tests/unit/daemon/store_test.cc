@@ -187,18 +187,22 @@ TEST_F(StoreTest, LoggedNameOfAPlantedFileIsNotBelieved) {
   EXPECT_EQ(alien_log(), Frames{});
 }
 
-TEST_F(StoreTest, FrameInBothLogsIsANative) {
+TEST_F(StoreTest, FrameInBothLogsIsWhatItsAttributeSays) {
   open_store();
   ASSERT_EQ(publish(1, "a", FrameKind::kNative), 0);
+  ASSERT_EQ(publish(2, "b", FrameKind::kAlien), 0);
   store_.reset();
   UniqueFd directory(::open(copy().c_str(), O_RDONLY | O_DIRECTORY));
-  Result<SequenceLog> log = SequenceLog::open(directory.get(), kAlienLog);
-  const FrameSeq one[] = {1};
-  ASSERT_TRUE(log.ok() && log->append(one, {}).ok());
+  const FrameSeq both[] = {1, 2};
+  for (const char* name : {kNativeLog, kAlienLog}) {
+    Result<SequenceLog> log = SequenceLog::open(directory.get(), name);
+    ASSERT_TRUE(log.ok() && log->append(both, {}).ok());
+  }
   open_store();
   EXPECT_EQ(store_->find(0, 1)->kind, FrameKind::kNative);
+  EXPECT_EQ(store_->find(0, 2)->kind, FrameKind::kAlien);
   EXPECT_EQ(native_log(), Frames{1});
-  EXPECT_EQ(alien_log(), Frames{});
+  EXPECT_EQ(alien_log(), Frames{2});
 }
 
 TEST_F(StoreTest, PromotedAlienIsANativeInLogAttributeAndMemory) {
