@@ -147,11 +147,20 @@ Result<std::vector<ListRecord>> Client::list(const std::string& dataset) {
 
 Result<EvictReply> Client::evict(const std::string& dataset, FrameSeq first, FrameSeq last,
                                  std::uint32_t what) {
+  return ask_for_range(MessageType::kEvict, dataset, {first, last}, what);
+}
+
+Result<EvictReply> Client::pin(const std::string& dataset, FrameRange range, bool pinned) {
+  return ask_for_range(pinned ? MessageType::kPin : MessageType::kUnpin, dataset, range, 0);
+}
+
+Result<EvictReply> Client::ask_for_range(MessageType type, const std::string& dataset,
+                                         FrameRange range, std::uint32_t what) {
   MessageHeader header = {};
-  EvictBody body = {first, last, what, static_cast<std::uint32_t>(dataset.size())};
+  EvictBody body = {range.first, range.last, what, static_cast<std::uint32_t>(dataset.size())};
   header.magic = kWireMagic;
   header.version = kWireVersion;
-  header.type = MessageType::kEvict;
+  header.type = type;
   header.length = static_cast<std::uint32_t>(sizeof body + dataset.size());
   header.request = next_request_++;
   std::string packet(reinterpret_cast<const char*>(&header), sizeof header);

@@ -21,6 +21,8 @@ struct DatasetConfig {
   Fill fill = Fill::kBackground;
 };
 
+enum class ReadOrderKey { kAuto, kFifo, kNone };  // kAuto: by the cache's device
+
 struct Config {
   std::string file;  // where it was read from
   std::string node;  // default: the host name
@@ -29,6 +31,7 @@ struct Config {
   std::uint64_t capacity_bytes = 0;  // 0: no limit
   std::uint64_t max_files = 0;       // 0: no limit
   std::uint64_t keep_free_bytes = 0;
+  ReadOrderKey read_order = ReadOrderKey::kAuto;
   std::vector<std::string> peers;  // "unix:DIR": the runtime directory of a daemon
   std::vector<DatasetConfig> datasets;
 

@@ -20,11 +20,17 @@ inline constexpr char kCountersFile[] = "counters";
 inline constexpr char kSocketFile[] = "socket";
 inline constexpr char kJobsDirectory[] = "jobs";  // views and tallies, see view.h
 inline constexpr std::uint64_t kTableMagic = 0x31656c626174617aULL;  // "zatable1"
-inline constexpr std::uint32_t kTableVersion = 2;
+inline constexpr std::uint32_t kTableVersion = 3;
 inline constexpr std::int64_t kHeartbeatPeriodMs = 500;
 inline constexpr std::int64_t kHeartbeatStaleMs = 5'000;
 
-enum class DaemonState : std::uint32_t { kStarting = 0, kServing = 1, kStopped = 2 };
+// kOutOfUse: the daemon lives, its disk fails; programs read the origin.
+enum class DaemonState : std::uint32_t {
+  kStarting = 0,
+  kServing = 1,
+  kStopped = 2,
+  kOutOfUse = 3
+};
 enum class Validate : std::uint32_t { kSample = 0, kAlways = 1, kNever = 2 };
 enum class Fill : std::uint32_t { kBackground = 0, kWait = 1 };
 
@@ -52,6 +58,8 @@ struct Table {
   std::int32_t pid;
   std::atomic<DaemonState> state;
   std::atomic<std::int64_t> heartbeat_ms;  // CLOCK_MONOTONIC
+  std::uint32_t orders_reads;              // 0 or 1: copies are read in by turns (D17)
+  std::uint32_t reserved;
   TableDataset datasets[];
 };
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);

@@ -41,6 +41,14 @@ const Inventory::Frames& Inventory::frames(std::uint32_t dataset, FrameKind kind
   return kind == FrameKind::kNative ? held.natives : held.aliens;
 }
 
+std::optional<FrameSeq> Inventory::random_alien(std::uint32_t dataset,
+                                                std::mt19937_64& random) const {
+  const Frames& aliens = datasets_[dataset].aliens;
+  if (aliens.empty()) return std::nullopt;
+  std::uniform_int_distribution<std::size_t> pick(0, aliens.size() - 1);
+  return std::next(aliens.begin(), static_cast<std::ptrdiff_t>(pick(random)))->first;
+}
+
 std::uint64_t Inventory::alien_files() const {
   std::uint64_t files = 0;
   for (const Dataset& held : datasets_) files += held.aliens.size();

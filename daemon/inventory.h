@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <random>
 #include <vector>
 
 #include "bodhi/base_types.h"
@@ -28,6 +29,7 @@ class Inventory {
 
   std::optional<HeldFrame> find(std::uint32_t dataset, FrameSeq seq) const;
   const Frames& frames(std::uint32_t dataset, FrameKind kind) const;
+  std::optional<FrameSeq> random_alien(std::uint32_t dataset, std::mt19937_64& random) const;
   std::uint64_t bytes(std::uint32_t dataset) const { return datasets_[dataset].bytes; }
   std::optional<FrameSeq> newest(std::uint32_t dataset) const {
     return datasets_[dataset].newest;

@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "daemon/mapped_file.h"
+#include "daemon/read_order.h"
 #include "daemon/start_error.h"
 
 namespace zazen {
@@ -46,6 +47,7 @@ Status describe(const Config& config, const NodeId& node, dev_t cache_dev,
   table->node_id = node;
   table->cache_dev = cache_dev;
   table->instance = instance;
+  table->orders_reads = orders_reads(config, cache_dev) ? 1 : 0;
   table->pid = ::getpid();
   bool fits = copy_text(config.node, table->node_name, sizeof table->node_name) &&
               copy_text(config.cache, table->cache, sizeof table->cache);
@@ -113,8 +115,25 @@ Publisher::~Publisher() {
 
 void Publisher::serve() {
   table_->heartbeat_ms = monotonic_ms();
-  table_->state = DaemonState::kServing;
+  {
+    std::lock_guard lock(mutex_);
+    serving_ = true;
+    show_state();
+  }
   heart_ = std::thread([this] { beat(); });
+}
+
+void Publisher::set_usable(bool usable) {
+  std::lock_guard lock(mutex_);
+  usable_ = usable;
+  show_state();
+}
+
+void Publisher::show_state() {
+  if (!serving_) return;
+  table_->state = stopping_ ? DaemonState::kStopped
+                  : usable_ ? DaemonState::kServing
+                            : DaemonState::kOutOfUse;
 }
 
 void Publisher::beat() {
@@ -128,10 +147,10 @@ void Publisher::beat() {
 void Publisher::withdraw() {
   if (withdrawn_ || table_ == nullptr) return;
   withdrawn_ = true;
-  table_->state = DaemonState::kStopped;
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
+    table_->state = DaemonState::kStopped;
   }
   stopped_.notify_all();
   if (heart_.joinable()) heart_.join();

@@ -25,6 +25,8 @@ class Publisher {
   ~Publisher();
 
   void serve();
+  // False: the daemon lives, but programs are to read the origin.
+  void set_usable(bool usable);
   // Says that the daemon has stopped. The table stays: who changes a frame meanwhile learns
   // from it where the copy is that has to go.
   void withdraw();
@@ -42,6 +44,7 @@ class Publisher {
  private:
   Publisher() = default;
   void beat();
+  void show_state();  // mutex_ is held
 
   std::string runtime_;
   UniqueFd file_;  // holds the lock
@@ -52,6 +55,8 @@ class Publisher {
   std::mutex mutex_;
   std::condition_variable stopped_;
   bool stopping_ = false;
+  bool serving_ = false;
+  bool usable_ = true;
   std::thread heart_;
 };
 

@@ -9,6 +9,7 @@
 #include "daemon/outbox.h"
 #include "daemon/packet.h"
 #include "daemon/publisher.h"
+#include "daemon/read_order.h"
 #include "daemon/sample.h"
 #include "daemon/store.h"
 #include "daemon/work_queue.h"
@@ -40,7 +41,7 @@ class Service {
 
   Taken take_frame(const Asked& asked, Packet& packet);
   void take_dataset(const Asked& asked, Packet& packet);
-  void take_evict(const Asked& asked, const Packet& packet);
+  void take_range(const Asked& asked, const Packet& packet);
   void answer(const Asked& asked, int status, std::string body = {}, UniqueFd passed = {});
   std::optional<std::uint32_t> find_dataset(const char* path, std::size_t length) const;
 
@@ -50,6 +51,8 @@ class Service {
   void answer_list(const Asked& asked, std::optional<std::uint32_t> dataset);
   void answer_status(const Asked& asked);
   int keep_listing(std::uint32_t dataset, int fd);
+  void note_opens();
+  void disk_changed(bool usable);
 
   const Config& config_;
   Store& store_;
@@ -61,6 +64,7 @@ class Service {
   YoungCopies young_;
   Filler filler_;
   WorkQueue errands_{2};
+  ReadOrder reads_;
   WorkQueue samples_{1};  // apart: an origin that hangs must not hold up the errands
 };
 

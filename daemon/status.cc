@@ -6,6 +6,15 @@
 #include <nlohmann/json.hpp>
 
 namespace zazen {
+namespace {
+
+nlohmann::ordered_json ranges_json(const std::vector<FrameRange>& ranges) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const FrameRange& range : ranges) list.push_back({range.first, range.last});
+  return list;
+}
+
+}  // namespace
 
 std::vector<std::string> find_problems(const Config& config) {
   std::vector<std::string> problems;
@@ -21,9 +30,13 @@ std::vector<std::string> find_problems(const Config& config) {
 }
 
 std::string status_json(const Config& config, const Store& store, const Publisher& publisher,
-                        const FillCounts& fills, std::int64_t uptime_seconds) {
+                        const FillCounts& fills, std::int64_t uptime_seconds,
+                        std::uint64_t copies_read) {
   StoreUsage usage = store.usage();
   std::vector<std::string> problems = find_problems(config);
+  if (std::string why = store.health().problem(); !why.empty()) {
+    problems.insert(problems.begin(), "cache " + config.cache + " is out of use: " + why);
+  }
   std::uint64_t hits = 0, misses = 0;
   nlohmann::ordered_json datasets = nlohmann::ordered_json::array();
   for (std::uint32_t i = 0; i < config.datasets.size(); ++i) {
@@ -36,7 +49,8 @@ std::string status_json(const Config& config, const Store& store, const Publishe
                         {"native", held.natives},
                         {"alien", held.aliens},
                         {"bytes", held.bytes},
-                        {"pinned", false},
+                        {"pinned", held.pinned},
+                        {"pins", ranges_json(held.pins)},
                         {"hits", uses.hits},
                         {"misses", uses.misses}});
   }
@@ -58,6 +72,7 @@ std::string status_json(const Config& config, const Store& store, const Publishe
                                    {"pushes", fills.pushes},
                                    {"fills_dropped", fills.dropped},
                                    {"fills_failed", fills.failed},
+                                   {"read_in", copies_read},
                                    {"datasets", datasets}};
   // A path need not be UTF-8; what is not becomes U+FFFD.
   return status.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

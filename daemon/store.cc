@@ -12,7 +12,6 @@
 #include <iterator>
 #include <limits>
 #include <random>
-#include <set>
 
 #include "daemon/beneath.h"
 #include "daemon/log.h"
@@ -97,6 +96,7 @@ Result<std::unique_ptr<Store>> Store::open(const Config& config, CacheDisk disk)
     Result<Reconciled> done =
         reconcile(store->files_.back(), store->disk_.dev(), i, store->inventory_);
     if (!done.ok()) return done.error();
+    store->load_pins(i);
     for (FrameSeq seq : done->fetched_lately) store->fetched_lately_.emplace_back(i, seq);
     if (done->forgotten + done->adopted + done->removed > 0) {
       log_line(LogLevel::kInfo, "reconciled",
@@ -106,12 +106,7 @@ Result<std::unique_ptr<Store>> Store::open(const Config& config, CacheDisk disk)
                 {"removed", std::to_string(done->removed)}});
     }
   }
-  // The limits may have been lowered since the last time.
-  std::lock_guard names(store->names_mutex_);
-  std::unique_lock lock(store->mutex_);
-  Deficit need = store->deficit(0, 0);
-  lock.unlock();
-  if (!need.none()) store->evict_for(need);
+  store->keep_limits();
   return store;
 }
 
@@ -125,9 +120,13 @@ std::optional<HeldFrame> Store::find(std::uint32_t dataset, FrameSeq seq) const 
   return inventory_.find(dataset, seq);
 }
 
+UniqueFd Store::open_copy(std::uint32_t dataset, FrameSeq seq) const {
+  return open_beneath(files_[dataset].directory.get(), name_of(dataset, seq).c_str(),
+                      O_RDONLY | O_NOFOLLOW);
+}
+
 int Store::read_copy_identity(std::uint32_t dataset, FrameSeq seq, OriginIdentity* out) const {
-  UniqueFd copy = open_beneath(files_[dataset].directory.get(), name_of(dataset, seq).c_str(),
-                               O_RDONLY | O_NOFOLLOW);
+  UniqueFd copy = open_copy(dataset, seq);
   return copy.valid() ? read_identity(copy.get(), out) : errno;
 }
 
@@ -137,7 +136,7 @@ StoreUsage Store::usage() const {
   for (std::uint32_t i = 0; i < inventory_.datasets(); ++i) {
     usage.datasets.push_back({inventory_.frames(i, FrameKind::kNative).size(),
                               inventory_.frames(i, FrameKind::kAlien).size(),
-                              inventory_.bytes(i)});
+                              inventory_.bytes(i), pins_[i].held(), pins_[i].ranges()});
   }
   return usage;
 }
@@ -148,7 +147,7 @@ std::vector<StoredFrame> Store::list(std::uint32_t dataset) const {
     std::lock_guard lock(mutex_);
     for (FrameKind kind : {FrameKind::kNative, FrameKind::kAlien}) {
       for (auto [seq, bytes] : inventory_.frames(dataset, kind)) {
-        frames.push_back({dataset, seq, {kind, bytes}});
+        frames.push_back({dataset, seq, {kind, bytes}, pins_[dataset].contains(seq)});
       }
     }
   }
@@ -176,8 +175,8 @@ std::vector<FrameSeq> Store::sample(std::uint32_t dataset, std::size_t at_random
   return {chosen.begin(), chosen.end()};
 }
 
-Store::Deficit Store::deficit(std::uint64_t bytes, std::uint64_t files) const {
-  Deficit need;
+Room Store::deficit(std::uint64_t bytes, std::uint64_t files) const {
+  Room need;
   if (config_.capacity_bytes != 0) {
     need.bytes =
         excess(inventory_.total_bytes() + reserved_bytes_ + bytes, config_.capacity_bytes);
@@ -199,53 +198,98 @@ Reservation Store::hold(std::uint64_t bytes) {
   return Reservation(this, bytes);
 }
 
-Reservation Store::reserve(FrameKind kind, std::uint64_t bytes) {
+void Store::note_opens(std::span<const std::uint64_t> opens) {
+  std::lock_guard lock(mutex_);
+  eviction_.note_opens(opens);
+}
+
+Reservation Store::reserve(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes) {
   if (bytes > std::numeric_limits<std::uint64_t>::max() / 4) return {};
+  std::vector<std::uint32_t> from;
   {
+    // Most misses of a full cache end here, without waiting for the disk.
     std::lock_guard lock(mutex_);
-    if (deficit(bytes, 1).none()) return hold(bytes);
+    if (kind == FrameKind::kNative) eviction_.note_push(dataset);
+    Room need = deficit(bytes, 1);
+    if (need.none()) return hold(bytes);
+    from = who_gives_way(dataset, kind, need);
+    if (from.empty()) return {};
   }
-  if (kind == FrameKind::kAlien) return {};
   std::lock_guard names(names_mutex_);
   std::unique_lock lock(mutex_);
-  Deficit need = deficit(bytes, 1);
-  if (need.bytes > inventory_.alien_bytes() || need.files > inventory_.alien_files()) return {};
+  Room need = deficit(bytes, 1);
   lock.unlock();
-  if (!need.none()) evict_for(need);
+  evict_for(need, from);
   lock.lock();
   return deficit(bytes, 1).none() ? hold(bytes) : Reservation();
 }
 
-bool Store::evict_aliens(std::uint64_t bytes) {
+bool Store::make_room(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes) {
+  Room need{std::max<std::uint64_t>(bytes, 1), 1};
+  std::unique_lock lock(mutex_);
+  std::vector<std::uint32_t> from = who_gives_way(dataset, kind, need);
+  lock.unlock();
+  if (from.empty()) return false;
   std::lock_guard names(names_mutex_);
-  return evict_for({std::max<std::uint64_t>(bytes, 1), 1});
+  return evict_for(need, from);
 }
 
-bool Store::evict_for(Deficit need) {
+void Store::keep_limits() {
+  std::lock_guard names(names_mutex_);
+  std::unique_lock lock(mutex_);
+  Room need = deficit(0, 0);
+  std::vector<std::uint32_t> all = eviction_.longest_unused_first();
+  lock.unlock();
+  evict_for(need, all);
+}
+
+std::vector<std::uint32_t> Store::who_gives_way(std::uint32_t dataset, FrameKind kind,
+                                                Room need) {
+  std::vector<Room> evictable;
+  for (const Pins& pins : pins_) evictable.push_back(pins.evictable());
+  return eviction_.who_gives_way(dataset, kind, need, evictable);
+}
+
+bool Store::evict_for(Room need, std::span<const std::uint32_t> from) {
   bool any = false;
-  for (std::uint32_t i = 0; i < files_.size() && !need.none(); ++i) {
-    std::vector<FrameSeq> victims;
-    {
-      // From the end: a program that scans in order still finds the beginning.
+  for (std::uint32_t dataset : from) {
+    while (!need.none()) {
+      std::optional<FrameSeq> victim = choose_victim(dataset);
+      if (!victim) break;
+      Amount gone = remove(dataset, std::span(&*victim, 1), false);
+      need.bytes = excess(need.bytes, gone.bytes);
+      need.files = excess(need.files, gone.frames);
+      any = true;
       std::lock_guard lock(mutex_);
-      const Inventory::Frames& aliens = inventory_.frames(i, FrameKind::kAlien);
-      for (auto it = aliens.rbegin(); it != aliens.rend() && !need.none(); ++it) {
-        victims.push_back(it->first);
-        need.bytes = excess(need.bytes, it->second);
-        need.files = excess(need.files, 1);
-      }
+      evictions_ += gone.frames;
     }
-    if (victims.empty()) continue;
-    any = true;
-    Amount gone = remove(i, victims, false);
-    std::lock_guard lock(mutex_);
-    evictions_ += gone.frames;
   }
   return any;
 }
 
+std::optional<FrameSeq> Store::choose_victim(std::uint32_t dataset) {
+  constexpr int kTries = 64;
+  {
+    std::lock_guard lock(mutex_);
+    if (pins_[dataset].evictable().files == 0) return std::nullopt;
+    for (int i = 0; i < kTries; ++i) {
+      std::optional<FrameSeq> seq = inventory_.random_alien(dataset, eviction_.random());
+      if (seq && !pins_[dataset].contains(*seq)) return seq;
+    }
+  }
+  // Nearly all are pinned.
+  for (const StoredFrame& frame : list(dataset)) {
+    if (!frame.pinned && frame.held.kind == FrameKind::kAlien) return frame.seq;
+  }
+  return std::nullopt;
+}
+
 Temporary Store::make_temporary(std::uint32_t dataset) const {
-  return disk_.make_temporary(files_[dataset].directory.get());
+  Temporary file = disk_.make_temporary(files_[dataset].directory.get());
+  int code = errno;
+  if (file.fd() < 0) health_.note(code);
+  errno = code;
+  return file;
 }
 
 void Store::publish(std::span<FinishedCopy> batch) {
@@ -253,9 +297,11 @@ void Store::publish(std::span<FinishedCopy> batch) {
   std::lock_guard names(names_mutex_);
   give_names(batch);
   log_batch(batch);
+  for (const FinishedCopy& copy : batch) health_.note(copy.status);
 }
 
 void Store::flush_data(std::span<FinishedCopy> batch) {
+  DiskHealth::Operation operation(health_);
   int together = batch.size() > kSmallBatch ? disk_.sync() : 0;
   for (FinishedCopy& copy : batch) {
     copy.status = together;
@@ -279,14 +325,7 @@ void Store::give_names(std::span<FinishedCopy> batch) {
     flat = flat && below.empty();
     touched.insert(copy.dataset);
   }
-  int code = 0;
-  if (!flat || batch.size() > kSmallBatch) {
-    code = disk_.sync();
-  } else {
-    for (std::uint32_t dataset : touched) {
-      if (::fsync(files_[dataset].directory.get()) != 0) code = errno;
-    }
-  }
+  int code = flush_names(touched, !flat || batch.size() > kSmallBatch);
   for (FinishedCopy& copy : batch) {
     if (copy.status == 0 && code != 0) {
       unlink_copy(copy.dataset, copy.seq);
@@ -298,6 +337,16 @@ void Store::give_names(std::span<FinishedCopy> batch) {
     }
     if (copy.status == 0) index(copy.dataset, copy.file.fd());
   }
+}
+
+int Store::flush_names(const std::set<std::uint32_t>& touched, bool all) {
+  DiskHealth::Operation operation(health_);
+  if (all) return disk_.sync();
+  int code = 0;
+  for (std::uint32_t dataset : touched) {
+    if (::fsync(files_[dataset].directory.get()) != 0) code = errno;
+  }
+  return code;
 }
 
 void Store::log_batch(std::span<FinishedCopy> batch) {
@@ -329,10 +378,10 @@ void Store::log_batch(std::span<FinishedCopy> batch) {
     if (copy.status != 0) continue;
     if (failed.contains({copy.dataset, copy.kind})) {
       unlink_copy(copy.dataset, copy.seq);
-      inventory_.remove(copy.dataset, copy.seq);
+      let_go(copy.dataset, copy.seq);
       copy.status = code;
     } else {
-      inventory_.add(copy.dataset, copy.seq, copy.kind, copy.bytes);
+      take_in(copy.dataset, copy.seq, copy.kind, copy.bytes);
     }
   }
 }
@@ -342,8 +391,7 @@ int Store::promote(std::uint32_t dataset, FrameSeq seq) {
   std::optional<HeldFrame> held = find(dataset, seq);
   if (!held) return ENOENT;
   if (held->kind == FrameKind::kNative) return 0;
-  UniqueFd copy = open_beneath(files_[dataset].directory.get(), name_of(dataset, seq).c_str(),
-                               O_RDONLY | O_NOFOLLOW);
+  UniqueFd copy = open_copy(dataset, seq);
   if (!copy.valid()) return errno;
   OriginIdentity identity = {};
   if (int code = read_identity(copy.get(), &identity); code != 0) return code;
@@ -361,7 +409,7 @@ int Store::promote(std::uint32_t dataset, FrameSeq seq) {
   if (done.ok()) done = append(dataset, FrameKind::kAlien, {}, one, true);
   if (!done.ok()) return done.error().code;
   std::lock_guard lock(mutex_);
-  inventory_.add(dataset, seq, FrameKind::kNative, held->bytes);
+  take_in(dataset, seq, FrameKind::kNative, held->bytes);
   return 0;
 }
 
@@ -370,9 +418,10 @@ Amount Store::drop(std::uint32_t dataset, std::span<const FrameSeq> frames) {
   return remove(dataset, frames, true);
 }
 
-Amount Store::evict(std::uint32_t dataset, const Selection& selection) {
+Store::Evicted Store::evict(std::uint32_t dataset, const Selection& selection) {
   std::vector<FrameSeq> chosen;
-  Amount amount;
+  Evicted evicted;
+  Amount& amount = evicted.gone;
   {
     std::lock_guard lock(mutex_);
     for (FrameKind kind : {FrameKind::kNative, FrameKind::kAlien}) {
@@ -380,13 +429,17 @@ Amount Store::evict(std::uint32_t dataset, const Selection& selection) {
       const Inventory::Frames& frames = inventory_.frames(dataset, kind);
       for (auto it = frames.lower_bound(selection.first);
            it != frames.end() && it->first <= selection.last; ++it) {
+        if (pins_[dataset].contains(it->first)) {
+          ++evicted.pinned;
+          continue;
+        }
         chosen.push_back(it->first);
         amount.frames += 1;
         amount.bytes += it->second;
       }
     }
   }
-  if (selection.dry_run) return amount;
+  if (selection.dry_run) return evicted;
   amount = {};
   std::span<const FrameSeq> rest = chosen;
   while (!rest.empty()) {
@@ -399,7 +452,60 @@ Amount Store::evict(std::uint32_t dataset, const Selection& selection) {
     std::lock_guard lock(mutex_);
     evictions_ += gone.frames;
   }
-  return amount;
+  return evicted;
+}
+
+int Store::pin(std::uint32_t dataset, FrameRange range, bool pinned, Amount* held) {
+  std::lock_guard names(names_mutex_);  // so that nothing is evicted meanwhile
+  std::unique_lock lock(mutex_);
+  Pins changed = pins_[dataset];
+  lock.unlock();
+  pinned ? changed.pin(range) : changed.unpin(range);
+  Status saved = changed.save(files_[dataset].directory.get());
+  if (!saved.ok()) return saved.error().code;
+  lock.lock();
+  pins_[dataset] = std::move(changed);
+  *held = recount(dataset, range);
+  return 0;
+}
+
+void Store::load_pins(std::uint32_t dataset) {
+  Result<Pins> pins = Pins::load(files_[dataset].directory.get());
+  if (!pins.ok()) {
+    log_line(LogLevel::kError, "pins_lost",
+             {{"dataset", config_.datasets[dataset].path}, {"error", pins.error().message()}});
+  }
+  std::lock_guard lock(mutex_);
+  if (pins.ok()) pins_[dataset] = std::move(*pins);
+  recount(dataset, {});
+}
+
+Amount Store::recount(std::uint32_t dataset, FrameRange range) {
+  Amount inside;
+  Pins& pins = pins_[dataset];
+  pins.start_counting();
+  for (FrameKind kind : {FrameKind::kNative, FrameKind::kAlien}) {
+    for (auto [seq, bytes] : inventory_.frames(dataset, kind)) {
+      pins.count(seq, kind, bytes);
+      if (seq < range.first || seq > range.last) continue;
+      inside.frames += 1;
+      inside.bytes += bytes;
+    }
+  }
+  return inside;
+}
+
+void Store::take_in(std::uint32_t dataset, FrameSeq seq, FrameKind kind, std::uint64_t bytes) {
+  let_go(dataset, seq);
+  inventory_.add(dataset, seq, kind, bytes);
+  pins_[dataset].count(seq, kind, bytes);
+}
+
+void Store::let_go(std::uint32_t dataset, FrameSeq seq) {
+  std::optional<HeldFrame> held = inventory_.find(dataset, seq);
+  if (!held) return;
+  inventory_.remove(dataset, seq);
+  pins_[dataset].discount(seq, held->kind, held->bytes);
 }
 
 Amount Store::remove(std::uint32_t dataset, std::span<const FrameSeq> frames, bool durable) {
@@ -413,7 +519,7 @@ Amount Store::remove(std::uint32_t dataset, std::span<const FrameSeq> frames, bo
     amount.frames += 1;
     amount.bytes += held->bytes;
     (held->kind == FrameKind::kNative ? natives : aliens).push_back(seq);
-    inventory_.remove(dataset, seq);
+    let_go(dataset, seq);
   }
   if (durable) {
     ::fsync(files_[dataset].directory.get());
@@ -452,6 +558,7 @@ SequenceLog& Store::log_of(std::uint32_t dataset, FrameKind kind) {
 
 Status Store::append(std::uint32_t dataset, FrameKind kind, std::span<const FrameSeq> added,
                      std::span<const FrameSeq> forgotten, bool durable) {
+  DiskHealth::Operation operation(health_);
   SequenceLog& log = log_of(dataset, kind);
   Status done = log.append(added, forgotten);
   if (done.ok() && durable) done = log.flush();

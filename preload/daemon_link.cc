@@ -21,6 +21,22 @@ constexpr std::size_t kMaxRequest =
 
 constinit std::atomic<std::int64_t> quiet_until_ms{0};
 
+// The heart beats twice a second, whatever else the daemon does; if it is stopped, it does not.
+bool heart_beats(const Table& table) {
+  return monotonic_ms() - table.heartbeat_ms.load(std::memory_order_relaxed) <
+         2 * kHeartbeatPeriodMs;
+}
+
+int receive_patiently(const Table& table, int socket, char* reply, std::size_t capacity,
+                      int* passed_fd, int answer_ms) {
+  for (;;) {
+    int slice_ms = answer_ms < kAnswerMs ? answer_ms : kAnswerMs;
+    int got = receive_message(socket, reply, capacity, passed_fd, slice_ms);
+    answer_ms -= slice_ms;
+    if (got != -ETIMEDOUT || answer_ms <= 0 || !heart_beats(table)) return got;
+  }
+}
+
 // 0, the reply's errno, or a negative errno of the transport.
 int exchange(MessageType type, const Route& route, const char* name, int passed_fd,
              int answer_ms) {
@@ -34,13 +50,14 @@ int exchange(MessageType type, const Route& route, const char* name, int passed_
   if (size == 0) return -EMSGSIZE;
 
   CancellationOff no_cancellation;  // in poll or sendmsg it would leak the socket
-  int socket = connect_daemon(settings.runtime, answer_ms > 0 ? answer_ms : kSendMs);
+  int socket = connect_daemon(settings.runtime, answer_ms > 0 ? kAnswerMs : kSendMs);
   int result = socket;
   if (socket >= 0) result = send_message(socket, packet, size, passed_fd, kSendMs);
   if (result == 0 && answer_ms > 0) {
     alignas(MessageHeader) char reply[256];
     int received_fd = -1;
-    int got = receive_message(socket, reply, sizeof reply, &received_fd, answer_ms);
+    int got = receive_patiently(*route.node->table, socket, reply, sizeof reply, &received_fd,
+                                answer_ms);
     if (received_fd >= 0) raw::close(received_fd);
     MessageHeader header;
     if (got < static_cast<int>(sizeof header)) {
@@ -89,6 +106,12 @@ void invalidate_copy(const Route& route) {
   }
   CopyPath copy;
   if (copy.set(route)) raw::unlinkat(AT_FDCWD, copy.text, 0);
+}
+
+void request_read_in(const Route& route) {
+  char name[kMaxTemplate + 32];
+  if (!frame_name_of(route, name, sizeof name) || !heart_beats(*route.node->table)) return;
+  exchange(MessageType::kReadIn, route, name, -1, kReadInMs);
 }
 
 bool request_sample(const Route& route) {

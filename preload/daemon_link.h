@@ -1,8 +1,10 @@
-// What the shim says to its daemon: fill, invalidate, sample. Never on the way of a hit.
+// What the shim says to its daemon: fill, invalidate, sample, read in. Never on the way of a
+// hit, but for the last.
 //
 // Each call opens a socket, sends one message, and closes the socket before it returns: the
 // shim keeps no descriptor. Everything is bounded; a daemon that does not answer costs a
-// program at most kAnswerMs, and is then left alone for a second.
+// program at most kAnswerMs, and is then left alone for a second. Only for its turn at a
+// spinning disk a program waits longer, as long as the daemon's heart beats.
 #pragma once
 #include "preload/route.h"
 
@@ -20,5 +22,8 @@ void invalidate_copy(const Route& route);
 
 // Asks the daemon to compare a sample of the dataset's copies with the origin (D10).
 bool request_sample(const Route& route);
+
+// Asks for the copy to be read into memory, and waits for it (D17).
+void request_read_in(const Route& route);
 
 }  // namespace zazen

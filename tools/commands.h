@@ -41,6 +41,11 @@ struct EvictOptions : KindOptions {
   bool dry_run = false;
 };
 
+struct PinOptions : CommonOptions {
+  std::string path;
+  std::string range;  // "A-B"; "": all, also those that come later
+};
+
 struct PushOptions : CommonOptions {
   std::vector<std::string> directories;
   std::vector<std::string> peers;  // --to
@@ -69,6 +74,7 @@ struct DoctorOptions : CommonOptions {
 int status_command(const StatusOptions& options);
 int ls_command(const LsOptions& options);
 int evict_command(const EvictOptions& options);
+int pin_command(const PinOptions& options, bool pin);
 int push_command(const PushOptions& options);
 int explain_command(const ExplainOptions& options);
 int doctor_command(const DoctorOptions& options);

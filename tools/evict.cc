@@ -5,12 +5,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "bodhi/units.h"
 #include "tools/commands.h"
+#include "tools/frame_range.h"
 #include "tools/node.h"
 #include "tools/output.h"
 #include "tools/progress.h"
@@ -20,32 +19,6 @@ namespace zazen {
 namespace {
 
 constexpr std::size_t kFramesPerRequest = 256;
-
-struct FrameRange {
-  FrameSeq first = 0;
-  FrameSeq last = std::numeric_limits<FrameSeq>::max();
-};
-
-bool parse_number(const std::string& text, FrameSeq* number) {
-  const char* end = text.data() + text.size();
-  auto [stop, error] = std::from_chars(text.data(), end, *number);
-  return error == std::errc() && stop == end;
-}
-
-// "7", "0-99", "100-", "-99"
-Result<FrameRange> parse_range(const std::string& text) {
-  FrameRange range;
-  std::size_t dash = text.find('-');
-  std::string first = text.substr(0, dash);
-  std::string last = dash == std::string::npos ? first : text.substr(dash + 1);
-  bool numbers = (first.empty() || parse_number(first, &range.first)) &&
-                 (last.empty() || parse_number(last, &range.last));
-  if (!numbers || (first.empty() && last.empty()) || range.first > range.last) {
-    return Error{EINVAL, "--frames " + text + ": not a range of sequence numbers",
-                 "for example --frames 0-99, or --frames 100- for all from 100 on"};
-  }
-  return range;
-}
 
 struct Piece {
   FrameRange range;
@@ -84,7 +57,7 @@ Result<EvictReply> evict_range(Client& client, const EvictOptions& options,
     if (inside && options.wants(record.kind)) held.push_back(record.seq);
   }
 
-  EvictReply gone{0, 0};
+  EvictReply gone{};
   std::size_t passed = 0;
   Progress progress("evict " + dataset, held.size());
   for (const Piece& piece : pieces_of(range, std::move(held))) {
@@ -93,6 +66,7 @@ Result<EvictReply> evict_range(Client& client, const EvictOptions& options,
     if (!reply) return reply.error();
     gone.frames += reply->frames;
     gone.bytes += reply->bytes;
+    gone.pinned += reply->pinned;
     passed += piece.frames;
     progress.show(passed, gone.bytes);
   }
@@ -102,13 +76,16 @@ Result<EvictReply> evict_range(Client& client, const EvictOptions& options,
 std::string described(const EvictOptions& options, const std::string& path, bool frame,
                       EvictReply gone) {
   const char* verb = options.dry_run ? "would evict" : "evicted";
+  if (frame && gone.pinned > 0) return printable(path) + ": pinned, stays";
   if (frame && gone.frames == 0) return printable(path) + ": not in the cache";
   if (frame) return fmt::format("{} {} ({})", verb, printable(path), format_size(gone.bytes));
   std::string kind = options.natives == options.aliens ? ""
                      : options.natives                 ? "native "
                                                        : "alien ";
-  return fmt::format("{} {} ({}) of {}", verb, plural(gone.frames, kind + "frame"),
-                     format_size(gone.bytes), printable(path));
+  std::string stay =
+      gone.pinned == 0 ? "" : fmt::format("; {} stay", plural(gone.pinned, "pinned frame"));
+  return fmt::format("{} {} ({}) of {}{}", verb, plural(gone.frames, kind + "frame"),
+                     format_size(gone.bytes), printable(path), stay);
 }
 
 int usage_error(const Error& error) {
@@ -155,23 +132,30 @@ int evict_command(const EvictOptions& options) {
   }
 
   Client client = connect_or_exit(node);
-  EvictReply total{0, 0};
+  EvictReply total{};
   nlohmann::ordered_json parts = nlohmann::ordered_json::array();
   for (const Order& order : orders) {
     Result<EvictReply> gone = evict_range(client, options, order.dataset->path, order.range);
     if (!gone) return request_failed(node, order.shown, gone.error());
     total.frames += gone->frames;
     total.bytes += gone->bytes;
-    parts.push_back({{"path", order.shown}, {"frames", gone->frames}, {"bytes", gone->bytes}});
+    total.pinned += gone->pinned;
+    parts.push_back({{"path", order.shown},
+                     {"frames", gone->frames},
+                     {"bytes", gone->bytes},
+                     {"pinned", gone->pinned}});
     if (!options.json) fmt::print("{}\n", described(options, order.shown, order.frame, *gone));
   }
   if (options.json) {
     print_json({{"dry_run", options.dry_run},
                 {"frames", total.frames},
                 {"bytes", total.bytes},
+                {"pinned", total.pinned},
                 {"evicted", parts}});
   } else if (options.dry_run) {
     fmt::print("nothing was changed\n");
+  } else if (total.pinned > 0) {
+    fmt::print(stderr, "hint: zazenctl unpin DIR lets pinned frames go\n");
   }
   return kDone;
 }

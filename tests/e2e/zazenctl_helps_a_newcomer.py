@@ -2,7 +2,7 @@
 from nodes import ZAZENCTL, Nodes
 from processes import expect, run
 
-COMMANDS = ("status", "ls", "evict", "push", "run", "explain", "doctor")
+COMMANDS = ("status", "ls", "evict", "pin", "unpin", "push", "run", "explain", "doctor")
 
 with Nodes(1) as nodes:
     def zazenctl(*words):

@@ -1,0 +1,43 @@
+// Pins: which frames of one dataset are never evicted, as ranges of sequence numbers, whether
+// they are held yet or not; how many of them are held, and what they leave to be evicted.
+//
+// Kept in <cache><dataset>/.zazen/pins, one line "FIRST LAST" for each range, which replaces
+// the file before it as a whole. No lock; the store has one.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "bodhi/base_types.h"
+#include "bodhi/result.h"
+#include "daemon/eviction.h"
+
+namespace zazen {
+
+class Pins {
+ public:
+  // A dataset without the file has no pins.
+  static Result<Pins> load(int directory_fd);
+  Status save(int directory_fd) const;
+
+  static Result<Pins> parse(const std::string& text);
+  std::string text() const;
+
+  void pin(FrameRange range);
+  void unpin(FrameRange range);
+  bool contains(FrameSeq seq) const;
+  const std::vector<FrameRange>& ranges() const { return ranges_; }
+
+  // What is held, told by the store; after a change of the ranges it counts anew.
+  void start_counting() { held_ = 0, evictable_ = {}; }
+  void count(FrameSeq seq, FrameKind kind, std::uint64_t bytes);
+  void discount(FrameSeq seq, FrameKind kind, std::uint64_t bytes);
+  std::uint64_t held() const { return held_; }          // frames that are pinned
+  const Room& evictable() const { return evictable_; }  // aliens that are not
+
+ private:
+  std::vector<FrameRange> ranges_;  // ascending, with gaps between them
+  std::uint64_t held_ = 0;
+  Room evictable_;
+};
+
+}  // namespace zazen
