@@ -39,12 +39,12 @@ class FileSystem:
     def remount(self, option):
         self._must("mount", "-o", f"remount,{option}", self.place)
 
-    def set_rotational(self, rotational):
-        """The block device says of itself that it spins, or not."""
+    def set_queue(self, key, value):
+        """What the block device says of itself, such as rotational."""
         device = os.stat(self.place).st_dev
-        with open(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}/queue/rotational",
+        with open(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}/queue/{key}",
                   "w") as file:
-            file.write(str(int(rotational)))
+            file.write(str(value))
 
     def __enter__(self):
         return self
