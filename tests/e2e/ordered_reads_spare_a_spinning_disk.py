@@ -64,6 +64,8 @@ with Nodes(1) as nodes:
                   f"{READERS * SIZE / 1e6:.0f} MB")
         expect(figures[True][0] * 4 < figures[False][0], f"seeks: {figures}")
     finally:
-        call("umount", mounted)
+        # The loop device lets go of it in its own time.
+        wait_until(lambda: not os.path.ismount(mounted) or call("umount", mounted)[0] == 0,
+                   "the disk to be free")
         disk.finish()
         nodes.running.remove(disk)
