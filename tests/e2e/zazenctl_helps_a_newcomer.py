@@ -13,7 +13,7 @@ with Nodes(1) as nodes:
         expect(f"\n  {command} " in whole.stdout, f"{command} in {whole}")
         done = zazenctl(command, "--help").succeeded()
         expect("Example:\n  " in done.stdout and "--json" in done.stdout, f"{done}")
-    for later in ("warm", "pin", "verify"):
+    for later in ("warm", "verify"):
         expect(f"\n  {later} " not in whole.stdout, f"{later} does not exist yet")
     expect(zazenctl("--version").succeeded().stdout.startswith("zazenctl "), "version")
 
