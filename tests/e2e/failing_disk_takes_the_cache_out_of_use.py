@@ -25,6 +25,7 @@ def failing_flush():
         skip("fiu-utils is not installed")
     with Nodes(1) as nodes:
         data = nodes.dataset(frames=8, sizes=(1000,), ordinary=False, keys='validate = "never"')
+        other = nodes.dataset(frames=2, name="sim2", sizes=(1000,), ordinary=False)
         nodes.configure()
         node = nodes[0]
         pipe = nodes.path("fiu")
@@ -35,10 +36,9 @@ def failing_flush():
             expect(status == 0, said)
 
         nodes.push(data)
-        data.add([100, 101])
         for point in ("fdatasync", "fsync"):
             inject(f"enable name=posix/io/sync/{point},failinfo={EIO}")
-        read(nodes, data, ["f100"])
+        read(nodes, other, ["f0"])
         wait_until(lambda: not healthy(node), "the cache to be out of use")
         problems = node.ctl("status", "-x")
         expect(problems.status == 4 and "out of use" in problems.stdout, f"{problems}")
@@ -55,7 +55,7 @@ def failing_flush():
         wait_until(lambda: healthy(node), "it to come back", seconds=60)
         read(nodes, data, ["f0", "f1", "f2"])
         expect(node.status()["hits"] == after["hits"] + 2, "copies are read again")
-        nodes.warm(node, data, ["f101"])
+        nodes.warm(node, other, ["f1"])
         node.kill()  # fiu's own thread takes SIGTERM, and with it the process's life
 
 

@@ -13,6 +13,7 @@ with Nodes(1) as nodes:
     said = node.ctl("pin", data.path, "0-9").succeeded().stdout
     expect("pinned" in said and "0 frames" in said, said)
     nodes.warm(node, data, first)
+    nodes.wait_for_aliens(data, 10)
 
     def figures():
         return node.status()["datasets"][0]
@@ -21,6 +22,7 @@ with Nodes(1) as nodes:
     for _ in range(4):  # 50 frames compete for the other ten places
         nodes.serial(node, ["cat", *(data.file(f"f{seq}") for seq in range(10, 60))]).succeeded()
         node.settle()
+    expect(set(first) <= node.copies(data), f"lost {set(first) - node.copies(data)}")
     node.ctl("push", data.path)  # natives, until no alien is left that may go
     expect(set(first) <= node.copies(data), f"lost {set(first) - node.copies(data)}")
 
