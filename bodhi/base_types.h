@@ -8,6 +8,13 @@ namespace zazen {
 
 using FrameSeq = std::uint64_t;
 
+struct FrameRange {  // both ends included
+  FrameSeq first = 0;
+  FrameSeq last = ~FrameSeq{0};
+  bool contains(FrameSeq seq) const { return first <= seq && seq <= last; }
+  bool operator==(const FrameRange&) const = default;
+};
+
 enum class FrameKind : std::uint16_t { kNative = 1, kAlien = 2 };
 
 inline constexpr std::size_t kMaxPath = 1024;     // of a dataset, cache or runtime directory

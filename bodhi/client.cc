@@ -166,8 +166,17 @@ Result<std::vector<ListRecord>> Client::list(const std::string& dataset) {
 
 Result<EvictReply> Client::evict(const std::string& dataset, FrameSeq first, FrameSeq last,
                                  std::uint32_t what) {
-  EvictBody body = {first, last, what, static_cast<std::uint32_t>(dataset.size())};
-  auto packet = range_packet(MessageType::kEvict, next_request_++, body, dataset);
+  return ask_for_range(MessageType::kEvict, dataset, {first, last}, what);
+}
+
+Result<EvictReply> Client::pin(const std::string& dataset, FrameRange range, bool pinned) {
+  return ask_for_range(pinned ? MessageType::kPin : MessageType::kUnpin, dataset, range, 0);
+}
+
+Result<EvictReply> Client::ask_for_range(MessageType type, const std::string& dataset,
+                                         FrameRange range, std::uint32_t what) {
+  EvictBody body = {range.first, range.last, what, static_cast<std::uint32_t>(dataset.size())};
+  auto packet = range_packet(type, next_request_++, body, dataset);
   if (!packet) return packet.error();
   auto reply = exchange(socket_.get(), *packet, -1, timeout_ms_);
   if (!reply) return reply.error();

@@ -28,6 +28,8 @@ class Client {
     std::vector<VerifyFinding> findings;
   };
   Result<Verified> verify(const std::string& dataset, FrameSeq first, FrameSeq last);
+  // Pins or unpins; what is held of the range.
+  Result<EvictReply> pin(const std::string& dataset, FrameRange range, bool pinned);
   // The daemon compares a sample of its copies with the origin; see D10.
   Status sample(const std::string& dataset);
   Status keep_listing(const std::string& dataset, const std::string& encoded_listing);
@@ -45,6 +47,9 @@ class Client {
  private:
   explicit Client(UniqueFd socket, int timeout_ms)
       : socket_(std::move(socket)), timeout_ms_(timeout_ms) {}
+
+  Result<EvictReply> ask_for_range(MessageType type, const std::string& dataset,
+                                   FrameRange range, std::uint32_t what);
 
   UniqueFd socket_;
   int timeout_ms_;

@@ -32,9 +32,9 @@
 namespace zazen {
 namespace {
 
-const std::vector<std::string> kTopLevelKeys = {"node",      "cache",     "runtime", "capacity",
-                                                "max_files", "keep_free", "peers",   "listen",
-                                                "dataset",   "sweep"};
+const std::vector<std::string> kTopLevelKeys = {
+    "node",  "cache",  "runtime", "capacity",   "max_files", "keep_free",
+    "peers", "listen", "sweep",   "read_order", "dataset"};
 const std::vector<std::string> kDatasetKeys = {"path", "frames", "filter", "validate", "fill"};
 constexpr char kLater[] = "is not in this version";
 
@@ -358,6 +358,10 @@ Config read_table(const toml::table& table, const std::string& text, const std::
   config.max_files = count_of(table, "max_files");
   config.keep_free_bytes = size_of(table, "keep_free");
   config.sweep_ms = period_of(table, "sweep", config.sweep_ms);
+  config.read_order = choice_of<ReadOrderKey>(table, "read_order",
+                                              {{"auto", ReadOrderKey::kAuto},
+                                               {"fifo", ReadOrderKey::kFifo},
+                                               {"none", ReadOrderKey::kNone}});
   if (const toml::node* listen = table.get("listen")) {
     complain(line_of(*listen), fmt::format("'listen' {}", kLater),
              "pushes go through the unix sockets of this machine: peers = [\"unix:DIR\"]");

@@ -24,6 +24,8 @@ struct DatasetConfig {
   Live<bool> removed = false;  // by a reload: it keeps its position, and is not served
 };
 
+enum class ReadOrderKey { kAuto, kFifo, kNone };  // kAuto: by the cache's device
+
 struct Config {
   std::string file;  // where it was read from
   std::string node;  // default: the host name
@@ -33,6 +35,7 @@ struct Config {
   Live<std::uint64_t> max_files = 0;       // 0: no limit
   Live<std::uint64_t> keep_free_bytes = 0;
   std::uint64_t sweep_ms = 3'600'000;  // every copy is compared within this time; 0: off
+  ReadOrderKey read_order = ReadOrderKey::kAuto;
   std::vector<std::string> peers;  // "unix:DIR": the runtime directory of a daemon
   DatasetList<DatasetConfig> datasets;
 

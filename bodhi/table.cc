@@ -77,7 +77,8 @@ bool table_is_valid(const Table* table, std::size_t mapped_size) {
   if (table->file_size != mapped_size) return false;
   if (!is_terminated(table->node_name, sizeof table->node_name)) return false;
   if (!is_directory_path(table->cache, sizeof table->cache)) return false;
-  if (table->state.load(std::memory_order_relaxed) > DaemonState::kSuperseded) return false;
+  if (table->state.load(std::memory_order_relaxed) > DaemonState::kOutOfUse) return false;
+  if (table->orders_reads > 1) return false;
   for (std::uint32_t i = 0; i < table->dataset_count; ++i) {
     if (!dataset_is_valid(table->datasets[i])) return false;
   }

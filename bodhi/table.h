@@ -26,11 +26,13 @@ inline constexpr std::int64_t kHeartbeatPeriodMs = 500;
 inline constexpr std::int64_t kHeartbeatStaleMs = 5'000;
 
 // kSuperseded: the same daemon has published another table, which is there by now.
+// kOutOfUse: the daemon lives, its disk fails; programs read the origin.
 enum class DaemonState : std::uint32_t {
   kStarting = 0,
   kServing = 1,
   kStopped = 2,
-  kSuperseded = 3
+  kSuperseded = 3,
+  kOutOfUse = 4,
 };
 enum class Validate : std::uint32_t { kSample = 0, kAlways = 1, kNever = 2 };
 enum class Fill : std::uint32_t { kBackground = 0, kWait = 1 };
@@ -60,6 +62,8 @@ struct Table {
   std::int32_t pid;
   std::atomic<DaemonState> state;
   std::atomic<std::int64_t> heartbeat_ms;  // CLOCK_MONOTONIC
+  std::uint32_t orders_reads;              // 0 or 1: copies are read in by turns (D17)
+  std::uint32_t reserved;
   TableDataset datasets[];
 };
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);

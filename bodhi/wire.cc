@@ -68,19 +68,20 @@ bool frame_body_is_valid(MessageType type, const char* body, std::size_t length)
   if (length != sizeof sizes + sizes.dataset_length + sizes.name_length) return false;
   const char* dataset = body + sizeof sizes;
   bool names_a_frame = type == MessageType::kFill || type == MessageType::kPush ||
-                       type == MessageType::kInvalidate;
+                       type == MessageType::kInvalidate || type == MessageType::kReadIn;
   if (names_a_frame != (sizes.name_length > 0)) return false;
   if (has_nul(dataset + sizes.dataset_length, sizes.name_length)) return false;
   if (sizes.dataset_length == 0) return type == MessageType::kList;
   return dataset_text_is_valid(dataset, sizes.dataset_length);
 }
 
-bool evict_body_is_valid(const char* body, std::size_t length) {
+bool evict_body_is_valid(MessageType type, const char* body, std::size_t length) {
   EvictBody evict;
   if (length < sizeof evict) return false;
   std::memcpy(&evict, body, sizeof evict);
   if (evict.dataset_length == 0 || evict.dataset_length != length - sizeof evict) return false;
-  if (evict.what & ~(kEvictNatives | kEvictAliens | kEvictDryRun)) return false;
+  std::uint32_t flags = kEvictNatives | kEvictAliens | kEvictDryRun;
+  if (evict.what & ~(type == MessageType::kEvict ? flags : 0)) return false;
   return dataset_text_is_valid(body + sizeof evict, evict.dataset_length);
 }
 
@@ -156,9 +157,12 @@ bool message_is_valid(const char* packet, std::size_t size) {
     case MessageType::kSample:
     case MessageType::kList:
     case MessageType::kKeepListing:
+    case MessageType::kReadIn:
       return frame_body_is_valid(header.type, body, header.length);
     case MessageType::kEvict:
-      return evict_body_is_valid(body, header.length);
+    case MessageType::kPin:
+    case MessageType::kUnpin:
+      return evict_body_is_valid(header.type, body, header.length);
     case MessageType::kVerify:
       return verify_body_is_valid(body, header.length);
     case MessageType::kStatus:

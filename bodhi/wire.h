@@ -15,6 +15,7 @@ namespace zazen {
 inline constexpr std::uint32_t kWireMagic = 0x315a415a;  // "ZAZ1"
 inline constexpr std::uint16_t kWireVersion = 1;
 inline constexpr std::size_t kMaxMessage = 8192;
+inline constexpr int kReadInMs = 10'000;  // nobody waits longer for a kReadIn
 
 enum class MessageType : std::uint16_t {
   kFill = 1,        // FrameBody + the origin's fd: cache it as an alien
@@ -25,7 +26,10 @@ enum class MessageType : std::uint16_t {
   kList = 6,    // FrameBody without a name, empty dataset: all; answered with ListReply + fd
   kStatus = 7,  // no body; answered with an fd that holds JSON text
   kKeepListing = 8,  // FrameBody without a name + fd of an encoded Listing (D20)
-  kVerify = 20,      // VerifyBody; answered with VerifyReply and its findings
+  kPin = 20,         // EvictBody; answered with EvictReply: what is held of the range
+  kUnpin = 21,       // the same
+  kReadIn = 22,      // FrameBody: answered when the copy has been read into memory (D17)
+  kVerify = 23,      // VerifyBody; answered with VerifyReply and its findings
   kReply = 100,
 };
 
@@ -54,7 +58,8 @@ struct FrameBody {
 };
 
 enum : std::uint32_t { kEvictNatives = 1, kEvictAliens = 2, kEvictDryRun = 4 };
-struct EvictBody {  // followed by the dataset's path; frames with first <= seq <= last
+struct EvictBody {  // also of kPin and kUnpin, without flags; followed by the dataset's path;
+                    // frames with first <= seq <= last
   FrameSeq first;
   FrameSeq last;
   std::uint32_t what;
@@ -63,6 +68,7 @@ struct EvictBody {  // followed by the dataset's path; frames with first <= seq 
 struct EvictReply {
   std::uint64_t frames;
   std::uint64_t bytes;
+  std::uint64_t pinned;  // frames of the range that were left because they are pinned
 };
 // A part of the range is read, and all of it by asking again from `next` on.
 struct VerifyBody {  // followed by the dataset's path; frames with first <= seq <= last
@@ -100,7 +106,7 @@ struct ListRecord {
   std::uint64_t bytes;
   std::uint32_t dataset;  // index in the table
   FrameKind kind;
-  std::uint16_t reserved;
+  std::uint16_t pinned;  // 0 or 1
 };
 
 // Builds a request with a FrameBody into buffer; returns the packet's size, 0 if too long.

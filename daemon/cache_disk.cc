@@ -8,6 +8,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <limits>
 #include <string_view>
 
@@ -137,6 +138,19 @@ DiskRoom CacheDisk::room() const {
 
 int CacheDisk::sync() const {
   return ::syncfs(root_.get()) == 0 ? 0 : errno;
+}
+
+int CacheDisk::probe() const {
+  auto failure = [] { return errno == ENOSPC || errno == EDQUOT ? 0 : errno; };
+  char written[4096], read[sizeof written];
+  if (::getrandom(written, sizeof written, 0) != sizeof written) return 0;
+  Temporary file = make_temporary(state_.get());
+  if (file.fd() < 0) return failure();
+  if (::pwrite(file.fd(), written, sizeof written, 0) != sizeof written) return failure();
+  if (::fsync(file.fd()) != 0) return failure();
+  ::posix_fadvise(file.fd(), 0, 0, POSIX_FADV_DONTNEED);  // from the disk, not from memory
+  if (::pread(file.fd(), read, sizeof read, 0) != sizeof read) return EIO;
+  return std::memcmp(written, read, sizeof read) == 0 ? 0 : EIO;
 }
 
 }  // namespace zazen

@@ -66,6 +66,9 @@ class CacheDisk {
   // What the file system has left for us.
   DiskRoom room() const;
   int sync() const;  // syncfs: 0 or an errno
+  // Writes a small file, flushes it and reads it back: 0, also if the disk is full, or an
+  // errno.
+  int probe() const;
 
  private:
   CacheDisk() = default;

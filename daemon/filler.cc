@@ -163,15 +163,16 @@ int Filler::copy(Lane& lane, const JobPointer& job) {
   if (fetched) outwait_clock(origin.st_mtim, give_up);
 
   auto size = static_cast<std::uint64_t>(origin.st_size);
-  Reservation room = store_.reserve(request.kind, size);
+  Reservation room = store_.reserve(request.dataset, request.kind, size);
   if (!room.valid()) return ENOSPC;
   Temporary file = store_.make_temporary(request.dataset);
   if (file.fd() < 0) return errno;
   FrameCopy copy(request.origin.get(), origin, std::move(file));
   do {
     code = copy.allocate();
-  } while ((code == ENOSPC || code == EDQUOT) && request.kind == FrameKind::kNative &&
-           store_.evict_aliens(size));
+  } while ((code == ENOSPC || code == EDQUOT) &&
+           store_.make_room(request.dataset, request.kind, size));
+  store_.health().note(code);
   if (code != 0) return code;
   room.allocated();
   code = copy.transfer(lane.pace, {give_up, [&] { return job->awaited.load(); }});
@@ -209,8 +210,9 @@ int Filler::copy(Lane& lane, const JobPointer& job) {
 void Filler::finish(const JobPointer& job, int status, bool copied) {
   FillRequest& request = job->request;
   bool push = request.kind == FrameKind::kNative;
-  if (status != 0 && status != ECANCELED && status != ENOSPC && status != EBUSY &&
-      status != EMLINK) {
+  bool usual = status == 0 || status == ECANCELED || status == ENOSPC || status == EDQUOT ||
+               status == EBUSY || status == EMLINK;
+  if (!usual) {
     log_line(LogLevel::kWarn, push ? "push_failed" : "fill_failed",
              {{"dataset", store_.dataset(request.dataset).path},
               {"frame", store_.name_of(request.dataset, request.seq)},

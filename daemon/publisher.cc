@@ -10,6 +10,7 @@
 
 #include "daemon/crash_report.h"
 #include "daemon/mapped_file.h"
+#include "daemon/read_order.h"
 #include "daemon/start_error.h"
 
 namespace zazen {
@@ -47,6 +48,7 @@ Status describe(const Config& config, const NodeId& node, dev_t cache_dev,
   table->node_id = node;
   table->cache_dev = cache_dev;
   table->instance = instance;
+  table->orders_reads = orders_reads(config, cache_dev) ? 1 : 0;
   table->pid = ::getpid();
   bool fits = copy_text(config.node, table->node_name, sizeof table->node_name) &&
               copy_text(config.cache, table->cache, sizeof table->cache);
@@ -131,7 +133,11 @@ Publisher::~Publisher() {
 
 void Publisher::serve() {
   current_.table->heartbeat_ms = monotonic_ms();
-  current_.table->state = DaemonState::kServing;
+  {
+    std::lock_guard lock(mutex_);
+    serving_ = true;
+    show_state();
+  }
   heart_ = std::thread([this] { beat(); });
 }
 
@@ -151,7 +157,7 @@ Status Publisher::republish(const Config& config) {
     entry.sampled_at_ms = known.datasets[i].sampled_at_ms.load();
   }
   next.table->heartbeat_ms = monotonic_ms();
-  next.table->state = DaemonState::kServing;
+  next.table->state = usable_ ? DaemonState::kServing : DaemonState::kOutOfUse;
   std::string path = runtime_ + kTableFile;
   if (std::rename((path + ".new").c_str(), path.c_str()) != 0) {
     Error error =
@@ -162,6 +168,19 @@ Status Publisher::republish(const Config& config) {
   current_.table->state = DaemonState::kSuperseded;
   superseded_.push_back(std::exchange(current_, std::move(next)));
   return Done{};
+}
+
+void Publisher::set_usable(bool usable) {
+  std::lock_guard lock(mutex_);
+  usable_ = usable;
+  show_state();
+}
+
+void Publisher::show_state() {
+  if (!serving_) return;
+  current_.table->state = stopping_ ? DaemonState::kStopped
+                  : usable_ ? DaemonState::kServing
+                            : DaemonState::kOutOfUse;
 }
 
 void Publisher::beat() {

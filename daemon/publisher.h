@@ -34,6 +34,8 @@ class Publisher {
   // The table of a changed configuration, in which each dataset has the position that it had.
   // Who sees the old one superseded finds the new one serving.
   Status republish(const Config& config);
+  // False: the daemon lives, but programs are to read the origin.
+  void set_usable(bool usable);
   // Says that the daemon has stopped. The table stays: who changes a frame meanwhile learns
   // from it where the copy is that has to go.
   void withdraw();
@@ -61,6 +63,7 @@ class Publisher {
   Status make_table(const Config& config, const NodeId& node, dev_t cache_dev,
                     std::uint64_t instance, Published* out) const;
   void beat();
+  void show_state();  // mutex_ is held
 
   std::string runtime_;
   Counters* counters_ = nullptr;
@@ -72,6 +75,8 @@ class Publisher {
   std::array<std::uint32_t, kMaxDatasets> young_copies_ = {};
   std::condition_variable stopped_;
   bool stopping_ = false;
+  bool serving_ = false;
+  bool usable_ = true;
   std::thread heart_;
 };
 

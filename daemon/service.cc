@@ -44,7 +44,9 @@ Service::Service(const Config& config, Store& store, Publisher& publisher,
              {.mark = [&publisher](std::uint32_t dataset,
                                    bool checked) { publisher.note_checks(dataset, checked); },
               .drop = [this](std::uint32_t dataset,
-                             const SampleResult& result) { drop_stale(dataset, result); }}) {
+                             const SampleResult& result) { drop_stale(dataset, result); }}),
+      reads_(store) {
+  store.health().watch([this](bool usable) { disk_changed(usable); });
   for (std::uint32_t i = 0; i < config.datasets.size(); ++i) take_up(i);
 }
 
@@ -68,6 +70,7 @@ Service::Taken Service::take(std::uint64_t client, Packet& packet) {
     case MessageType::kFill:
     case MessageType::kPush:
     case MessageType::kInvalidate:
+    case MessageType::kReadIn:
       return take_frame(asked, packet);
     case MessageType::kSample:
     case MessageType::kList:
@@ -75,7 +78,9 @@ Service::Taken Service::take(std::uint64_t client, Packet& packet) {
       take_dataset(asked, packet);
       return Taken::kYes;
     case MessageType::kEvict:
-      take_evict(asked, packet);
+    case MessageType::kPin:
+    case MessageType::kUnpin:
+      take_range(asked, packet);
       return Taken::kYes;
     case MessageType::kVerify:
       take_verify(asked, packet);
@@ -101,7 +106,8 @@ Service::Taken Service::take_frame(const Asked& asked, Packet& packet) {
     refusal = ENOENT;
   } else if (!config_.datasets[*dataset].name.match(names.name, names.name_length, &fill.seq)) {
     refusal = EINVAL;
-  } else if (header.type != MessageType::kInvalidate && !packet.passed.valid()) {
+  } else if (header.type != MessageType::kInvalidate && header.type != MessageType::kReadIn &&
+             !packet.passed.valid()) {
     refusal = EBADF;
   }
   if (refusal != 0) {
@@ -119,6 +125,10 @@ Service::Taken Service::take_frame(const Asked& asked, Packet& packet) {
       store_.drop(index, std::span(&seq, 1));
       answer(asked, 0);
     });
+    return Taken::kYes;
+  }
+  if (header.type == MessageType::kReadIn) {
+    reads_.ask(*dataset, fill.seq, [this, asked](int status) { answer(asked, status); });
     return Taken::kYes;
   }
   fill.dataset = *dataset;
@@ -158,17 +168,28 @@ void Service::take_dataset(const Asked& asked, Packet& packet) {
   }
 }
 
-void Service::take_evict(const Asked& asked, const Packet& packet) {
+void Service::take_range(const Asked& asked, const Packet& packet) {
   EvictBody body;
   std::memcpy(&body, packet.bytes.data() + sizeof(MessageHeader), sizeof body);
   const char* path = packet.bytes.data() + sizeof(MessageHeader) + sizeof body;
   std::optional<std::uint32_t> dataset = find_dataset(path, body.dataset_length);
   if (!dataset) return answer(asked, ENOENT);
+  if (MessageType type = packet.header().type; type != MessageType::kEvict) {
+    if (body.first > body.last) return answer(asked, EINVAL);
+    errands_.post([this, asked, index = *dataset, range = FrameRange{body.first, body.last},
+                   pinned = type == MessageType::kPin] {
+      Amount held;
+      int code = store_.pin(index, range, pinned, &held);
+      answer(asked, code, as_bytes(EvictReply{held.frames, held.bytes, 0}));
+    });
+    return;
+  }
   Store::Selection selection{body.first, body.last, (body.what & kEvictNatives) != 0,
                              (body.what & kEvictAliens) != 0, (body.what & kEvictDryRun) != 0};
   long_errands_.post([this, asked, index = *dataset, selection] {
-    Amount amount = store_.evict(index, selection);
-    answer(asked, 0, as_bytes(EvictReply{amount.frames, amount.bytes}));
+    Store::Evicted evicted = store_.evict(index, selection);
+    answer(asked, 0,
+           as_bytes(EvictReply{evicted.gone.frames, evicted.gone.bytes, evicted.pinned}));
   });
 }
 
@@ -241,7 +262,8 @@ void Service::answer_lists(std::optional<std::uint32_t> dataset) {
   for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
     if (dataset ? *dataset != i : config_.datasets[i].removed.get()) continue;
     for (const StoredFrame& frame : store_.list(i)) {
-      records.push_back({frame.seq, frame.held.bytes, i, frame.held.kind, 0});
+      records.push_back({frame.seq, frame.held.bytes, i, frame.held.kind,
+                         static_cast<std::uint16_t>(frame.pinned ? 1 : 0)});
     }
   }
   answer_all(askers, as_bytes(ListReply{records.size()}),
@@ -251,7 +273,7 @@ void Service::answer_lists(std::optional<std::uint32_t> dataset) {
 void Service::answer_statuses() {
   std::vector<Asked> askers = statuses_.take(kOnlyQuestion);
   std::int64_t uptime_seconds = (monotonic_ms() - started_ms_) / 1000;
-  std::string text = status_json(config_, store_, publisher_, filler_, sweep_.progress(), uptime_seconds);
+  std::string text = status_json(config_, store_, publisher_, filler_, sweep_.progress(), uptime_seconds, reads_.copies_read());
   answer_all(askers, {}, content_fd(text.data(), text.size()));
 }
 
@@ -290,7 +312,25 @@ int Service::keep_listing(std::uint32_t dataset, int fd) {
   return store_.keep_listing(dataset, encoded);
 }
 
+// While it was out of use a change may not have dropped its copy: so opens are checked now.
+void Service::disk_changed(bool usable) {
+  for (std::uint32_t i = 0; usable && i < config_.datasets.size(); ++i) {
+    sweep_.distrust(i);
+  }
+  publisher_.set_usable(usable);
+}
+
+void Service::note_opens() {
+  std::vector<std::uint64_t> opens;
+  for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
+    Publisher::Uses uses = publisher_.uses(i);
+    opens.push_back(uses.hits + uses.misses);
+  }
+  store_.note_opens(opens);
+}
+
 void Service::keep_house() {
+  note_opens();
   for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
     if (young_.due(i, monotonic_ms()).empty()) continue;
     samples_.post([this, i] { look_at_young(i); });
@@ -302,6 +342,8 @@ void Service::keep_house() {
 
 bool Service::stop() {
   stopping_ = true;
+  store_.health().stop();
+  reads_.stop();
   sweep_.stop();
   scrubs_.stop();
   store_.give_up_reconciling();

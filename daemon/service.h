@@ -9,6 +9,7 @@
 #include "daemon/outbox.h"
 #include "daemon/packet.h"
 #include "daemon/publisher.h"
+#include "daemon/read_order.h"
 #include "daemon/sample.h"
 #include "daemon/store.h"
 #include "daemon/sweep.h"
@@ -45,7 +46,7 @@ class Service {
 
   Taken take_frame(const Asked& asked, Packet& packet);
   void take_dataset(const Asked& asked, Packet& packet);
-  void take_evict(const Asked& asked, const Packet& packet);
+  void take_range(const Asked& asked, const Packet& packet);
   void take_verify(const Asked& asked, const Packet& packet);
   void answer(const Asked& asked, int status, std::string body = {});
   std::optional<std::uint32_t> find_dataset(const char* path, std::size_t length) const;
@@ -58,6 +59,8 @@ class Service {
   void answer_statuses();
   void answer_all(const std::vector<Asked>& askers, const std::string& body, UniqueFd content);
   int keep_listing(std::uint32_t dataset, int fd);
+  void note_opens();
+  void disk_changed(bool usable);
 
   const Config& config_;
   Store& store_;
@@ -74,6 +77,7 @@ class Service {
   WorkQueue long_errands_{
       1};  // apart: nobody's status or invalidation waits for a million copies
   WorkQueue reconciling_{1};
+  ReadOrder reads_;
   WorkQueue samples_{1};  // apart: an origin that hangs must not hold up the errands
   WorkQueue scrubs_{1};   // apart: reading a large copy takes its time
 };

@@ -6,6 +6,15 @@
 #include <nlohmann/json.hpp>
 
 namespace zazen {
+namespace {
+
+nlohmann::ordered_json ranges_json(const std::vector<FrameRange>& ranges) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const FrameRange& range : ranges) list.push_back({range.first, range.last});
+  return list;
+}
+
+}  // namespace
 
 std::vector<std::string> find_problems(const Config& config, OriginThreads& origins) {
   constexpr std::chrono::milliseconds kLimit(250);
@@ -45,10 +54,13 @@ nlohmann::ordered_json sweep_json(const Config& config, const StoreUsage& usage,
 
 std::string status_json(const Config& config, const Store& store, const Publisher& publisher,
                         Filler& filler, const SweepProgress& sweep,
-                        std::int64_t uptime_seconds) {
+                        std::int64_t uptime_seconds, std::uint64_t copies_read) {
   FillCounts fills = filler.counts();
   StoreUsage usage = store.usage();
   std::vector<std::string> problems = find_problems(config, filler.origins());
+  if (std::string why = store.health().problem(); !why.empty()) {
+    problems.insert(problems.begin(), "cache " + config.cache + " is out of use: " + why);
+  }
   std::uint64_t hits = 0, misses = 0;
   nlohmann::ordered_json datasets = nlohmann::ordered_json::array();
   for (std::uint32_t i = 0; i < config.datasets.size(); ++i) {
@@ -63,7 +75,8 @@ std::string status_json(const Config& config, const Store& store, const Publishe
                         {"native", held.natives},
                         {"alien", held.aliens},
                         {"bytes", held.bytes},
-                        {"pinned", false},
+                        {"pinned", held.pinned},
+                        {"pins", ranges_json(held.pins)},
                         {"hits", uses.hits},
                         {"misses", uses.misses},
                         {"checks_each_open", publisher.checks_each_open(i)}});
@@ -90,6 +103,7 @@ std::string status_json(const Config& config, const Store& store, const Publishe
                                    {"fills_failed", fills.failed},
                                    {"stopped_cleanly", store.stopped_cleanly()},
                                    {"sweep", sweep_json(config, usage, sweep)},
+                                   {"read_in", copies_read},
                                    {"datasets", datasets}};
   // A path need not be UTF-8; what is not becomes U+FFFD.
   return status.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

@@ -103,7 +103,8 @@ StoreUsage Store::usage() const {
   StoreUsage usage{inventory_.total_bytes(), inventory_.total_files(), evictions_, {}};
   for (std::uint32_t i = 0; i < inventory_.datasets(); ++i) {
     usage.datasets.push_back({inventory_.files(i, FrameKind::kNative),
-                              inventory_.files(i, FrameKind::kAlien), inventory_.bytes(i)});
+                              inventory_.files(i, FrameKind::kAlien), inventory_.bytes(i),
+                              pins_[i].held().files, pins_[i].ranges()});
   }
   return usage;
 }
@@ -114,7 +115,10 @@ std::vector<StoredFrame> Store::list(std::uint32_t dataset) const {
     std::lock_guard lock(mutex_);
     for (FrameKind kind : {FrameKind::kNative, FrameKind::kAlien}) {
       inventory_.table(dataset, kind).for_each([&](FrameSeq seq, std::uint64_t bytes) {
-        frames.push_back({dataset, seq, {kind, bytes == FrameTable::kUnknown ? 0 : bytes}});
+        frames.push_back({dataset,
+                          seq,
+                          {kind, bytes == FrameTable::kUnknown ? 0 : bytes},
+                          pins_[dataset].contains(seq)});
       });
     }
   }
@@ -187,80 +191,12 @@ std::vector<FrameSeq> Store::sample(std::uint32_t dataset, std::size_t at_random
   return {chosen.begin(), chosen.end()};
 }
 
-Store::Deficit Store::deficit(std::uint64_t bytes, std::uint64_t files) const {
-  Deficit need;
-  DiskRoom room = disk_.room();
-  // Until the sizes are known: not more than the whole disk holds.
-  bool known = is_reconciled_locked();
-  std::uint64_t held_bytes = known ? inventory_.total_bytes() : room.used_bytes;
-  std::uint64_t held_files = known ? inventory_.total_files() : room.used_files;
-  if (config_.capacity_bytes != 0) {
-    need.bytes = excess(held_bytes + reserved_bytes_ + bytes, config_.capacity_bytes);
-  }
-  if (config_.max_files != 0) {
-    need.files = excess(held_files + reserved_files_ + files, config_.max_files);
-  }
-  need.bytes = std::max(
-      need.bytes, excess(unallocated_bytes_ + bytes + config_.keep_free_bytes, room.bytes));
-  need.files = std::max(need.files, excess(files, room.files));
-  return need;
-}
-
-Reservation Store::hold(std::uint64_t bytes) {
-  reserved_bytes_ += bytes;
-  reserved_files_ += 1;
-  unallocated_bytes_ += bytes;
-  return Reservation(this, bytes);
-}
-
-Reservation Store::reserve(FrameKind kind, std::uint64_t bytes) {
-  if (bytes > std::numeric_limits<std::uint64_t>::max() / 4) return {};
-  {
-    std::lock_guard lock(mutex_);
-    if (deficit(bytes, 1).none()) return hold(bytes);
-  }
-  if (kind == FrameKind::kAlien || !wait_until_reconciled()) return {};
-  std::lock_guard names(names_mutex_);
-  std::unique_lock lock(mutex_);
-  Deficit need = deficit(bytes, 1);
-  if (need.bytes > inventory_.alien_bytes() || need.files > inventory_.alien_files()) return {};
-  lock.unlock();
-  if (!need.none()) evict_for(need);
-  lock.lock();
-  return deficit(bytes, 1).none() ? hold(bytes) : Reservation();
-}
-
-bool Store::evict_aliens(std::uint64_t bytes) {
-  if (!wait_until_reconciled()) return false;
-  std::lock_guard names(names_mutex_);
-  return evict_for({std::max<std::uint64_t>(bytes, 1), 1});
-}
-
-bool Store::evict_for(Deficit need) {
-  bool any = false;
-  for (std::uint32_t i = 0; i < files_.size() && !need.none(); ++i) {
-    std::vector<FrameSeq> victims;
-    {
-      // From the end: a program that scans in order still finds the beginning.
-      std::lock_guard lock(mutex_);
-      const Inventory::Frames aliens = inventory_.frames(i, FrameKind::kAlien);
-      for (auto it = aliens.rbegin(); it != aliens.rend() && !need.none(); ++it) {
-        victims.push_back(it->first);
-        need.bytes = excess(need.bytes, it->second);
-        need.files = excess(need.files, 1);
-      }
-    }
-    if (victims.empty()) continue;
-    any = true;
-    Amount gone = remove(i, victims, false);
-    std::lock_guard lock(mutex_);
-    evictions_ += gone.frames;
-  }
-  return any;
-}
-
 Temporary Store::make_temporary(std::uint32_t dataset) const {
-  return disk_.make_temporary(files_[dataset].directory.get());
+  Temporary file = disk_.make_temporary(files_[dataset].directory.get());
+  int code = errno;
+  if (file.fd() < 0) health_.note(code);
+  errno = code;
+  return file;
 }
 
 void Store::publish(std::span<FinishedCopy> batch) {
@@ -268,10 +204,12 @@ void Store::publish(std::span<FinishedCopy> batch) {
   std::lock_guard names(names_mutex_);
   give_names(batch);
   log_batch(batch);
+  for (const FinishedCopy& copy : batch) health_.note(copy.status);
   for (const FinishedCopy& copy : batch) compact(copy.dataset, copy.kind);
 }
 
 void Store::flush_data(std::span<FinishedCopy> batch) {
+  DiskHealth::Operation operation(health_);
   int together = batch.size() > kSmallBatch ? disk_.sync() : 0;
   for (FinishedCopy& copy : batch) {
     copy.status = together;
@@ -296,14 +234,7 @@ void Store::give_names(std::span<FinishedCopy> batch) {
     flat = flat && below.empty();
     touched.insert(copy.dataset);
   }
-  int code = 0;
-  if (!flat || batch.size() > kSmallBatch) {
-    code = disk_.sync();
-  } else {
-    for (std::uint32_t dataset : touched) {
-      if (::fsync(files_[dataset].directory.get()) != 0) code = errno;
-    }
-  }
+  int code = flush_names(touched, !flat || batch.size() > kSmallBatch);
   for (FinishedCopy& copy : batch) {
     if (copy.status == 0 && code != 0) {
       unlink_copy(copy.dataset, copy.seq);
@@ -318,6 +249,16 @@ void Store::give_names(std::span<FinishedCopy> batch) {
     }
     if (copy.status == 0) index(copy.dataset, copy.file.fd());
   }
+}
+
+int Store::flush_names(const std::set<std::uint32_t>& touched, bool all) {
+  DiskHealth::Operation operation(health_);
+  if (all) return disk_.sync();
+  int code = 0;
+  for (std::uint32_t dataset : touched) {
+    if (::fsync(files_[dataset].directory.get()) != 0) code = errno;
+  }
+  return code;
 }
 
 void Store::log_batch(std::span<FinishedCopy> batch) {
@@ -349,10 +290,10 @@ void Store::log_batch(std::span<FinishedCopy> batch) {
     if (copy.status != 0) continue;
     if (failed.contains({copy.dataset, copy.kind})) {
       unlink_copy(copy.dataset, copy.seq);
-      inventory_.remove(copy.dataset, copy.seq);
+      let_go(copy.dataset, copy.seq);
       copy.status = code;
     } else {
-      inventory_.add(copy.dataset, copy.seq, copy.kind, copy.bytes);
+      take_in(copy.dataset, copy.seq, copy.kind, copy.bytes);
     }
   }
 }
@@ -381,7 +322,7 @@ int Store::promote(std::uint32_t dataset, FrameSeq seq) {
   if (done.ok()) done = append(dataset, FrameKind::kAlien, {}, one, true);
   if (!done.ok()) return done.error().code;
   std::lock_guard lock(mutex_);
-  inventory_.add(dataset, seq, FrameKind::kNative, identity.size);
+  take_in(dataset, seq, FrameKind::kNative, identity.size);
   return 0;
 }
 
@@ -404,38 +345,6 @@ Amount Store::drop_exactly(std::uint32_t dataset, std::span<const ExactCopy> cop
   return remove(dataset, frames, true);
 }
 
-Amount Store::evict(std::uint32_t dataset, const Selection& selection) {
-  std::vector<FrameSeq> chosen;
-  Amount amount;
-  {
-    std::lock_guard lock(mutex_);
-    for (FrameKind kind : {FrameKind::kNative, FrameKind::kAlien}) {
-      if (!(kind == FrameKind::kNative ? selection.natives : selection.aliens)) continue;
-      inventory_.table(dataset, kind).for_each([&](FrameSeq seq, std::uint64_t bytes) {
-        if (seq < selection.first || seq > selection.last) return;
-        chosen.push_back(seq);
-        amount.frames += 1;
-        amount.bytes += bytes == FrameTable::kUnknown ? 0 : bytes;
-      });
-    }
-  }
-  if (selection.dry_run) return amount;
-  amount = {};
-  std::sort(chosen.begin(), chosen.end());
-  std::span<const FrameSeq> rest = chosen;
-  while (!rest.empty()) {
-    std::size_t count = std::min(rest.size(), kEvictChunk);
-    std::lock_guard names(names_mutex_);
-    Amount gone = remove(dataset, rest.first(count), false);
-    amount.frames += gone.frames;
-    amount.bytes += gone.bytes;
-    rest = rest.subspan(count);
-    std::lock_guard lock(mutex_);
-    evictions_ += gone.frames;
-  }
-  return amount;
-}
-
 Amount Store::remove(std::uint32_t dataset, std::span<const FrameSeq> frames, bool durable) {
   Amount amount;
   std::vector<FrameSeq> natives, aliens;
@@ -447,7 +356,7 @@ Amount Store::remove(std::uint32_t dataset, std::span<const FrameSeq> frames, bo
     amount.frames += 1;
     amount.bytes += held->bytes;
     (held->kind == FrameKind::kNative ? natives : aliens).push_back(seq);
-    inventory_.remove(dataset, seq);
+    let_go(dataset, seq);
   }
   if (amount.frames > 0) full_directories_.clear(dataset);
   if (durable) flush_removals(dataset, frames);
@@ -498,6 +407,7 @@ SequenceLog& Store::log_of(std::uint32_t dataset, FrameKind kind) {
 
 Status Store::append(std::uint32_t dataset, FrameKind kind, std::span<const FrameSeq> added,
                      std::span<const FrameSeq> forgotten, bool durable) {
+  DiskHealth::Operation operation(health_);
   SequenceLog& log = log_of(dataset, kind);
   Status done = log.append(added, forgotten);
   if (done.ok() && durable) done = log.flush();

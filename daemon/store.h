@@ -4,9 +4,8 @@
 // A copy comes in three steps: reserve() its room, write it to a temporary, publish() it with
 // others of its batch: the data is flushed, the file gets its name, the name is flushed, the
 // log is appended and flushed. So a crash at any point leaves whole copies or none, and a
-// published copy is durable. What does not fit is refused: an alien at once, which also makes
-// the cache scan-resistant (what is held stays); a native after aliens were evicted for it
-// (D16).
+// published copy is durable. For what does not fit aliens are evicted, or it is refused: see
+// eviction.h (D16).
 //
 // Thread safe. names_mutex_ (names and logs, held during input and output) is taken before
 // mutex_ (memory only).
@@ -16,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,9 +23,12 @@
 #include "bodhi/config.h"
 #include "bodhi/identity.h"
 #include "daemon/cache_disk.h"
+#include "daemon/disk_health.h"
+#include "daemon/eviction.h"
 #include "daemon/full_directories.h"
 #include "daemon/index_file.h"
 #include "daemon/inventory.h"
+#include "daemon/pins.h"
 #include "daemon/reconcile.h"
 #include "daemon/turn_mutex.h"
 
@@ -76,6 +79,8 @@ struct DatasetUsage {
   std::uint64_t natives = 0;
   std::uint64_t aliens = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t pinned = 0;  // of the frames that are held
+  std::vector<FrameRange> pins;
 };
 struct StoreUsage {
   std::uint64_t bytes = 0;
@@ -88,6 +93,7 @@ struct StoredFrame {
   std::uint32_t dataset;
   FrameSeq seq;
   HeldFrame held;
+  bool pinned;
 };
 
 struct ExactCopy {  // the file that was seen under a frame's name, not one that took its place
@@ -121,6 +127,7 @@ class Store {
   void stop_cleanly();
 
   const CacheDisk& disk() const { return disk_; }
+  DiskHealth& health() const { return health_; }
   const DatasetConfig& dataset(std::uint32_t index) const { return config_.datasets[index]; }
   std::size_t datasets() const { return dataset_count_.load(std::memory_order_acquire); }
   std::string name_of(std::uint32_t dataset, FrameSeq seq) const;
@@ -155,10 +162,14 @@ class Store {
   // Its directory takes no more names at present: nothing of it should be fetched.
   bool directory_is_full(std::uint32_t dataset) const;
 
-  // Not valid if there is no room. Evicting for a native waits until the store is reconciled.
-  Reservation reserve(FrameKind kind, std::uint64_t bytes);
-  // The disk was full before its limit: lets aliens go. False if there was none.
-  bool evict_aliens(std::uint64_t bytes);
+  // How often each dataset was opened until now: who is idle gives way first.
+  void note_opens(std::span<const std::uint64_t> opens);
+  // Not valid if there is no room, nor to be made. A native that needs room waits until the
+  // store is reconciled; before that, no alien makes room for another.
+  Reservation reserve(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes);
+  // The disk was full before its limit (ENOSPC, EDQUOT): aliens go as in a full cache. False if
+  // none did.
+  bool make_room(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes);
   Temporary make_temporary(std::uint32_t dataset) const;
   void publish(std::span<FinishedCopy> batch);
 
@@ -175,35 +186,50 @@ class Store {
     bool aliens;
     bool dry_run;
   };
-  Amount evict(std::uint32_t dataset, const Selection& selection);
+  struct Evicted {
+    Amount gone;
+    std::uint64_t pinned = 0;  // frames of the selection that stay
+  };
+  Evicted evict(std::uint32_t dataset, const Selection& selection);
+  // Pinned frames stay until they are unpinned, changed or lost, also over a restart. 0 or an
+  // errno; *held is what is held of the range.
+  int pin(std::uint32_t dataset, FrameRange range, bool pinned, Amount* held);
 
   // Keeps an encoded listing of the origin for the dataset (D20). 0 or an errno.
   int keep_listing(std::uint32_t dataset, const std::string& encoded);
 
  private:
   friend class Reservation;
-  struct Deficit {
-    std::uint64_t bytes = 0;
-    std::uint64_t files = 0;
-    bool none() const { return bytes == 0 && files == 0; }
-  };
-
   Store(const Config& config, CacheDisk disk)
       : config_(config),
         disk_(std::move(disk)),
+        health_([this] { return disk_.probe(); }),
         index_(config.runtime),
         inventory_(kMaxDatasets),
+        eviction_(kMaxDatasets),
+        pins_(kMaxDatasets),
         unreconciled_(kMaxDatasets) {
     files_.reserve(kMaxDatasets);  // a reload adds to them while others read
   }
   // The next dataset of the configuration; *resumed if it is as a clean stop left it.
   Status take_up(UniqueFd directory, std::uint64_t stamp, bool* resumed);
-  Deficit deficit(std::uint64_t bytes, std::uint64_t files) const;  // mutex_ is held
-  Reservation hold(std::uint64_t bytes);                            // mutex_ is held
-  bool evict_for(Deficit need);                                     // names_mutex_ is held
+  Room deficit(std::uint64_t bytes, std::uint64_t files) const;  // mutex_ is held
+  Reservation hold(std::uint64_t bytes);                         // mutex_ is held
+  // Aliens of these datasets, in turn, until there is room. names_mutex_ is held.
+  bool evict_for(Room need, std::span<const std::uint32_t> from);
+  std::optional<FrameSeq> choose_victim(std::uint32_t dataset);
+  // These four: mutex_ is held.
+  std::vector<std::uint32_t> who_gives_way(std::uint32_t dataset, FrameKind kind, Room need);
+  Room evictable(std::uint32_t dataset) const;
+  void take_in(std::uint32_t dataset, FrameSeq seq, FrameKind kind, std::uint64_t bytes);
+  void let_go(std::uint32_t dataset, FrameSeq seq);
+  // Counts the pinned frames anew; what is held of the range.
+  Amount recount(std::uint32_t dataset, FrameRange range);
+  void load_pins(std::uint32_t dataset);  // mutex_ is held
   Amount remove(std::uint32_t dataset, std::span<const FrameSeq> frames, bool durable);
   void flush_data(std::span<FinishedCopy> batch);
   void give_names(std::span<FinishedCopy> batch);
+  int flush_names(const std::set<std::uint32_t>& touched, bool all);
   void log_batch(std::span<FinishedCopy> batch);
   SequenceLog& log_of(std::uint32_t dataset, FrameKind kind);
   void unlink_copy(std::uint32_t dataset, FrameSeq seq);
@@ -228,6 +254,7 @@ class Store {
 
   const Config& config_;
   CacheDisk disk_;
+  mutable DiskHealth health_;
   IndexFile index_;
   TurnMutex names_mutex_;
   std::vector<DatasetFiles> files_;
@@ -239,6 +266,8 @@ class Store {
 
   mutable std::mutex mutex_;
   Inventory inventory_;
+  Eviction eviction_;
+  std::vector<Pins> pins_;  // one for each dataset
   std::vector<bool> unreconciled_;  // by dataset
   std::condition_variable reconciled_;
   bool stuck_ = false;  // a dataset cannot be reconciled

@@ -88,6 +88,7 @@ Status Store::take_up(UniqueFd directory, std::uint64_t stamp, bool* resumed) {
     std::optional<HeldFrame> held = inventory_.find(index, seq);
     if (held && held->kind == FrameKind::kAlien) fetched_lately_.emplace_back(index, seq);
   }
+  load_pins(index);
   dataset_count_.store(files_.size(), std::memory_order_release);
   return Done{};
 }
@@ -105,9 +106,10 @@ void Store::keep_limits() {
   std::lock_guard names(names_mutex_);
   std::unique_lock lock(mutex_);
   if (!is_reconciled_locked()) return;  // finish_reconciling() will
-  Deficit need = deficit(0, 0);
+  Room need = deficit(0, 0);
+  std::vector<std::uint32_t> all = eviction_.longest_unused_first();
   lock.unlock();
-  if (!need.none()) evict_for(need);
+  evict_for(need, all);
 }
 
 bool Store::is_reconciled() const {
@@ -181,12 +183,14 @@ void Store::finish_reconciling(std::uint32_t dataset, const Findings& findings) 
   std::unique_lock lock(mutex_);
   if (!inventory_.newest(dataset)) inventory_.set_newest(dataset, findings.newest);
   unreconciled_[dataset] = false;
+  if (!pins_[dataset].ranges().empty()) recount(dataset, {});  // by now their sizes are known
   if (!is_reconciled_locked()) return;
   // The limits may have been lowered since the last time.
-  Deficit need = deficit(0, 0);
+  Room need = deficit(0, 0);
+  std::vector<std::uint32_t> all = eviction_.longest_unused_first();
   lock.unlock();
   reconciled_.notify_all();
-  if (!need.none()) evict_for(need);
+  evict_for(need, all);
 }
 
 void Store::reconcile_files(std::uint32_t dataset, std::span<const FrameSeq> frames,
@@ -203,7 +207,7 @@ void Store::reconcile_files(std::uint32_t dataset, std::span<const FrameSeq> fra
     std::lock_guard lock(mutex_);
     if (held && held->kind != found.kind) {  // it was in both logs
       ++findings.seen;
-      inventory_.add(dataset, seq, found.kind, bytes);
+      take_in(dataset, seq, found.kind, bytes);
       (found.kind == FrameKind::kNative ? natives : aliens).push_back(seq);
       (found.kind == FrameKind::kNative ? no_aliens : no_natives).push_back(seq);
     } else if (held) {

@@ -7,6 +7,7 @@
 #include "preload/daemon_link.h"
 #include "preload/hook.h"
 #include "preload/raw.h"
+#include "preload/read_in.h"
 
 namespace zazen {
 namespace {
@@ -110,6 +111,8 @@ int open_copy(const Route& route, int flags) {
     refuse_copy(route);
     return -1;
   }
+  if (route.node->table->orders_reads != 0) [[unlikely]]
+    await_read_in(route, fd);
   count_opened(route, fd, Source::kCache);
   return fd;
 }

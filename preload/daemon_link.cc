@@ -107,6 +107,12 @@ void invalidate_copy(const Route& route, Reason reason) {
   if (copy.set(route)) raw::unlinkat(AT_FDCWD, copy.text, 0);
 }
 
+void request_read_in(const Route& route) {
+  char name[kMaxTemplate + 32];
+  if (!frame_name_of(route, name, sizeof name) || !heart_beats(*route.node->table)) return;
+  exchange(MessageType::kReadIn, route, name, -1, kReadInMs);
+}
+
 bool request_sample(const Route& route) {
   ErrnoKeeper keep;
   return exchange(MessageType::kSample, route, "", -1, kAnswerMs) == 0;

@@ -1,9 +1,10 @@
-// What the shim says to its daemon: fill, invalidate, sample. Never on the way of a hit.
+// What the shim says to its daemon: fill, invalidate, sample, read in. Never on the way of a
+// hit, but for the last.
 //
 // Each call opens a socket, sends one message, and closes the socket before it returns: the
 // shim keeps no descriptor. Everything is bounded; a daemon that does not answer costs a
-// program at most kAnswerMs (kMissedBeatsMs if the open waits for its copy), and is then left
-// alone for a second.
+// program at most kAnswerMs (kMissedBeatsMs if the open waits for its copy, or for its turn at a
+// spinning disk), and is then left alone for a second.
 #pragma once
 #include "preload/route.h"
 
@@ -25,5 +26,8 @@ void invalidate_copy(const Route& route, Reason reason = Reason::kChange);
 
 // Asks the daemon to compare a sample of the dataset's copies with the origin (D10).
 bool request_sample(const Route& route);
+
+// Asks for the copy to be read into memory, and waits for it (D17).
+void request_read_in(const Route& route);
 
 }  // namespace zazen

@@ -42,6 +42,11 @@ struct EvictOptions : KindOptions {
   bool dry_run = false;
 };
 
+struct PinOptions : CommonOptions {
+  std::string path;
+  std::string range;  // "A-B"; "": all, also those that come later
+};
+
 struct PushOptions : CommonOptions {
   std::vector<std::string> directories;
   std::vector<std::string> peers;  // --to
@@ -75,6 +80,7 @@ struct DoctorOptions : CommonOptions {
 int status_command(const StatusOptions& options);
 int ls_command(const LsOptions& options);
 int evict_command(const EvictOptions& options);
+int pin_command(const PinOptions& options, bool pin);
 int push_command(const PushOptions& options);
 int verify_command(const VerifyOptions& options);
 int explain_command(const ExplainOptions& options);

@@ -57,7 +57,7 @@ Result<EvictReply> evict_range(Client& client, const EvictOptions& options,
     if (inside && options.wants(record.kind)) held.push_back(record.seq);
   }
 
-  EvictReply gone{0, 0};
+  EvictReply gone{};
   std::size_t passed = 0;
   Progress progress("evict " + dataset, held.size());
   for (const Piece& piece : pieces_of(range, std::move(held))) {
@@ -66,6 +66,7 @@ Result<EvictReply> evict_range(Client& client, const EvictOptions& options,
     if (!reply) return reply.error();
     gone.frames += reply->frames;
     gone.bytes += reply->bytes;
+    gone.pinned += reply->pinned;
     passed += piece.frames;
     progress.show(passed, gone.bytes);
   }
@@ -75,13 +76,16 @@ Result<EvictReply> evict_range(Client& client, const EvictOptions& options,
 std::string described(const EvictOptions& options, const std::string& path, bool frame,
                       EvictReply gone) {
   const char* verb = options.dry_run ? "would evict" : "evicted";
+  if (frame && gone.pinned > 0) return printable(path) + ": pinned, stays";
   if (frame && gone.frames == 0) return printable(path) + ": not in the cache";
   if (frame) return fmt::format("{} {} ({})", verb, printable(path), format_size(gone.bytes));
   std::string kind = options.natives == options.aliens ? ""
                      : options.natives                 ? "native "
                                                        : "alien ";
-  return fmt::format("{} {} ({}) of {}", verb, plural(gone.frames, kind + "frame"),
-                     format_size(gone.bytes), printable(path));
+  std::string stay =
+      gone.pinned == 0 ? "" : fmt::format("; {} stay", plural(gone.pinned, "pinned frame"));
+  return fmt::format("{} {} ({}) of {}{}", verb, plural(gone.frames, kind + "frame"),
+                     format_size(gone.bytes), printable(path), stay);
 }
 
 int usage_error(const Error& error) {
@@ -127,23 +131,30 @@ int evict_command(const EvictOptions& options) {
   }
 
   Client client = connect_or_exit(node);
-  EvictReply total{0, 0};
+  EvictReply total{};
   nlohmann::ordered_json parts = nlohmann::ordered_json::array();
   for (const Order& order : orders) {
     Result<EvictReply> gone = evict_range(client, options, order.dataset->path, order.range);
     if (!gone) return request_failed(node, order.shown, gone.error());
     total.frames += gone->frames;
     total.bytes += gone->bytes;
-    parts.push_back({{"path", order.shown}, {"frames", gone->frames}, {"bytes", gone->bytes}});
+    total.pinned += gone->pinned;
+    parts.push_back({{"path", order.shown},
+                     {"frames", gone->frames},
+                     {"bytes", gone->bytes},
+                     {"pinned", gone->pinned}});
     if (!options.json) fmt::print("{}\n", described(options, order.shown, order.frame, *gone));
   }
   if (options.json) {
     print_json({{"dry_run", options.dry_run},
                 {"frames", total.frames},
                 {"bytes", total.bytes},
+                {"pinned", total.pinned},
                 {"evicted", parts}});
   } else if (options.dry_run) {
     fmt::print("nothing was changed\n");
+  } else if (total.pinned > 0) {
+    fmt::print(stderr, "hint: zazenctl unpin DIR lets pinned frames go\n");
   }
   return kDone;
 }

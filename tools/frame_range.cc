@@ -22,8 +22,8 @@ Result<FrameRange> parse_range(const std::string& text) {
   bool numbers = (first.empty() || parse_number(first, &range.first)) &&
                  (last.empty() || parse_number(last, &range.last));
   if (!numbers || (first.empty() && last.empty()) || range.first > range.last) {
-    return Error{EINVAL, "--frames " + text + ": not a range of sequence numbers",
-                 "for example --frames 0-99, or --frames 100- for all from 100 on"};
+    return Error{EINVAL, text + ": not a range of sequence numbers",
+                 "for example 0-99, or 100- for all from 100 on"};
   }
   return range;
 }

@@ -1,6 +1,5 @@
-// FrameRange: "--frames A-B", some sequence numbers of a dataset.
+// A range of sequence numbers as people write it: "7", "0-99", "100-", "-99".
 #pragma once
-#include <limits>
 #include <string>
 
 #include "bodhi/base_types.h"
@@ -8,14 +7,7 @@
 
 namespace zazen {
 
-struct FrameRange {
-  FrameSeq first = 0;
-  FrameSeq last = std::numeric_limits<FrameSeq>::max();
-
-  bool contains(FrameSeq seq) const { return first <= seq && seq <= last; }
-};
-
-// "7", "0-99", "100-", "-99"; "" is all.
+// "" is all.
 Result<FrameRange> parse_range(const std::string& text);
 
 }  // namespace zazen

@@ -20,7 +20,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Totals {
-  std::uint64_t native = 0, alien = 0, bytes = 0;
+  std::uint64_t native = 0, alien = 0, bytes = 0, pinned = 0;
 };
 
 int list_datasets(const Node& node, const LsOptions& options) {
@@ -29,7 +29,8 @@ int list_datasets(const Node& node, const LsOptions& options) {
                    {"FRAMES", TextTable::kLeft},
                    {"NATIVE", TextTable::kRight},
                    {"ALIEN", TextTable::kRight},
-                   {"BYTES", TextTable::kRight}});
+                   {"BYTES", TextTable::kRight},
+                   {"PINNED", TextTable::kRight}});
   Json datasets = Json::array();
   for (const DatasetConfig& dataset : node.config.datasets) {
     Result<std::vector<ListRecord>> records = client.list(dataset.path);
@@ -39,14 +40,17 @@ int list_datasets(const Node& node, const LsOptions& options) {
       if (!options.wants(record.kind)) continue;
       (record.kind == FrameKind::kNative ? totals.native : totals.alien) += 1;
       totals.bytes += record.bytes;
+      totals.pinned += record.pinned;
     }
     datasets.push_back({{"path", dataset.path},
                         {"frames", dataset.frames},
                         {"native", totals.native},
                         {"alien", totals.alien},
-                        {"bytes", totals.bytes}});
+                        {"bytes", totals.bytes},
+                        {"pinned", totals.pinned}});
     table.add({printable(dataset.path), printable(dataset.frames), format_count(totals.native),
-               format_count(totals.alien), format_size(totals.bytes)});
+               format_count(totals.alien), format_size(totals.bytes),
+               format_count(totals.pinned)});
   }
   if (options.json) {
     print_json({{"datasets", datasets}});
@@ -84,11 +88,9 @@ class FrameLines {
   void print(const DatasetConfig& dataset, const ListRecord& record) {
     std::string name = frame_name(dataset, record.seq);
     if (options_.json) {
-      Json frame{{"dataset", dataset.path},
-                 {"name", name},
-                 {"seq", record.seq},
-                 {"kind", kind_name(record.kind)},
-                 {"bytes", record.bytes}};
+      Json frame{{"dataset", dataset.path}, {"name", name},
+                 {"seq", record.seq},       {"kind", kind_name(record.kind)},
+                 {"bytes", record.bytes},   {"pinned", record.pinned != 0}};
       if (options_.details) {
         Details details = details_of(node_.config, dataset, name);
         frame["modified"] = details.modified;
@@ -97,8 +99,9 @@ class FrameLines {
       fmt::print("{}\n  {}", first_ ? "" : ",", compact_json(frame));
     } else if (options_.details) {
       Details details = details_of(node_.config, dataset, name);
-      fmt::print("{:6}  {:>12}  {}  {}  {}\n", kind_name(record.kind), record.bytes,
-                 details.modified, details.checksum, printable(name));
+      fmt::print("{:6}  {:6}  {:>12}  {}  {}  {}\n", kind_name(record.kind),
+                 record.pinned != 0 ? "pinned" : "-", record.bytes, details.modified,
+                 details.checksum, printable(name));
     } else {
       fmt::print("{:6}  {:>12}  {}\n", kind_name(record.kind), record.bytes, printable(name));
     }

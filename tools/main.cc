@@ -70,6 +70,8 @@ struct Invocation {
   StatusOptions status;
   LsOptions ls;
   EvictOptions evict;
+  PinOptions pin;
+  PinOptions unpin;
   PushOptions push;
   VerifyOptions verify;
   RunOptions run;
@@ -104,7 +106,8 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
                   "zazenctl ls /sim1 --natives", chosen.ls);
   ls->add_option("PATH", chosen.ls.paths, "Datasets, or frames in them")->type_name("");
   add_kinds(ls, chosen.ls);
-  ls->add_flag("-l", chosen.ls.details, "With the origin's modification time and the checksum");
+  ls->add_flag("-l", chosen.ls.details,
+               "Also whether it is pinned, the origin's modification time, the checksum");
 
   CLI::App* evict = add_command(
       app, "evict", "Drop copies from this node's cache; the origin is never touched.",
@@ -115,6 +118,19 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
       ->type_name("A-B");
   evict->add_flag("--all", chosen.evict.all, "Everything on this node");
   evict->add_flag("--dry-run", chosen.evict.dry_run, "Only say what would go, and how much");
+
+  auto add_pin = [&app](const char* name, const char* sentence, const char* example,
+                        PinOptions& options) {
+    CLI::App* command = add_command(app, name, sentence, example, options);
+    command->add_option("DIR", options.path, "A dataset, or a frame in it")
+        ->type_name("")
+        ->required();
+    command->add_option("RANGE", options.range, "Only these sequence numbers: A-B")
+        ->type_name("");
+  };
+  add_pin("pin", "Keep frames: they are never evicted until they are unpinned.",
+          "zazenctl pin /sim1 0-99", chosen.pin);
+  add_pin("unpin", "Let pinned frames be evicted again.", "zazenctl unpin /sim1", chosen.unpin);
 
   CLI::App* push = add_command(
       app, "push", "Copy a dataset's frames to the nodes' caches, each to one node in turn.",
@@ -257,6 +273,8 @@ int zazenctl(int argc, char** argv) {
   if (line.command == "evict") return evict_command(with_config(chosen.evict));
   if (line.command == "explain") return explain_command(with_config(chosen.explain));
   if (line.command == "doctor") return doctor_command(with_config(chosen.doctor));
+  if (line.command == "pin") return pin_command(with_config(chosen.pin), true);
+  if (line.command == "unpin") return pin_command(with_config(chosen.unpin), false);
   if (line.command == "push") return push_command(with_config(chosen.push));
   if (line.command == "verify") return verify_command(with_config(chosen.verify));
 

@@ -69,11 +69,11 @@ void print_screen(const Json& status, bool exact) {
                    {"NATIVE", TextTable::kRight},
                    {"ALIEN", TextTable::kRight},
                    {"BYTES", TextTable::kRight},
-                   {"PINNED", TextTable::kLeft}});
+                   {"PINNED", TextTable::kRight}});
   for (const Json& dataset : status.at("datasets")) {
     table.add({printable(dataset.at("path")), format_count(dataset.at("native")),
                format_count(dataset.at("alien")), size_text(dataset.at("bytes"), exact),
-               dataset.at("pinned").get<bool>() ? "yes" : "no"});
+               format_count(dataset.at("pinned"))});
   }
   table.print();
 }

@@ -44,7 +44,9 @@ TableState::TableState(const std::string& runtime) : table_(map_table(runtime.c_
     orphan_ = map_table(runtime.c_str(), &is_held);
     reason_ = why_not_mapped(runtime, orphan_);
   } else if (DaemonState state = table_->state.load(); state != DaemonState::kServing) {
-    reason_ = state == DaemonState::kStarting ? "the daemon is starting" : "the daemon stopped";
+    reason_ = state == DaemonState::kStarting   ? "the daemon is starting"
+              : state == DaemonState::kOutOfUse ? "the cache's disk fails; it is out of use"
+                                                : "the daemon stopped";
   } else if (!daemon_is_alive(*table_, monotonic_ms())) {
     reason_ = "the daemon hangs: no heartbeat for more than " +
               std::to_string(kHeartbeatStaleMs / 1000) + " s";

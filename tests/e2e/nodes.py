@@ -62,8 +62,9 @@ class Node:
                 file.write(f'\n[[dataset]]\npath = "{data.path}"\nframes = "{data.template}"\n'
                            f'{data.keys}\n')
 
-    def start(self):
-        self._process = Process([ZAZEND, "--config", self.config], self._nodes.env)
+    def start(self, before=()):
+        """`before` are words in front of the daemon's, such as env NAME=VALUE."""
+        self._process = Process([*before, ZAZEND, "--config", self.config], self._nodes.env)
 
         def serving():
             if not self._process.running():
@@ -83,6 +84,14 @@ class Node:
         figures = [d for d in self.status()["datasets"] if d["path"] == data.path]
         return sum(figures[0][k] for k in ([kind] if isinstance(kind, str) else kind))
 
+    def settle(self):
+        """Waits until every miss was filled or refused."""
+        def settled():
+            figures = self.status()
+            return figures["misses"] == (figures["fills"] + figures["fills_failed"] +
+                                         figures["fills_dropped"])
+        wait_until(settled, f"the fills of {self.name}")
+
     def copies(self, data):
         """The names of the copies on its disk (D4: the same path below the cache)."""
         directory = self.cache + data.path
@@ -92,6 +101,9 @@ class Node:
     def said(self):
         """The daemon's log so far."""
         return self._process.stderr_so_far()
+
+    def pid(self):
+        return self._process.pid
 
     def signal(self, number):
         self._process.signal(number)

@@ -190,8 +190,11 @@ TEST_F(FillerTest, AlienWithoutRoomIsNotCachedAndNativeEvicts) {
   start(64);
   for (FrameSeq seq = 1; seq <= 3; ++seq) write_file(origin("f" + std::to_string(seq)), "xyz");
   EXPECT_EQ(fill(1), 0);
+  Amount held;
+  ASSERT_EQ(store_->pin(0, {1, 1}, true, &held), 0);
   EXPECT_EQ(fill(2), ENOSPC);
   EXPECT_TRUE(exists(copy("f1")));
+  ASSERT_EQ(store_->pin(0, {1, 1}, false, &held), 0);
   EXPECT_EQ(fill(2, FrameKind::kNative), 0);
   EXPECT_FALSE(exists(copy("f1")));
   EXPECT_EQ(fill(3, FrameKind::kNative), ENOSPC);

@@ -27,7 +27,7 @@ class StoreTest : public Scratch {
     copy.seq = seq;
     copy.kind = kind;
     copy.bytes = content.size();
-    copy.reservation = store_->reserve(kind, content.size());
+    copy.reservation = store_->reserve(0, kind, content.size());
     copy.file = store_->make_temporary(0);
     EXPECT_EQ(::pwrite(copy.file.fd(), content.data(), content.size(), 0),
               static_cast<ssize_t>(content.size()));
@@ -248,11 +248,11 @@ TEST_F(StoreTest, EvictTakesARangeOfTheKindsAskedFor) {
     FrameKind kind = seq % 2 == 0 ? FrameKind::kNative : FrameKind::kAlien;
     ASSERT_EQ(publish(seq, "xy", kind), 0);
   }
-  Amount planned = store_->evict(0, {2, 7, true, true, true});
+  Amount planned = store_->evict(0, {2, 7, true, true, true}).gone;
   EXPECT_EQ(planned.frames, 6u);
   EXPECT_EQ(planned.bytes, 12u);
   EXPECT_EQ(files(), 10u);
-  Amount gone = store_->evict(0, {2, 7, false, true, false});
+  Amount gone = store_->evict(0, {2, 7, false, true, false}).gone;
   EXPECT_EQ(gone.frames, 3u);
   EXPECT_EQ(alien_log(), (Frames{1, 9}));
   EXPECT_EQ(native_log().size(), 5u);
@@ -291,24 +291,114 @@ TEST_F(StoreTest, SymbolicLinkInTheCacheLeadsNowhere) {
   EXPECT_FALSE(exists(directory() + "/elsewhere/1"));
 }
 
-TEST_F(StoreTest, AlienThatDoesNotFitIsRefusedAndEvictsNothing) {
+TEST_F(StoreTest, AlienThatCannotFitIsRefusedAndEvictsNothing) {
   config_.capacity_bytes = 10;
   open_store();
   ASSERT_EQ(publish(1, "12345678"), 0);
-  EXPECT_FALSE(store_->reserve(FrameKind::kAlien, 3).valid());
-  EXPECT_TRUE(store_->reserve(FrameKind::kAlien, 2).valid());
+  for (int i = 0; i < 200; ++i) {
+    EXPECT_FALSE(store_->reserve(0, FrameKind::kAlien, 11).valid());
+  }
+  EXPECT_TRUE(store_->reserve(0, FrameKind::kAlien, 2).valid());
   EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(StoreTest, AlienOfAFullCacheIsLetInNowAndThenForAnother) {
+  config_.capacity_bytes = 10;
+  open_store();
+  ASSERT_EQ(publish(1, "12345678"), 0);
+  int tries = 0;
+  while (!store_->reserve(0, FrameKind::kAlien, 3).valid() && tries < 10'000) {
+    EXPECT_TRUE(exists(copy("f1")));
+    ++tries;
+  }
+  EXPECT_FALSE(exists(copy("f1")));
+  EXPECT_EQ(store_->usage().evictions, 1u);
+  EXPECT_EQ(alien_log(), Frames{});
+}
+
+TEST_F(StoreTest, IdleDatasetGivesWayAtOnce) {
+  config_.capacity_bytes = 10;
+  add_dataset(directory() + "/sim2", "f{seq}");
+  open_store();
+  ASSERT_EQ(publish(1, "12345678"), 0);
+  const std::uint64_t opens[] = {1, 0}, later[] = {1, Eviction::kIdleOpens};
+  store_->note_opens(opens);
+  store_->note_opens(later);
+  EXPECT_TRUE(store_->reserve(1, FrameKind::kAlien, 3).valid());
+  EXPECT_FALSE(exists(copy("f1")));
+}
+
+TEST_F(StoreTest, PinnedFramesStayWhateverTheNeed) {
+  config_.capacity_bytes = 10;
+  open_store();
+  for (FrameSeq seq : {1, 2, 3}) ASSERT_EQ(publish(seq, "123"), 0);
+  Amount held;
+  ASSERT_EQ(store_->pin(0, {0, 2}, true, &held), 0);
+  EXPECT_EQ(held.frames, 2u);
+  EXPECT_EQ(held.bytes, 6u);
+  EXPECT_FALSE(store_->reserve(0, FrameKind::kNative, 5).valid());
+  EXPECT_EQ(files(), 3u);
+  EXPECT_TRUE(store_->reserve(0, FrameKind::kNative, 4).valid());
+  EXPECT_FALSE(exists(copy("f3")));
+  for (int i = 0; i < 500; ++i) {
+    EXPECT_FALSE(store_->reserve(0, FrameKind::kAlien, 5).valid());
+  }
+  Store::Evicted evicted = store_->evict(0, {0, 9, true, true, false});
+  EXPECT_EQ(evicted.gone.frames, 0u);
+  EXPECT_EQ(evicted.pinned, 2u);
+  EXPECT_EQ(files(), 2u);
+}
+
+TEST_F(StoreTest, PinsSurviveARestartAndCountWhatIsHeld) {
+  open_store();
+  ASSERT_EQ(publish(1, "a"), 0);
+  Amount held;
+  ASSERT_EQ(store_->pin(0, {1, 5}, true, &held), 0);
+  open_store();
+  EXPECT_EQ(store_->usage().datasets[0].pinned, 1u);
+  ASSERT_EQ(publish(2, "b", FrameKind::kNative), 0);
+  ASSERT_EQ(publish(2, "bb", FrameKind::kNative), 0);
+  ASSERT_EQ(publish(7, "c"), 0);
+  EXPECT_EQ(store_->usage().datasets[0].pinned, 2u);
+  ASSERT_EQ(store_->promote(0, 1), 0);
+  EXPECT_EQ(store_->usage().datasets[0].pinned, 2u);
+  const FrameSeq changed[] = {1};
+  store_->drop(0, changed);
+  EXPECT_EQ(store_->usage().datasets[0].pinned, 1u);
+  ASSERT_EQ(store_->pin(0, {0, 9}, false, &held), 0);
+  EXPECT_EQ(held.frames, 2u);
+  EXPECT_EQ(store_->usage().datasets[0].pinned, 0u);
+  EXPECT_EQ(store_->evict(0, {0, 9, true, true, false}).gone.frames, 2u);
+}
+
+TEST_F(StoreTest, LastFrameThatIsNotPinnedIsFoundAmongMany) {
+  config_.max_files = 300;
+  open_store();
+  for (FrameSeq seq = 0; seq < 300; ++seq) ASSERT_EQ(publish(seq, "x"), 0);
+  Amount held;
+  ASSERT_EQ(store_->pin(0, {0, 150}, true, &held), 0);
+  ASSERT_EQ(store_->pin(0, {152, 299}, true, &held), 0);
+  EXPECT_TRUE(store_->reserve(0, FrameKind::kNative, 1).valid());
+  EXPECT_FALSE(exists(copy("f151")));
+  EXPECT_EQ(files(), 299u);
+}
+
+TEST_F(StoreTest, DamagedPinsAreNoPins) {
+  open_store();
+  write_file(copy(".zazen/pins"), "1 x\n");
+  open_store();
+  EXPECT_TRUE(store_->usage().datasets[0].pins.empty());
 }
 
 TEST_F(StoreTest, ReservedRoomIsTakenUntilItIsReleased) {
   config_.capacity_bytes = 10;
   open_store();
   {
-    Reservation first = store_->reserve(FrameKind::kAlien, 6);
+    Reservation first = store_->reserve(0, FrameKind::kAlien, 6);
     ASSERT_TRUE(first.valid());
-    EXPECT_FALSE(store_->reserve(FrameKind::kAlien, 6).valid());
+    EXPECT_FALSE(store_->reserve(0, FrameKind::kAlien, 6).valid());
   }
-  EXPECT_TRUE(store_->reserve(FrameKind::kAlien, 6).valid());
+  EXPECT_TRUE(store_->reserve(0, FrameKind::kAlien, 6).valid());
 }
 
 TEST_F(StoreTest, PublishedCopyIsNotCountedTwice) {
@@ -317,7 +407,7 @@ TEST_F(StoreTest, PublishedCopyIsNotCountedTwice) {
   FinishedCopy copy_of_1 = finished(1, "123456");
   store_->publish(std::span(&copy_of_1, 1));
   ASSERT_EQ(copy_of_1.status, 0);
-  EXPECT_TRUE(store_->reserve(FrameKind::kAlien, 4).valid());
+  EXPECT_TRUE(store_->reserve(0, FrameKind::kAlien, 4).valid());
 }
 
 TEST_F(StoreTest, NativeEvictsAliensButNeverNatives) {
@@ -326,28 +416,31 @@ TEST_F(StoreTest, NativeEvictsAliensButNeverNatives) {
   ASSERT_EQ(publish(1, "1234", FrameKind::kNative), 0);
   ASSERT_EQ(publish(2, "123"), 0);
   ASSERT_EQ(publish(3, "123"), 0);
-  EXPECT_FALSE(store_->reserve(FrameKind::kNative, 7).valid());
+  EXPECT_FALSE(store_->reserve(0, FrameKind::kNative, 7).valid());
   EXPECT_EQ(files(), 3u) << "nothing is evicted for what will not fit anyhow";
-  EXPECT_TRUE(store_->reserve(FrameKind::kNative, 3).valid());
-  EXPECT_FALSE(exists(copy("f3")));
-  EXPECT_TRUE(exists(copy("f2")));
+  EXPECT_TRUE(store_->reserve(0, FrameKind::kNative, 3).valid());
+  EXPECT_NE(exists(copy("f3")), exists(copy("f2")));
+  EXPECT_TRUE(exists(copy("f1")));
   EXPECT_EQ(store_->usage().evictions, 1u);
 }
 
 TEST_F(StoreTest, NumberOfFilesIsLimited) {
   config_.max_files = 1;
   open_store();
+  {
+    Reservation first = store_->reserve(0, FrameKind::kAlien, 1);
+    EXPECT_FALSE(store_->reserve(0, FrameKind::kAlien, 1).valid());
+  }
   ASSERT_EQ(publish(1, "a"), 0);
-  EXPECT_FALSE(store_->reserve(FrameKind::kAlien, 1).valid());
-  EXPECT_TRUE(store_->reserve(FrameKind::kNative, 1).valid());
+  EXPECT_TRUE(store_->reserve(0, FrameKind::kNative, 1).valid());
   EXPECT_EQ(files(), 0u);
 }
 
 TEST_F(StoreTest, FreeSpaceIsKept) {
   config_.keep_free_bytes = std::uint64_t{1} << 62;
   open_store();
-  EXPECT_FALSE(store_->reserve(FrameKind::kAlien, 1).valid());
-  EXPECT_FALSE(store_->reserve(FrameKind::kNative, 1).valid());
+  EXPECT_FALSE(store_->reserve(0, FrameKind::kAlien, 1).valid());
+  EXPECT_FALSE(store_->reserve(0, FrameKind::kNative, 1).valid());
 }
 
 TEST_F(StoreTest, LoweredLimitIsKeptAtTheNextStart) {

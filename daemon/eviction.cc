@@ -1,0 +1,62 @@
+#include "daemon/eviction.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace zazen {
+namespace {
+
+bool can_give(std::span<const std::uint32_t> datasets, const Room& need,
+              std::span<const Room> evictable) {
+  Room sum;
+  for (std::uint32_t dataset : datasets) {
+    sum.bytes += evictable[dataset].bytes;
+    sum.files += evictable[dataset].files;
+  }
+  return sum.covers(need);
+}
+
+}  // namespace
+
+void Eviction::note_opens(std::span<const std::uint64_t> opens) {
+  std::vector<std::uint32_t> used;
+  for (std::uint32_t i = 0; i < opens.size(); ++i) {
+    if (opens[i] == opens_[i]) continue;
+    clock_ += opens[i] - opens_[i];
+    opens_[i] = opens[i];
+    used.push_back(i);
+  }
+  for (std::uint32_t i : used) used_at_[i] = clock_;
+}
+
+std::vector<std::uint32_t> Eviction::longest_unused_first() const {
+  std::vector<std::uint32_t> order(used_at_.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
+    return used_at_[a] < used_at_[b];
+  });
+  return order;
+}
+
+std::vector<std::uint32_t> Eviction::who_gives_way(std::uint32_t dataset, FrameKind kind,
+                                                   Room need, std::span<const Room> evictable) {
+  std::vector<std::uint32_t> all = longest_unused_first();
+  if (!can_give(all, need, evictable)) return {};
+  if (kind == FrameKind::kNative) return all;
+
+  std::vector<std::uint32_t> idle;
+  std::ranges::copy_if(all, std::back_inserter(idle),
+                       [&](std::uint32_t i) { return i != dataset && is_idle(i); });
+  if (can_give(idle, need, evictable)) return idle;
+
+  if (random_() % kAdmitOneOf != 0) return {};
+  // Each alien of the node is as likely to be the first to go as any other.
+  std::vector<double> weights;
+  for (std::uint32_t i : all) weights.push_back(static_cast<double>(evictable[i].files));
+  std::discrete_distribution<std::size_t> pick(weights.begin(), weights.end());
+  auto first = all.begin() + static_cast<std::ptrdiff_t>(pick(random_));
+  std::rotate(all.begin(), first, first + 1);
+  return all;
+}
+
+}  // namespace zazen

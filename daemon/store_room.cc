@@ -1,0 +1,227 @@
+// Room in the store: who gets it, and who gives way (D16, eviction.h).
+#include <algorithm>
+#include <limits>
+
+#include "daemon/log.h"
+#include "daemon/store.h"
+
+namespace zazen {
+namespace {
+
+constexpr std::size_t kEvictChunk = 64;  // names_mutex_ is let go in between
+
+std::uint64_t excess(std::uint64_t wanted, std::uint64_t limit) {
+  return wanted > limit ? wanted - limit : 0;
+}
+
+}  // namespace
+
+Room Store::deficit(std::uint64_t bytes, std::uint64_t files) const {
+  Room need;
+  DiskRoom room = disk_.room();
+  // Until the sizes are known: not more than the whole disk holds.
+  bool known = is_reconciled_locked();
+  std::uint64_t held_bytes = known ? inventory_.total_bytes() : room.used_bytes;
+  std::uint64_t held_files = known ? inventory_.total_files() : room.used_files;
+  if (config_.capacity_bytes != 0) {
+    need.bytes = excess(held_bytes + reserved_bytes_ + bytes, config_.capacity_bytes);
+  }
+  if (config_.max_files != 0) {
+    need.files = excess(held_files + reserved_files_ + files, config_.max_files);
+  }
+  need.bytes = std::max(
+      need.bytes, excess(unallocated_bytes_ + bytes + config_.keep_free_bytes, room.bytes));
+  need.files = std::max(need.files, excess(files, room.files));
+  return need;
+}
+
+Reservation Store::hold(std::uint64_t bytes) {
+  reserved_bytes_ += bytes;
+  reserved_files_ += 1;
+  unallocated_bytes_ += bytes;
+  return Reservation(this, bytes);
+}
+
+void Store::note_opens(std::span<const std::uint64_t> opens) {
+  std::lock_guard lock(mutex_);
+  eviction_.note_opens(opens);
+}
+
+Reservation Store::reserve(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes) {
+  if (bytes > std::numeric_limits<std::uint64_t>::max() / 4) return {};
+  std::vector<std::uint32_t> from;
+  {
+    // Most misses of a full cache end here, without waiting for the disk.
+    std::lock_guard lock(mutex_);
+    if (kind == FrameKind::kNative) eviction_.note_push(dataset);
+    Room need = deficit(bytes, 1);
+    if (need.none()) return hold(bytes);
+    if (kind == FrameKind::kAlien) {
+      if (is_reconciled_locked()) from = who_gives_way(dataset, kind, need);
+      if (from.empty()) return {};
+    }
+  }
+  if (kind == FrameKind::kNative && !wait_until_reconciled()) return {};
+  std::lock_guard names(names_mutex_);
+  std::unique_lock lock(mutex_);
+  Room need = deficit(bytes, 1);
+  if (kind == FrameKind::kNative && !need.none()) {
+    from = who_gives_way(dataset, kind, need);
+    if (from.empty()) return {};
+  }
+  lock.unlock();
+  evict_for(need, from);
+  lock.lock();
+  return deficit(bytes, 1).none() ? hold(bytes) : Reservation();
+}
+
+bool Store::make_room(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes) {
+  if (!wait_until_reconciled()) return false;
+  Room need{std::max<std::uint64_t>(bytes, 1), 1};
+  std::unique_lock lock(mutex_);
+  std::vector<std::uint32_t> from = who_gives_way(dataset, kind, need);
+  lock.unlock();
+  if (from.empty()) return false;
+  std::lock_guard names(names_mutex_);
+  return evict_for(need, from);
+}
+
+std::vector<std::uint32_t> Store::who_gives_way(std::uint32_t dataset, FrameKind kind,
+                                                Room need) {
+  std::vector<Room> all;
+  for (std::uint32_t i = 0; i < kMaxDatasets; ++i) all.push_back(evictable(i));
+  return eviction_.who_gives_way(dataset, kind, need, all);
+}
+
+Room Store::evictable(std::uint32_t dataset) const {
+  const Room& pinned = pins_[dataset].held_aliens();
+  const FrameTable& aliens = inventory_.table(dataset, FrameKind::kAlien);
+  return {excess(aliens.bytes(), pinned.bytes), excess(aliens.size(), pinned.files)};
+}
+
+bool Store::evict_for(Room need, std::span<const std::uint32_t> from) {
+  bool any = false;
+  for (std::uint32_t dataset : from) {
+    while (!need.none()) {
+      std::optional<FrameSeq> victim = choose_victim(dataset);
+      if (!victim) break;
+      Amount gone = remove(dataset, std::span(&*victim, 1), false);
+      need.bytes = excess(need.bytes, gone.bytes);
+      need.files = excess(need.files, gone.frames);
+      any = true;
+      std::lock_guard lock(mutex_);
+      evictions_ += gone.frames;
+    }
+  }
+  return any;
+}
+
+std::optional<FrameSeq> Store::choose_victim(std::uint32_t dataset) {
+  constexpr int kTries = 64;
+  {
+    std::lock_guard lock(mutex_);
+    if (evictable(dataset).files == 0) return std::nullopt;
+    for (int i = 0; i < kTries; ++i) {
+      std::optional<FrameSeq> seq = inventory_.random_alien(dataset, eviction_.random());
+      if (seq && !pins_[dataset].contains(*seq)) return seq;
+    }
+  }
+  // Nearly all are pinned.
+  for (const StoredFrame& frame : list(dataset)) {
+    if (!frame.pinned && frame.held.kind == FrameKind::kAlien) return frame.seq;
+  }
+  return std::nullopt;
+}
+
+Store::Evicted Store::evict(std::uint32_t dataset, const Selection& selection) {
+  std::vector<FrameSeq> chosen;
+  Evicted evicted;
+  Amount& amount = evicted.gone;
+  {
+    std::lock_guard lock(mutex_);
+    for (FrameKind kind : {FrameKind::kNative, FrameKind::kAlien}) {
+      if (!(kind == FrameKind::kNative ? selection.natives : selection.aliens)) continue;
+      inventory_.table(dataset, kind).for_each([&](FrameSeq seq, std::uint64_t bytes) {
+        if (seq < selection.first || seq > selection.last) return;
+        if (pins_[dataset].contains(seq)) {
+          ++evicted.pinned;
+          return;
+        }
+        chosen.push_back(seq);
+        amount.frames += 1;
+        amount.bytes += bytes == FrameTable::kUnknown ? 0 : bytes;
+      });
+    }
+  }
+  if (selection.dry_run) return evicted;
+  amount = {};
+  std::sort(chosen.begin(), chosen.end());
+  std::span<const FrameSeq> rest = chosen;
+  while (!rest.empty()) {
+    std::size_t count = std::min(rest.size(), kEvictChunk);
+    std::lock_guard names(names_mutex_);
+    Amount gone = remove(dataset, rest.first(count), false);
+    amount.frames += gone.frames;
+    amount.bytes += gone.bytes;
+    rest = rest.subspan(count);
+    std::lock_guard lock(mutex_);
+    evictions_ += gone.frames;
+  }
+  return evicted;
+}
+
+int Store::pin(std::uint32_t dataset, FrameRange range, bool pinned, Amount* held) {
+  std::lock_guard names(names_mutex_);  // so that nothing is evicted meanwhile
+  std::unique_lock lock(mutex_);
+  Pins changed = pins_[dataset];
+  lock.unlock();
+  pinned ? changed.pin(range) : changed.unpin(range);
+  Status saved = changed.save(files_[dataset].directory.get());
+  if (!saved.ok()) return saved.error().code;
+  lock.lock();
+  pins_[dataset] = std::move(changed);
+  *held = recount(dataset, range);
+  return 0;
+}
+
+void Store::load_pins(std::uint32_t dataset) {
+  Result<Pins> pins = Pins::load(files_[dataset].directory.get());
+  if (pins.ok()) {
+    pins_[dataset] = std::move(*pins);
+    if (!pins_[dataset].ranges().empty()) recount(dataset, {});
+  } else {
+    log_line(LogLevel::kError, "pins_lost",
+             {{"dataset", config_.datasets[dataset].path}, {"error", pins.error().message()}});
+  }
+}
+
+Amount Store::recount(std::uint32_t dataset, FrameRange range) {
+  Amount inside;
+  Pins& pins = pins_[dataset];
+  pins.start_counting();
+  for (FrameKind kind : {FrameKind::kNative, FrameKind::kAlien}) {
+    inventory_.table(dataset, kind).for_each([&](FrameSeq seq, std::uint64_t size) {
+      std::uint64_t bytes = size == FrameTable::kUnknown ? 0 : size;
+      pins.count(seq, kind, bytes);
+      if (!range.contains(seq)) return;
+      inside.frames += 1;
+      inside.bytes += bytes;
+    });
+  }
+  return inside;
+}
+
+void Store::take_in(std::uint32_t dataset, FrameSeq seq, FrameKind kind, std::uint64_t bytes) {
+  let_go(dataset, seq);
+  inventory_.add(dataset, seq, kind, bytes);
+  pins_[dataset].count(seq, kind, bytes);
+}
+
+void Store::let_go(std::uint32_t dataset, FrameSeq seq) {
+  std::optional<HeldFrame> held = inventory_.find(dataset, seq);
+  if (!held) return;
+  inventory_.remove(dataset, seq);
+  pins_[dataset].discount(seq, held->kind, held->bytes);
+}
+
+}  // namespace zazen

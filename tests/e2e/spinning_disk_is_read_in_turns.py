@@ -1,0 +1,57 @@
+"""read_order = "fifo": a copy that is not in memory is read in by the daemon before the program
+gets it; one that is in memory costs nothing; a daemon that does not answer stops nobody."""
+import os
+import signal
+
+from nodes import Nodes, skip
+from processes import Process, expect, run
+
+with Nodes(1) as nodes:
+    data = nodes.dataset(frames=8, sizes=(300_000,), ordinary=False)
+    nodes.configure('read_order = "fifo"\n')
+    node = nodes[0]
+    node.start()
+    names = sorted(data.frames)
+    nodes.warm(node, data, names)
+    words = ["sha256sum", *map(data.file, names)]
+    plain = run(words, nodes.env).succeeded().stdout
+
+    def in_memory(fd):
+        try:
+            return os.preadv(fd, [bytearray(1)], 0, os.RWF_NOWAIT) == 1
+        except BlockingIOError:
+            return False
+
+    def forget():
+        """Out of the page cache; how many went."""
+        gone = 0
+        for name in names:
+            fd = os.open(f"{node.cache}{data.path}/{name}", os.O_RDONLY)
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+            gone += not in_memory(fd)
+            os.close(fd)
+        return gone
+
+    if forget() != len(names):
+        skip("this file system keeps what it is told to forget")
+    at_once = [Process(["sha256sum", data.file(name)], dict(nodes.env, **nodes.shim(node)))
+               for name in names]
+    said = "".join(sorted((p.finish().succeeded().stdout for p in at_once),
+                          key=lambda line: line.split()[1]))
+    expect(said == plain, f"{said} {plain}")
+    expect(node.status()["read_in"] == len(names), f"each by the daemon: {node.status()}")
+    nodes.serial(node, words).succeeded()
+    expect(node.status()["read_in"] == len(names), "from memory nobody asks")
+
+    forget()
+    node.signal(signal.SIGSTOP)
+    done = nodes.serial(node, words)
+    node.signal(signal.SIGCONT)
+    expect(done.succeeded().stdout == plain, "a stopped daemon stops nobody")
+
+    node.stop()
+    nodes.configure('read_order = "none"\n')
+    node.start()
+    forget()
+    nodes.serial(node, words).succeeded()
+    expect(node.status()["read_in"] == 0, "switched off")
