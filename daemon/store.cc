@@ -22,8 +22,6 @@
 namespace zazen {
 namespace {
 
-// names_mutex_ is let go in between.
-constexpr std::size_t kEvictChunk = 64;
 constexpr std::uint64_t kSlotsOfOneLook = 65'536;
 // A log is written anew when it has this many records more than twice what is held.
 constexpr std::uint64_t kIdleRecords = 131'072, kRecentRecords = 65'536;
@@ -35,10 +33,6 @@ std::pair<std::string, std::string> split_name(const std::string& name) {
   std::size_t slash = name.rfind('/');
   if (slash == std::string::npos) return {"", name};
   return {name.substr(0, slash), name.substr(slash + 1)};
-}
-
-std::uint64_t excess(std::uint64_t wanted, std::uint64_t limit) {
-  return wanted > limit ? wanted - limit : 0;
 }
 
 }  // namespace

@@ -21,6 +21,11 @@ constexpr std::size_t kMaxRequest =
 
 constinit std::atomic<std::int64_t> quiet_until_ms{0};
 
+// The heart beats twice a second, whatever else the daemon does; if it is stopped, it does not.
+bool heart_beats(const Table& table, std::int64_t now_ms) {
+  return now_ms - table.heartbeat_ms.load(std::memory_order_relaxed) <= kMissedBeatsMs;
+}
+
 // As receive_message(). After the first kAnswerMs it goes on as long as the daemon's heart
 // beats.
 int receive_answer(const Route& route, int socket, char* reply, std::size_t size,
@@ -32,8 +37,7 @@ int receive_answer(const Route& route, int socket, char* reply, std::size_t size
     if (received_fd >= 0) raw::close(received_fd);
     if (got != -ETIMEDOUT) return got;
     std::int64_t now_ms = monotonic_ms();
-    std::int64_t heartbeat_ms = route.node->table->heartbeat_ms.load(std::memory_order_relaxed);
-    if (now_ms >= deadline_ms || now_ms - heartbeat_ms > kMissedBeatsMs) return got;
+    if (now_ms >= deadline_ms || !heart_beats(*route.node->table, now_ms)) return got;
   }
 }
 
@@ -109,7 +113,8 @@ void invalidate_copy(const Route& route, Reason reason) {
 
 void request_read_in(const Route& route) {
   char name[kMaxTemplate + 32];
-  if (!frame_name_of(route, name, sizeof name) || !heart_beats(*route.node->table)) return;
+  bool named = frame_name_of(route, name, sizeof name);
+  if (!named || !heart_beats(*route.node->table, monotonic_ms())) return;
   exchange(MessageType::kReadIn, route, name, -1, kReadInMs);
 }
 
