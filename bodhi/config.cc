@@ -22,9 +22,9 @@
 namespace zazen {
 namespace {
 
-const std::vector<std::string> kTopLevelKeys = {"node",     "cache",     "runtime",
-                                                "capacity", "max_files", "keep_free",
-                                                "peers",    "listen",    "dataset"};
+const std::vector<std::string> kTopLevelKeys = {"node",      "cache",     "runtime", "capacity",
+                                                "max_files", "keep_free", "peers",   "listen",
+                                                "dataset",   "users"};
 const std::vector<std::string> kDatasetKeys = {"path", "frames", "filter", "validate", "fill"};
 constexpr char kLater[] = "is not in this version";
 
@@ -323,6 +323,7 @@ Config read_table(const toml::table& table, const std::string& text, const std::
              "pushes go through the unix sockets of this machine: peers = [\"unix:DIR\"]");
   }
   config.peers = peers_of(table);
+  config.all_users = choice_of<bool>(table, "users", {{"own", false}, {"all", true}});
   read_datasets(table, &config);
   return config;
 }

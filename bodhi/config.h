@@ -29,6 +29,7 @@ struct Config {
   std::uint64_t capacity_bytes = 0;  // 0: no limit
   std::uint64_t max_files = 0;       // 0: no limit
   std::uint64_t keep_free_bytes = 0;
+  bool all_users = false;          // users = "all": serve them all, not only the daemon's own
   std::vector<std::string> peers;  // "unix:DIR": the runtime directory of a daemon
   std::vector<DatasetConfig> datasets;
 

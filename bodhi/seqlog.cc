@@ -132,7 +132,7 @@ int write_at(int fd, const void* data, std::size_t size, std::uint64_t offset) {
 UniqueFd write_anew(int directory_fd, const std::string& name, const FrameSet& frames) {
   std::string temporary = name + ".new";
   UniqueFd fd(::openat(directory_fd, temporary.c_str(),
-                       O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+                       O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644));
   if (!fd.valid()) return fd;
   std::vector<LogRecord> records;
   records.reserve(frames.size());
@@ -154,7 +154,7 @@ UniqueFd write_anew(int directory_fd, const std::string& name, const FrameSet& f
 Result<SequenceLog> SequenceLog::open(int directory_fd, const std::string& name) {
   SequenceLog log;
   log.fd_.reset(
-      ::openat(directory_fd, name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+      ::openat(directory_fd, name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
   if (!log.fd_.valid()) return last_error(name + ": open");
   Replay found;
   if (int error = read_records(log.fd_.get(), &found)) return Error{error, name + ": read", {}};

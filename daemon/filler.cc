@@ -8,7 +8,9 @@
 
 #include "daemon/frame_copy.h"
 #include "daemon/log.h"
+#include "daemon/mirrored_rights.h"
 #include "daemon/origin.h"
+#include "daemon/permission.h"
 
 namespace zazen {
 namespace {
@@ -127,7 +129,10 @@ int Filler::copy(const JobPointer& job) {
   struct stat origin = {};
   int code = verify_origin(store_.dataset(request.dataset),
                            store_.name_of(request.dataset, request.seq), request.origin.get(),
-                           &origin);
+                           request.client, &origin);
+  if (code == 0 && request.kind == FrameKind::kNative && request.client != nullptr) {
+    code = ask_permission(*request.client, Wish::kWrite, store_.dataset(request.dataset));
+  }
   if (code != 0) return code;
 
   if (std::optional<HeldFrame> held = store_.find(request.dataset, request.seq)) {
@@ -146,6 +151,8 @@ int Filler::copy(const JobPointer& job) {
   if (fetched && has_writer(request.origin.get())) return EBUSY;
   auto give_up = [&] { return stopping_ || job->cancelled->load(); };
   if (fetched) outwait_clock(origin.st_mtim, give_up);
+  // A change of the rights must be seen by its time, too.
+  if (store_.serves_all_users()) outwait_clock(origin.st_ctim, give_up);
 
   auto size = static_cast<std::uint64_t>(origin.st_size);
   Reservation room = store_.reserve(request.kind, size);
@@ -172,6 +179,12 @@ int Filler::copy(const JobPointer& job) {
   finished.kind = request.kind;
   finished.bytes = size;
   finished.file = copy.take_file();
+  if (store_.serves_all_users()) {
+    AccessList readers = AccessList::of(origin, read_acl(request.origin.get()), Right::kRead);
+    if (code = readers.grant(finished.file.fd(), Right::kRead); code != 0) return code;
+    finished.directories = rights_of_directories(store_.dataset(request.dataset),
+                                                 store_.name_of(request.dataset, request.seq));
+  }
   finished.reservation = std::move(room);
   finished.cancelled = job->cancelled;
   finished.is_current = [this, job, identity = identity_of(origin, request.kind, 0)] {
@@ -179,7 +192,7 @@ int Filler::copy(const JobPointer& job) {
     struct stat now = {};
     return verify_origin(store_.dataset(asked.dataset),
                          store_.name_of(asked.dataset, asked.seq), asked.origin.get(),
-                         &now) == 0 &&
+                         asked.client, &now) == 0 &&
            same_file(identity, now) &&
            (asked.kind == FrameKind::kNative || !has_writer(asked.origin.get()));
   };

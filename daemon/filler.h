@@ -19,6 +19,7 @@
 
 #include "bodhi/unique_fd.h"
 #include "daemon/committer.h"
+#include "daemon/peer_identity.h"
 #include "daemon/store.h"
 #include "daemon/young_copies.h"
 
@@ -29,6 +30,7 @@ struct FillRequest {
   FrameSeq seq = 0;
   FrameKind kind = FrameKind::kAlien;  // kNative: a push
   UniqueFd origin;
+  Peer client;                           // who asks; null: the daemon's own user
   std::function<void(int status)> done;  // may be empty; called once, on any thread
 };
 

@@ -14,6 +14,7 @@
 #include "bodhi/result.h"
 #include "bodhi/table.h"
 #include "bodhi/unique_fd.h"
+#include "daemon/user_counters.h"
 
 namespace zazen {
 
@@ -35,6 +36,8 @@ class Publisher {
     std::uint64_t misses;
   };
   Uses uses(std::uint32_t dataset) const;
+  // A client of this user came: his programs have something to count in from now on.
+  void note_user(uid_t uid);
 
   void note_sample(std::uint32_t dataset, bool found_stale);
   void note_young(std::uint32_t dataset, std::uint32_t copies);
@@ -47,6 +50,7 @@ class Publisher {
   UniqueFd file_;  // holds the lock
   Table* table_ = nullptr;
   Counters* counters_ = nullptr;
+  std::unique_ptr<UserCounters> user_counters_;  // null: only the own user is served
   bool withdrawn_ = false;
 
   std::mutex mutex_;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "daemon/origin.h"
+
 namespace zazen {
 namespace {
 
@@ -17,9 +19,8 @@ bool is_stale(const Store& store, std::uint32_t dataset, FrameSeq seq, int origi
   if (store.read_copy_identity(dataset, seq, &copy) != 0) return true;
   struct stat origin = {};
   std::string name = store.name_of(dataset, seq);
-  if (::fstatat(origin_directory, name.c_str(), &origin, AT_SYMLINK_NOFOLLOW) != 0) {
-    return errno == ENOENT || errno == ENOTDIR;
-  }
+  int code = stat_origin(origin_directory, store.dataset(dataset).path, name, copy, &origin);
+  if (code != 0) return code == ENOENT || code == ENOTDIR;
   return !same_file(copy, origin);
 }
 

@@ -23,8 +23,8 @@ constexpr int kPacketsInARow = 32;  // then it is another client's turn
 }  // namespace
 
 Result<std::unique_ptr<Server>> Server::listen(const std::string& runtime, Service& service,
-                                               std::size_t client_limit) {
-  std::unique_ptr<Server> server(new Server(runtime, service, client_limit));
+                                               std::size_t client_limit, bool all_users) {
+  std::unique_ptr<Server> server(new Server(runtime, service, client_limit, all_users));
   std::string path = runtime + "/" + kSocketFile;
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) return failed_call("socket " + path);
   server->listener_ =
@@ -38,7 +38,8 @@ Result<std::unique_ptr<Server>> Server::listen(const std::string& runtime, Servi
   if (!server->listener_.valid() || !directory.valid() ||
       ::bind(server->listener_.get(), reinterpret_cast<const sockaddr*>(&address),
              sizeof address) != 0 ||
-      ::chmod(path.c_str(), 0600) != 0 || ::listen(server->listener_.get(), kBacklog) != 0) {
+      ::chmod(path.c_str(), all_users ? 0666 : 0600) != 0 ||
+      ::listen(server->listener_.get(), kBacklog) != 0) {
     return failed_call("socket " + path);
   }
   server->epoll_ = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
@@ -98,11 +99,14 @@ void Server::accept_clients() {
       if (errno != EAGAIN) pause_accepting(true);
       return;
     }
-    if (!peer_is_own_user(socket.get())) continue;
+    Peer peer = identify_peer(socket.get());
+    if (peer == nullptr || (!all_users_ && !is_own_user(*peer))) continue;
+    service_.welcome(*peer);
     std::uint64_t id = next_id_++;
     Client& client = clients_[id];
     client.socket = std::move(socket);
     client.id = id;
+    client.peer = std::move(peer);
     update_watch(client);
   }
   pause_accepting(true);
@@ -142,7 +146,7 @@ bool Server::read_requests(Client& client) {
         break;
     }
     if (Service::is_answered(packet.header())) ++client.open_requests;
-    switch (service_.take(client.id, packet)) {
+    switch (service_.take(client.id, client.peer, packet)) {
       case Service::Taken::kYes:
         break;
       case Service::Taken::kNonsense:
@@ -184,7 +188,8 @@ void Server::deliver(std::vector<Answer> answers) {
   }
   for (auto& [id, client] : clients_) {
     if (!client.stalled) continue;
-    if (service_.take(id, *client.stalled) != Service::Taken::kLater) client.stalled.reset();
+    if (service_.take(id, client.peer, *client.stalled) != Service::Taken::kLater)
+      client.stalled.reset();
     update_watch(client);
   }
 }

@@ -23,7 +23,8 @@ class Server {
   // Binds <runtime>/socket; a dead daemon's socket is replaced. The errors are whole
   // sentences.
   static Result<std::unique_ptr<Server>> listen(const std::string& runtime, Service& service,
-                                                std::size_t client_limit);
+                                                std::size_t client_limit,
+                                                bool all_users = false);
 
   // Serves until stop_fd is readable. `tick` is called about once a second.
   void run(int stop_fd, const std::function<void()>& tick);
@@ -36,14 +37,18 @@ class Server {
   struct Client {
     UniqueFd socket;
     std::uint64_t id = 0;
+    Peer peer;
     std::size_t open_requests = 0;
     std::deque<Answer> output;
     std::optional<Packet> stalled;  // waits for room in the service
     std::uint32_t watched = 0;      // epoll events that are asked for
   };
 
-  Server(std::string runtime, Service& service, std::size_t client_limit)
-      : runtime_(std::move(runtime)), service_(service), client_limit_(client_limit) {}
+  Server(std::string runtime, Service& service, std::size_t client_limit, bool all_users)
+      : runtime_(std::move(runtime)),
+        service_(service),
+        client_limit_(client_limit),
+        all_users_(all_users) {}
   bool watch(int fd, std::uint64_t id);
   void accept_clients();
   void pause_accepting(bool pause);
@@ -57,6 +62,7 @@ class Server {
   const std::string runtime_;
   Service& service_;
   const std::size_t client_limit_;
+  const bool all_users_;
   UniqueFd listener_;
   UniqueFd epoll_;
   bool accepting_ = true;

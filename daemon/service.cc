@@ -16,6 +16,7 @@
 namespace zazen {
 namespace {
 
+constexpr std::int64_t kRightsPeriodMs = 10'000;
 constexpr off_t kLargestListing = off_t{1} << 30;
 
 template <class T>
@@ -40,7 +41,11 @@ Service::Service(const Config& config, Store& store, Publisher& publisher,
     young_.note(dataset, seq, started_ms_);
   }
   for (std::uint32_t i = 0; i < config.datasets.size(); ++i) {
-    errands_.post([this, i] { store_.index_copies(i, stopping_); });
+    // Who may reach the copies decides what the index tells of them.
+    samples_.post([this, i] {
+      store_.mirror_rights(i);
+      errands_.post([this, i] { store_.index_copies(i, stopping_); });
+    });
   }
 }
 
@@ -48,9 +53,9 @@ bool Service::is_answered(const MessageHeader& header) {
   return header.type != MessageType::kFill || (header.flags & kWaitForIt) != 0;
 }
 
-Service::Taken Service::take(std::uint64_t client, Packet& packet) {
+Service::Taken Service::take(std::uint64_t client, const Peer& peer, Packet& packet) {
   MessageHeader header = packet.header();
-  Asked asked{client, header.request};
+  Asked asked{client, header.request, peer};
   switch (header.type) {
     case MessageType::kFill:
     case MessageType::kPush:
@@ -91,19 +96,13 @@ Service::Taken Service::take_frame(const Asked& asked, Packet& packet) {
     return Taken::kYes;
   }
   if (header.type == MessageType::kInvalidate) {
-    // What is under way sees the mark, what is published is removed: in this order nothing
-    // slips through.
-    errands_.post([this, asked, index = *dataset, seq = fill.seq] {
-      young_.note(index, seq, monotonic_ms());
-      filler_.cancel(index, seq);
-      store_.drop(index, std::span(&seq, 1));
-      answer(asked, 0);
-    });
+    post_invalidate(asked, *dataset, fill.seq);
     return Taken::kYes;
   }
   fill.dataset = *dataset;
   fill.kind = header.type == MessageType::kPush ? FrameKind::kNative : FrameKind::kAlien;
   fill.origin = std::move(packet.passed);
+  fill.client = asked.peer;
   if (is_answered(header)) {
     fill.done = [this, asked](int status) { answer(asked, status); };
   }
@@ -119,9 +118,10 @@ void Service::take_dataset(const Asked& asked, Packet& packet) {
   bool all = type == MessageType::kList && names.dataset_length == 0;
   if (!dataset && !all) return answer(asked, ENOENT);
   if (type == MessageType::kList) {
-    errands_.post([this, asked, dataset] { answer_list(asked, dataset); });
+    WorkQueue& queue = asked.is_own_user() ? errands_ : questions_;
+    queue.post([this, asked, dataset] { answer_list(asked, dataset); });
   } else if (type == MessageType::kSample) {
-    samples_.post([this, asked, index = *dataset] {
+    post_if_allowed(asked, Wish::kSearch, *dataset, samples_, [this, asked, index = *dataset] {
       sample(index);
       answer(asked, 0);
     });
@@ -129,7 +129,8 @@ void Service::take_dataset(const Asked& asked, Packet& packet) {
     answer(asked, EBADF);
   } else {
     auto fd = std::make_shared<UniqueFd>(std::move(packet.passed));
-    errands_.post(
+    post_if_allowed(
+        asked, Wish::kWrite, *dataset, errands_,
         [this, asked, index = *dataset, fd] { answer(asked, keep_listing(index, fd->get())); });
   }
 }
@@ -142,10 +143,46 @@ void Service::take_evict(const Asked& asked, const Packet& packet) {
   if (!dataset) return answer(asked, ENOENT);
   Store::Selection selection{body.first, body.last, (body.what & kEvictNatives) != 0,
                              (body.what & kEvictAliens) != 0, (body.what & kEvictDryRun) != 0};
-  errands_.post([this, asked, index = *dataset, selection] {
+  post_if_allowed(asked, Wish::kManage, *dataset, errands_, [=, this, index = *dataset] {
     Amount amount = store_.evict(index, selection);
     answer(asked, 0, as_bytes(EvictReply{amount.frames, amount.bytes}));
   });
+}
+
+void Service::post_if_allowed(const Asked& asked, Wish wish, std::uint32_t dataset,
+                              WorkQueue& queue, std::function<void()> errand) {
+  if (asked.is_own_user()) return queue.post(std::move(errand));
+  questions_.post([=, this, &queue] {
+    int refusal = ask_permission(*asked.peer, wish, config_.datasets[dataset]);
+    if (refusal != 0) return answer(asked, refusal);
+    queue.post(errand);
+  });
+}
+
+// Who may not change the frame has perhaps seen that it was changed: it is looked at.
+void Service::post_invalidate(const Asked& asked, std::uint32_t dataset, FrameSeq seq) {
+  auto errand = [=, this] { invalidate(asked, dataset, seq); };
+  if (asked.is_own_user()) return errands_.post(errand);
+  questions_.post([=, this] {
+    const DatasetConfig& config = config_.datasets[dataset];
+    if (may_change(*asked.peer, config, store_.name_of(dataset, seq))) {
+      return errands_.post(errand);
+    }
+    int refusal = ask_permission(*asked.peer, Wish::kSearch, config);
+    if (refusal == 0 && store_.find(dataset, seq)) {
+      drop_stale(dataset, compare_frames(store_, dataset, {seq}));
+    }
+    answer(asked, refusal);
+  });
+}
+
+// What is under way sees the mark, what is published is removed: in this order nothing slips
+// through.
+void Service::invalidate(const Asked& asked, std::uint32_t dataset, FrameSeq seq) {
+  young_.note(dataset, seq, monotonic_ms());
+  filler_.cancel(dataset, seq);
+  store_.drop(dataset, std::span(&seq, 1));
+  answer(asked, 0);
 }
 
 void Service::answer(const Asked& asked, int status, std::string body, UniqueFd passed) {
@@ -161,6 +198,7 @@ std::optional<std::uint32_t> Service::find_dataset(const char* path, std::size_t
 }
 
 void Service::sample(std::uint32_t dataset) {
+  store_.mirror_rights(dataset);
   SampleResult result = compare_sample(store_, dataset);
   drop_stale(dataset, result);
   if (result.status == 0) publisher_.note_sample(dataset, !result.stale.empty());
@@ -193,6 +231,9 @@ void Service::answer_list(const Asked& asked, std::optional<std::uint32_t> datas
   std::vector<ListRecord> records;
   for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
     if (dataset && *dataset != i) continue;
+    int refusal = ask_permission(*asked.peer, Wish::kList, config_.datasets[i]);
+    if (refusal != 0 && dataset) return answer(asked, refusal);
+    if (refusal != 0) continue;
     for (const StoredFrame& frame : store_.list(i)) {
       records.push_back({frame.seq, frame.held.bytes, i, frame.held.kind, 0});
     }
@@ -239,6 +280,12 @@ void Service::keep_house() {
     if (young_.due(i, monotonic_ms()).empty()) continue;
     samples_.post([this, i] { look_at_young(i); });
   }
+  if (store_.serves_all_users() && monotonic_ms() >= next_rights_ms_) {
+    next_rights_ms_ = monotonic_ms() + kRightsPeriodMs;
+    for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
+      samples_.post([this, i] { store_.mirror_rights(i); });
+    }
+  }
   if (monotonic_ms() < next_sweep_ms_) return;
   next_sweep_ms_ = monotonic_ms() + kJobSweepPeriodMs;
   errands_.post([jobs = config_.runtime + "/" + kJobsDirectory] { sweep_jobs(jobs); });
@@ -246,6 +293,7 @@ void Service::keep_house() {
 
 void Service::stop() {
   stopping_ = true;
+  questions_.stop();
   samples_.stop();
   errands_.stop();
   filler_.stop();

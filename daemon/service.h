@@ -8,6 +8,7 @@
 #include "daemon/filler.h"
 #include "daemon/outbox.h"
 #include "daemon/packet.h"
+#include "daemon/permission.h"
 #include "daemon/publisher.h"
 #include "daemon/sample.h"
 #include "daemon/store.h"
@@ -23,8 +24,11 @@ class Service {
   enum class Taken { kYes, kLater, kNonsense };
   // kLater: a push while the queue is full; try the same packet again when the outbox wakes.
   // kNonsense: no client of ours sends this; close the connection.
-  Taken take(std::uint64_t client, Packet& packet);
+  Taken take(std::uint64_t client, const Peer& peer, Packet& packet);
   static bool is_answered(const MessageHeader& header);
+
+  // A client has connected.
+  void welcome(const PeerIdentity& peer) { publisher_.note_user(peer.uid); }
 
   Outbox& outbox() { return outbox_; }
   // To be called about once a second: what dead jobs left goes, young copies come of age.
@@ -36,6 +40,8 @@ class Service {
   struct Asked {  // who asked for what
     std::uint64_t client;
     std::uint64_t request;
+    Peer peer;
+    bool is_own_user() const { return zazen::is_own_user(*peer); }
   };
 
   Taken take_frame(const Asked& asked, Packet& packet);
@@ -44,6 +50,11 @@ class Service {
   void answer(const Asked& asked, int status, std::string body = {}, UniqueFd passed = {});
   std::optional<std::uint32_t> find_dataset(const char* path, std::size_t length) const;
 
+  // Posts the errand if the client may wish for this; answers with a refusal otherwise.
+  void post_if_allowed(const Asked& asked, Wish wish, std::uint32_t dataset, WorkQueue& queue,
+                       std::function<void()> errand);
+  void post_invalidate(const Asked& asked, std::uint32_t dataset, FrameSeq seq);
+  void invalidate(const Asked& asked, std::uint32_t dataset, FrameSeq seq);
   void sample(std::uint32_t dataset);
   void look_at_young(std::uint32_t dataset);
   void drop_stale(std::uint32_t dataset, const SampleResult& result);
@@ -56,12 +67,14 @@ class Service {
   Publisher& publisher_;
   const std::int64_t started_ms_;
   std::int64_t next_sweep_ms_;
+  std::int64_t next_rights_ms_ = 0;
   std::atomic<bool> stopping_ = false;
   Outbox outbox_;
   YoungCopies young_;
   Filler filler_;
   WorkQueue errands_{2};
-  WorkQueue samples_{1};  // apart: an origin that hangs must not hold up the errands
+  WorkQueue samples_{1};    // apart: an origin that hangs must not hold up the errands
+  WorkQueue questions_{4};  // so are those that ask the origin what a client may
 };
 
 }  // namespace zazen

@@ -16,6 +16,7 @@
 
 #include "daemon/beneath.h"
 #include "daemon/log.h"
+#include "daemon/mirrored_rights.h"
 #include "daemon/start_error.h"
 
 namespace zazen {
@@ -23,6 +24,7 @@ namespace {
 
 // names_mutex_ is let go in between.
 constexpr std::size_t kEvictChunk = 1024, kIndexChunk = 64;
+constexpr std::size_t kRightsInTurn = 1000;
 
 // "run1/7/traj.dcd" is "traj.dcd" in "run1/7".
 std::pair<std::string, std::string> split_name(const std::string& name) {
@@ -33,6 +35,20 @@ std::pair<std::string, std::string> split_name(const std::string& name) {
 
 std::uint64_t excess(std::uint64_t wanted, std::uint64_t limit) {
   return wanted > limit ? wanted - limit : 0;
+}
+
+// To each directory of "run1/7" its list.
+int grant_search(int directory_fd, const std::string& below,
+                 const std::vector<AccessList>& lists) {
+  std::size_t end = 0;
+  for (const AccessList& list : lists) {
+    end = std::min(below.find('/', end), below.size());
+    UniqueFd directory =
+        open_beneath(directory_fd, below.substr(0, end++).c_str(), O_RDONLY | O_DIRECTORY);
+    if (!directory.valid()) return errno;
+    if (int code = list.grant(directory.get(), Right::kSearch); code != 0) return code;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -274,6 +290,10 @@ void Store::give_names(std::span<FinishedCopy> batch) {
     }
     auto [below, leaf] = split_name(name_of(copy.dataset, copy.seq));
     UniqueFd directory = make_directory_beneath(files_[copy.dataset].directory.get(), below);
+    if (directory.valid() && !copy.directories.empty()) {
+      copy.status = grant_search(files_[copy.dataset].directory.get(), below, copy.directories);
+      if (copy.status != 0) continue;
+    }
     if (directory.valid()) unindex(directory.get(), leaf.c_str());
     copy.status = directory.valid() ? copy.file.publish(directory.get(), leaf.c_str()) : errno;
     flat = flat && below.empty();
@@ -348,10 +368,14 @@ int Store::promote(std::uint32_t dataset, FrameSeq seq) {
   OriginIdentity identity = {};
   if (int code = read_identity(copy.get(), &identity); code != 0) return code;
   identity.kind = FrameKind::kNative;
-  // Setting an attribute needs the write bit, even for the owner.
-  if (::fchmod(copy.get(), kCopyMode | S_IWUSR) != 0) return errno;
+  // Setting an attribute needs the write bit, even for the owner. The other bits stay: they
+  // are the mask of the copy's ACL.
+  struct stat local = {};
+  if (::fstat(copy.get(), &local) != 0) return errno;
+  const mode_t mode = local.st_mode & (kCopyMode | kSharedBits);
+  if (::fchmod(copy.get(), mode | S_IWUSR) != 0) return errno;
   int code = write_identity(copy.get(), identity);
-  if (::fchmod(copy.get(), kCopyMode) != 0) return errno;
+  if (::fchmod(copy.get(), mode) != 0) return errno;
   if (code == 0 && ::fsync(copy.get()) != 0) code = errno;
   index(dataset, copy.get());
   if (code != 0) return code;
@@ -432,7 +456,7 @@ int Store::keep_listing(std::uint32_t dataset, const std::string& encoded) {
   std::lock_guard names(names_mutex_);
   int directory = files_[dataset].directory.get();
   UniqueFd fd(::openat(directory, kNewListing,
-                       O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+                       O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644));
   if (!fd.valid()) return errno;
   std::size_t done = 0;
   while (done < encoded.size()) {
@@ -479,7 +503,47 @@ void Store::index(std::uint32_t dataset, int copy_fd) {
   struct stat local = {};
   OriginIdentity identity = {};
   if (::fstat(copy_fd, &local) != 0 || !looks_like_copy(local, disk_.dev())) return;
+  if (config_.all_users && !is_everybodys(dataset, local)) return;
   if (read_identity(copy_fd, &identity) == 0) index_.add(dataset, local, identity);
+}
+
+// Everybody can read the index: of a copy that not everybody can read, only the copy tells.
+bool Store::is_everybodys(std::uint32_t dataset, const struct stat& copy) const {
+  std::lock_guard lock(mutex_);
+  return (copy.st_mode & kSharedBits) == kSharedBits && open_to_all_.contains(dataset);
+}
+
+void Store::mirror_rights(std::uint32_t dataset) {
+  if (!config_.all_users) return;
+  bool open_to_all = false;
+  int code = zazen::mirror_rights(disk_.root_fd(), config_.datasets[dataset], &open_to_all);
+  if (code != 0) {
+    log_line(LogLevel::kError, "rights_not_set",
+             {{"dataset", config_.datasets[dataset].path}, {"error", std::strerror(code)}});
+  }
+  {
+    std::lock_guard lock(mutex_);
+    if (open_to_all) {
+      open_to_all_.insert(dataset);
+    } else {
+      open_to_all_.erase(dataset);
+    }
+  }
+  mirror_rights_of_names(dataset);
+}
+
+// Where each frame has a directory of its own, some at a time, in turn.
+void Store::mirror_rights_of_names(std::uint32_t dataset) {
+  std::string name = name_of(dataset, 0);
+  if (name.find('/', config_.datasets[dataset].name.directory_length() + 1) == name.npos)
+    return;
+  std::vector<StoredFrame> frames = list(dataset);
+  std::size_t& next = next_rights_[dataset];
+  for (std::size_t i = 0; i < std::min(frames.size(), kRightsInTurn); ++i, ++next) {
+    name = name_of(dataset, frames[next % frames.size()].seq);
+    (void)grant_search(files_[dataset].directory.get(), split_name(name).first,
+                       rights_of_directories(config_.datasets[dataset], name));
+  }
 }
 
 void Store::unindex(int directory_fd, const char* leaf) {

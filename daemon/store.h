@@ -13,14 +13,17 @@
 #pragma once
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "bodhi/config.h"
 #include "bodhi/identity.h"
+#include "daemon/access_list.h"
 #include "daemon/cache_disk.h"
 #include "daemon/index_file.h"
 #include "daemon/inventory.h"
@@ -58,6 +61,8 @@ struct FinishedCopy {  // written, with identity and mode; ready to be published
   Temporary file;
   Reservation reservation;
   std::shared_ptr<const std::atomic<bool>> cancelled;  // looked at when it gets its name
+  // Where all users are served: who may search the directories of its name, outermost first.
+  std::vector<AccessList> directories;
   // Asked once it has its name, if there is one: false, and it loses it again. From then on who
   // changes the origin finds the copy under its name, and drops it.
   std::function<bool()> is_current;
@@ -99,6 +104,10 @@ class Store {
   const DatasetConfig& dataset(std::uint32_t index) const { return config_.datasets[index]; }
   std::size_t datasets() const { return files_.size(); }
   std::string name_of(std::uint32_t dataset, FrameSeq seq) const;
+  bool serves_all_users() const { return config_.all_users; }
+  // Looks at the origin's directories: who may reach the copies (mirrored_rights.h). Nothing to
+  // do where only one user is served. One thread at a time.
+  void mirror_rights(std::uint32_t dataset);
   // Names the index that goes with this store, for the table that is published with it.
   std::uint64_t instance() const { return index_.instance(); }
   // Puts what was held at the start into the index. Takes seconds for millions of copies.
@@ -151,7 +160,7 @@ class Store {
   Store(const Config& config, CacheDisk disk)
       : config_(config),
         disk_(std::move(disk)),
-        index_(config.runtime),
+        index_(config.runtime, IndexFile::kFewestSlotsLog2, config.all_users),
         inventory_(config.datasets.size()) {}
   Deficit deficit(std::uint64_t bytes, std::uint64_t files) const;  // mutex_ is held
   Reservation hold(std::uint64_t bytes);                            // mutex_ is held
@@ -164,6 +173,8 @@ class Store {
   void unlink_copy(std::uint32_t dataset, FrameSeq seq);
   void index(std::uint32_t dataset, int copy_fd);
   void unindex(int directory_fd, const char* leaf);
+  void mirror_rights_of_names(std::uint32_t dataset);
+  bool is_everybodys(std::uint32_t dataset, const struct stat& copy) const;
   Status append(std::uint32_t dataset, FrameKind kind, std::span<const FrameSeq> added,
                 std::span<const FrameSeq> forgotten, bool durable);
 
@@ -175,6 +186,8 @@ class Store {
   std::vector<std::pair<std::uint32_t, FrameSeq>> fetched_lately_;
 
   mutable std::mutex mutex_;
+  std::set<std::uint32_t> open_to_all_;               // datasets that everybody can reach
+  std::map<std::uint32_t, std::size_t> next_rights_;  // only the thread that mirrors them
   Inventory inventory_;
   std::uint64_t reserved_bytes_ = 0;
   std::uint64_t reserved_files_ = 0;
