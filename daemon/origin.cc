@@ -57,8 +57,10 @@ int verify_origin(const DatasetConfig& dataset, const std::string& name, int fd,
 
 int stat_origin(int directory_fd, const std::string& path, const std::string& name,
                 const OriginIdentity& copy, struct stat* out) {
-  if (::fstatat(directory_fd, name.c_str(), out, AT_SYMLINK_NOFOLLOW) == 0) return 0;
-  if (errno != EACCES && errno != EPERM) return errno;
+  if (directory_fd >= 0) {
+    if (::fstatat(directory_fd, name.c_str(), out, AT_SYMLINK_NOFOLLOW) == 0) return 0;
+    if (errno != EACCES && errno != EPERM) return errno;
+  }
   ActingAs owner(PeerIdentity{copy.uid, copy.gid, {}});
   if (!owner.ok()) return EACCES;
   return ::fstatat(AT_FDCWD, (path + "/" + name).c_str(), out, AT_SYMLINK_NOFOLLOW) == 0

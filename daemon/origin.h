@@ -23,8 +23,9 @@ namespace zazen {
 int verify_origin(const DatasetConfig& dataset, const std::string& name, int fd,
                   const Peer& client, struct stat* out);
 
-// The frame's stat, of itself if it is a link: 0 or an errno. `directory_fd` is the dataset's;
-// where root may not look (a server that squashes root), the copy's owner looks from `path`.
+// The frame's stat, of itself if it is a link: 0 or an errno. `directory_fd` is the dataset's,
+// or -1; where root may not look (a server that squashes root), the copy's owner looks from
+// `path`.
 int stat_origin(int directory_fd, const std::string& path, const std::string& name,
                 const OriginIdentity& copy, struct stat* out);
 

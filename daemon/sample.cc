@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <thread>
@@ -35,7 +36,9 @@ SampleResult compare_frames(const Store& store, std::uint32_t dataset,
   SampleResult result;
   UniqueFd origin(
       ::open(store.dataset(dataset).path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!origin.valid()) {
+  // Closed to root: each frame's owner is asked.
+  bool owners_can_tell = errno == EACCES && ::geteuid() == 0;
+  if (!origin.valid() && !owners_can_tell) {
     result.status = errno;
     return result;
   }

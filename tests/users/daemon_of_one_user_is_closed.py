@@ -4,7 +4,7 @@ import os
 
 from nodes import ZAZEND
 from people import ALICE, BOB, SystemNode
-from processes import Process, expect, run
+from processes import expect, run
 
 with SystemNode() as node:
     data = node.dataset(4)

@@ -1,10 +1,10 @@
 """What a user reads through the shim, and from the copies themselves, is what he may read at the
 origin: every combination of read bits, named users and groups, masks, owners."""
+import os
 import subprocess
 
-from people import ALICE, ALL, BOB, CAROL, TEAM, SystemNode
+from people import ALL, BOB, CAROL, TEAM, SystemNode
 from processes import expect
-import os
 
 MODES = [0o600, 0o640, 0o644, 0o604, 0o040, 0o004, 0o044, 0o000, 0o400, 0o444, 0o464]
 ACLS = [

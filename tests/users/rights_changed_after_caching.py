@@ -3,7 +3,7 @@ for the copies themselves as soon as the daemon has looked."""
 import os
 import subprocess
 
-from people import ALICE, ALL, BOB, CAROL, SystemNode
+from people import ALL, BOB, CAROL, SystemNode
 from processes import expect
 from wire import SAMPLE, ask
 

@@ -3,7 +3,6 @@ listing is taken from who may write there. Invalidate drops what is the client's
 has changed, and nothing else."""
 import errno
 import os
-import time
 
 from people import ALICE, ALL, BOB, CAROL, SystemNode
 from processes import expect
