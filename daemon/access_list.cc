@@ -213,9 +213,10 @@ bool AccessList::is_everybody() const {
 AccessList AccessList::both(const AccessList& other) const {
   if (is_everybody() || *this == other) return other;
   if (other.is_everybody()) return *this;
+  if (owner_ != other.owner_ || !owner_may_ || !other.owner_may_) return nobody();
   AccessList list;
   list.owner_ = owner_;
-  list.owner_may_ = owner_may_ && other.owner_may_ && owner_ == other.owner_;
+  list.owner_may_ = true;
   return list;
 }
 

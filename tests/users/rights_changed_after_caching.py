@@ -49,3 +49,13 @@ with SystemNode() as node:
     for user in ALL:
         expect(node.readable_copies(user, files) == may_read[user],
                f"{user}: {node.readable_copies(user, files)}, not {may_read[user]}")
+
+    # Without any program that looks: a sample finds it.
+    for path in files:
+        subprocess.run(["setfacl", "-b", path], check=True)
+        os.chmod(path, 0o600)
+    expect(ask(node.node.runtime, SAMPLE, data.path) == 0, "the sample failed")
+    for user in (BOB, CAROL):
+        owned = {path for path in files if os.stat(path).st_uid == user.uid}
+        more = node.readable_copies(user, files) - owned
+        expect(not more, f"{user} still reads copies of {more}")

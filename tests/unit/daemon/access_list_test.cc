@@ -62,7 +62,9 @@ TEST(AccessListTest, IntersectionNeverAllowsMore) {
   EXPECT_EQ(group.both(open), group);
   EXPECT_EQ(group.both(group), group);
   EXPECT_EQ(group.both(own).both(open), own.both(group));
-  EXPECT_EQ(group.both(AccessList::nobody()), AccessList::nobody().both(group));
+  EXPECT_EQ(group.both(AccessList::nobody()), AccessList::nobody());
+  EXPECT_EQ(AccessList::nobody().both(group), AccessList::nobody());
+  EXPECT_EQ(AccessList::of(file_of(0050), {}, Right::kSearch).both(own), AccessList::nobody());
 }
 
 // The kernel's word, by the identity of a thread that acts as somebody else.
