@@ -34,7 +34,7 @@ namespace {
 
 const std::vector<std::string> kTopLevelKeys = {
     "node",  "cache",  "runtime", "capacity",   "max_files", "keep_free",
-    "peers", "listen", "sweep",   "read_order", "dataset"};
+    "peers", "listen", "sweep",   "read_order", "users",     "dataset"};
 const std::vector<std::string> kDatasetKeys = {"path", "frames", "filter", "validate", "fill"};
 constexpr char kLater[] = "is not in this version";
 
@@ -367,6 +367,7 @@ Config read_table(const toml::table& table, const std::string& text, const std::
              "pushes go through the unix sockets of this machine: peers = [\"unix:DIR\"]");
   }
   config.peers = peers_of(table);
+  config.all_users = choice_of<bool>(table, "users", {{"own", false}, {"all", true}});
   read_datasets(table, &config);
   return config;
 }

@@ -36,6 +36,7 @@ struct Config {
   Live<std::uint64_t> keep_free_bytes = 0;
   std::uint64_t sweep_ms = 3'600'000;  // every copy is compared within this time; 0: off
   ReadOrderKey read_order = ReadOrderKey::kAuto;
+  bool all_users = false;          // users = "all": serve them all, not only the daemon's own
   std::vector<std::string> peers;  // "unix:DIR": the runtime directory of a daemon
   DatasetList<DatasetConfig> datasets;
 

@@ -12,7 +12,8 @@
 namespace zazen {
 
 inline constexpr char kIdentityAttribute[] = "user.zazen";
-inline constexpr mode_t kCopyMode = S_ISVTX | S_IRUSR;  // never writable
+inline constexpr mode_t kCopyMode = S_ISVTX | S_IRUSR;    // never writable
+inline constexpr mode_t kSharedBits = S_IRGRP | S_IROTH;  // of a copy that others may read
 
 struct OriginIdentity {
   std::uint16_t version;
@@ -45,7 +46,7 @@ bool same_file(const OriginIdentity& copy, const struct stat& origin);
 
 // A copy that is being promoted is writable for a moment.
 inline bool has_mode_of_copy(mode_t mode) {
-  return (mode & ~static_cast<mode_t>(S_IWUSR)) == (S_IFREG | kCopyMode);
+  return (mode & ~(kSharedBits | S_IWUSR)) == (S_IFREG | kCopyMode);
 }
 
 // Is this, by its plain stat, a copy in the cache whose st_dev is cache_dev?

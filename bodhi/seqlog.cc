@@ -72,9 +72,9 @@ int read_records(int fd, Extent* extent, Show&& show) {
   if (!extent->header_is_good) return 0;
 
   struct stat st;
-  std::size_t expected =
-      raw_fstat(fd, &st) == 0 ? static_cast<std::size_t>(st.st_size) / sizeof(LogRecord)
-                              : kChunkRecords;
+  std::size_t expected = raw_fstat(fd, &st) == 0
+                             ? static_cast<std::size_t>(st.st_size) / sizeof(LogRecord)
+                             : kChunkRecords;
   Chunk chunk(std::min(kChunkRecords, expected + 1));
   for (;;) {
     got =
@@ -142,7 +142,7 @@ int flush_parent(int directory_fd, const std::string& name) {
 
 UniqueFd open_file(int directory_fd, const std::string& name, int more_flags) {
   return UniqueFd(
-      ::openat(directory_fd, name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | more_flags, 0600));
+      ::openat(directory_fd, name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | more_flags, 0644));
 }
 
 }  // namespace

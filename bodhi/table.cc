@@ -2,6 +2,7 @@
 // a short or damaged one, or one that a dead daemon left behind is as good as none.
 #include "bodhi/table.h"
 
+#include <stdio.h>
 #include <time.h>
 
 #include <cstring>
@@ -32,11 +33,22 @@ bool dataset_is_valid(const TableDataset& dataset) {
          dataset.fill <= Fill::kWait;
 }
 
+// For writing: whoever can read the table could lock it for reading.
 bool is_locked(int fd) {
   struct flock lock = {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
-  return raw_call(SYS_fcntl, fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  return raw_call(SYS_fcntl, fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_WRLCK;
+}
+
+// The daemon's own user has one file with it, every other user has his own.
+int open_counters(const char* runtime, std::size_t* size) {
+  int fd = open_published(runtime, kCountersFile, O_RDWR, size);
+  if (fd >= 0) return fd;
+  char name[sizeof kUserCountersDirectory + 32];
+  ::snprintf(name, sizeof name, "%s/%lu", kUserCountersDirectory,
+             static_cast<unsigned long>(raw_call(SYS_geteuid)));
+  return open_published(runtime, name, O_RDWR, size);
 }
 
 const Table* map_current_table(const char* runtime, bool* is_held) {
@@ -107,7 +119,7 @@ void unmap_table(const Table* table) {
 
 Counters* map_counters(const char* runtime) {
   std::size_t size = 0;
-  RawFd file(open_published(runtime, kCountersFile, O_RDWR, &size));
+  RawFd file(open_counters(runtime, &size));
   if (!file.valid() || size < sizeof(Counters)) return nullptr;
   void* memory = map_published(file.get(), sizeof(Counters), PROT_READ | PROT_WRITE);
   if (memory == nullptr) return nullptr;

@@ -18,6 +18,7 @@ namespace zazen {
 
 inline constexpr char kTableFile[] = "table";
 inline constexpr char kCountersFile[] = "counters";
+inline constexpr char kUserCountersDirectory[] = "users";  // of a daemon for all: one each
 inline constexpr char kSocketFile[] = "socket";
 inline constexpr char kJobsDirectory[] = "jobs";  // views and tallies, see view.h
 inline constexpr std::uint64_t kTableMagic = 0x31656c626174617aULL;  // "zatable1"
@@ -96,7 +97,8 @@ inline bool is_superseded(const Table& table) {
 // about the lock instead, and gets a killed daemon's table, too.
 const Table* map_table(const char* runtime, bool* is_held = nullptr);
 void unmap_table(const Table* table);
-// Maps <runtime>/counters read-write; null if that fails.
+// Maps <runtime>/counters, or this user's file of <runtime>/users, read-write; null if that
+// fails.
 Counters* map_counters(const char* runtime);
 
 // The copy's path, <cache><dataset path>/<name>; 0 if it does not fit.

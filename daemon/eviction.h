@@ -3,7 +3,8 @@
 //
 // - Natives never go by themselves: a writer was told that they are stored, and who pushed them
 //   need not have them elsewhere. `zazenctl evict` drops them. Pinned frames never go, either.
-// - A native takes the place of aliens at once, those of the dataset first that was not used for
+// - A native takes the place of aliens at once, those of the dataset first that was not used
+// for
 //   the longest time.
 // - An alien takes the place of aliens of idle datasets at once, the longest unused first. A
 //   dataset is idle when others were opened kIdleOpens times since it was last opened or pushed

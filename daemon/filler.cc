@@ -9,7 +9,9 @@
 #include "daemon/crash_report.h"
 #include "daemon/frame_copy.h"
 #include "daemon/log.h"
+#include "daemon/mirrored_rights.h"
 #include "daemon/origin.h"
+#include "daemon/permission.h"
 
 namespace zazen {
 namespace {
@@ -141,7 +143,10 @@ int Filler::copy(Lane& lane, const JobPointer& job) {
   struct stat origin = {};
   int code = verify_origin(store_.dataset(request.dataset),
                            store_.name_of(request.dataset, request.seq), request.origin.get(),
-                           &origin);
+                           request.client, &origin);
+  if (code == 0 && request.kind == FrameKind::kNative && request.client != nullptr) {
+    code = ask_permission(*request.client, Wish::kWrite, store_.dataset(request.dataset));
+  }
   if (code != 0) return code;
 
   if (std::optional<HeldFrame> held = store_.find(request.dataset, request.seq)) {
@@ -161,6 +166,8 @@ int Filler::copy(Lane& lane, const JobPointer& job) {
   if (fetched && has_writer(request.origin.get())) return EBUSY;
   auto give_up = [&] { return stopping_ || job->cancelled->load(); };
   if (fetched) outwait_clock(origin.st_mtim, give_up);
+  // A change of the rights must be seen by its time, too.
+  if (store_.serves_all_users()) outwait_clock(origin.st_ctim, give_up);
 
   auto size = static_cast<std::uint64_t>(origin.st_size);
   Reservation room = store_.reserve(request.dataset, request.kind, size);
@@ -188,16 +195,23 @@ int Filler::copy(Lane& lane, const JobPointer& job) {
   finished.kind = request.kind;
   finished.bytes = size;
   finished.file = copy.take_file();
+  if (store_.serves_all_users()) {
+    AccessList readers = AccessList::of(origin, read_acl(request.origin.get()), Right::kRead);
+    if (code = readers.grant(finished.file.fd(), Right::kRead); code != 0) return code;
+    finished.directories = rights_of_directories(store_.dataset(request.dataset),
+                                                 store_.name_of(request.dataset, request.seq));
+  }
   finished.reservation = std::move(room);
   finished.cancelled = job->cancelled;
   finished.is_current = [this, fetched, index = request.dataset, seq = request.seq,
-                         fd = request.origin.get(),
+                         fd = request.origin.get(), client = request.client,
                          identity = identity_of(origin, request.kind, 0)] {
     // The descriptor is closed by the thread that answers, so it is open until then.
-    auto question = [fetched, fd, identity, dataset = store_.dataset(index),
+    auto question = [fetched, fd, client, identity, dataset = store_.dataset(index),
                      name = store_.name_of(index, seq)] {
       struct stat now = {};
-      if (int refused = verify_origin(dataset, name, fd, &now); refused != 0) return refused;
+      if (int refused = verify_origin(dataset, name, fd, client, &now); refused != 0)
+        return refused;
       return same_file(identity, now) && !(fetched && has_writer(fd)) ? 0 : ESTALE;
     };
     return origins_.ask(index, std::move(question), kOriginLimit) == 0;

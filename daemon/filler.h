@@ -23,6 +23,7 @@
 #include "daemon/committer.h"
 #include "daemon/fill_pace.h"
 #include "daemon/origin_threads.h"
+#include "daemon/peer_identity.h"
 #include "daemon/store.h"
 #include "daemon/worker_threads.h"
 #include "daemon/young_copies.h"
@@ -34,6 +35,7 @@ struct FillRequest {
   FrameSeq seq = 0;
   FrameKind kind = FrameKind::kAlien;  // kNative: a push
   UniqueFd origin;
+  Peer client;                           // who asks; null: the daemon's own user
   std::function<void(int status)> done;  // may be empty; called once, on any thread
 };
 

@@ -38,8 +38,8 @@ void unmap(IdentityIndex* index) {
 
 }  // namespace
 
-IndexFile::IndexFile(const std::string& runtime, std::uint32_t slots_log2)
-    : path_(runtime + "/" + kIndexFile) {
+IndexFile::IndexFile(const std::string& runtime, std::uint32_t slots_log2, bool for_all_users)
+    : path_(runtime + "/" + kIndexFile), for_all_users_(for_all_users) {
   while (instance_ == 0 && ::getrandom(&instance_, sizeof instance_, 0) < 0) {
   }
   index_ = make(slots_log2);
@@ -55,7 +55,7 @@ IdentityIndex* IndexFile::make(std::uint32_t slots_log2) {
   std::string fresh = path_ + ".new";
   UniqueFd file;
   void* memory = make_mapped_file(fresh, index_size(slots_log2), &file);
-  if (memory == nullptr) {
+  if (memory == nullptr || (for_all_users_ && ::fchmod(file.get(), 0644) != 0)) {
     log_line(LogLevel::kWarn, "no_index", {{"error", std::strerror(errno)}});
     ::unlink(fresh.c_str());
     return nullptr;

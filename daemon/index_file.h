@@ -16,7 +16,8 @@ class IndexFile {
  public:
   static constexpr std::uint32_t kFewestSlotsLog2 = 12;
 
-  explicit IndexFile(const std::string& runtime, std::uint32_t slots_log2 = kFewestSlotsLog2);
+  explicit IndexFile(const std::string& runtime, std::uint32_t slots_log2 = kFewestSlotsLog2,
+                     bool for_all_users = false);
   ~IndexFile();  // takes the file away
   IndexFile(const IndexFile&) = delete;
   IndexFile& operator=(const IndexFile&) = delete;
@@ -36,6 +37,7 @@ class IndexFile {
   bool insert(const IndexEntry& entry);
 
   std::string path_;
+  const bool for_all_users_;
   std::uint64_t instance_ = 0;
   std::mutex mutex_;
   IdentityIndex* index_ = nullptr;  // null: there is none

@@ -13,6 +13,7 @@
 
 #include "bodhi/unique_fd.h"
 #include "bodhi/view.h"
+#include "daemon/acting_as.h"
 
 namespace zazen {
 namespace {
@@ -43,11 +44,18 @@ bool is_over(int job_fd) {
   return std::time(nullptr) - st.st_mtime > kOrphanAgeSeconds;
 }
 
-void remove_files(int job_fd) {
+// With the rights of the directory's owner: in a directory that all users share nothing can be
+// planted that only root could remove.
+void remove_job(int jobs_fd, const char* name, int job_fd) {
+  struct stat st = {};
+  if (::fstat(job_fd, &st) != 0) return;
+  ActingAs owner(PeerIdentity{st.st_uid, st.st_gid, {}});
+  if (!owner.ok()) return;
   DIR* directory = ::fdopendir(::openat(job_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory == nullptr) return;
   while (dirent* entry = ::readdir(directory)) ::unlinkat(job_fd, entry->d_name, 0);
   ::closedir(directory);
+  ::unlinkat(jobs_fd, name, AT_REMOVEDIR);
 }
 
 }  // namespace
@@ -61,8 +69,9 @@ int sweep_jobs(const std::string& jobs_directory) {
     UniqueFd job(::openat(::dirfd(jobs), entry->d_name,
                           O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!job.valid() || !is_over(job.get())) continue;
-    remove_files(job.get());
-    if (::unlinkat(::dirfd(jobs), entry->d_name, AT_REMOVEDIR) == 0) ++removed;
+    remove_job(::dirfd(jobs), entry->d_name, job.get());
+    struct stat st = {};
+    if (::fstat(job.get(), &st) == 0 && st.st_nlink == 0) ++removed;
   }
   ::closedir(jobs);
   return removed;

@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "bodhi/config.h"
+#include "daemon/access_list.h"
 #include "daemon/crash_report.h"
 #include "daemon/daemonize.h"
 #include "daemon/instance_lock.h"
@@ -110,9 +111,26 @@ std::size_t raise_descriptor_limit() {
   return static_cast<std::size_t>(std::min<rlim_t>(limit.rlim_max, 1 << 20));
 }
 
+// The rights of many users are kept in ACLs.
+Status require_access_lists(const CacheDisk& disk, const std::string& cache) {
+  Temporary probe = disk.make_temporary(disk.state_fd());
+  if (int code = AccessList::nobody().grant(probe.fd(), Right::kRead); code != 0) {
+    return Error{code,
+                 fmt::format("cache directory {}: its file system does not keep POSIX ACLs: {}",
+                             cache, std::strerror(code)),
+                 "put the cache on a local ext4, xfs or btrfs file system"};
+  }
+  return Done{};
+}
+
 int run(const std::optional<std::string>& file, bool in_background) {
   install_crash_report();
   Config config = load_config_or_exit(file);
+  if (config.all_users && ::geteuid() != 0) {
+    fail({EPERM, config.file + ": users = \"all\": only root can serve all users",
+          "run zazend as root, or leave users out: then it serves you alone"},
+         kStartFailed);
+  }
   ::umask(022);
   std::optional<Background> background;
   if (in_background) background = Background::enter();
@@ -121,11 +139,14 @@ int run(const std::optional<std::string>& file, bool in_background) {
   std::size_t descriptors = raise_descriptor_limit();
 
   // Refuse to run from a directory that another user could rearrange under us.
-  require(require_secure_directory(config.runtime, "runtime directory"));
-  require(require_secure_directory(config.cache, "cache directory"));
+  const mode_t reach = config.all_users ? 0711 : 0700;
+  require(require_secure_directory(config.runtime, "runtime directory", reach));
+  require(require_secure_directory(config.cache, "cache directory", reach));
 
   // Can the cache's disk carry copies at all?
   CacheDisk disk = require(CacheDisk::open(config.cache));
+
+  if (config.all_users) require(require_access_lists(disk, config.cache));
 
   // One daemon for each cache and each runtime directory.
   InstanceLock cache_lock = require(
@@ -140,15 +161,16 @@ int run(const std::optional<std::string>& file, bool in_background) {
 
   // Where the ranks keep their views; what dead jobs left goes.
   std::string jobs = config.runtime + "/" + kJobsDirectory;
-  require(require_secure_directory(jobs, "jobs directory"));
+  require(config.all_users ? require_shared_directory(jobs, "jobs directory")
+                           : require_secure_directory(jobs, "jobs directory"));
   sweep_jobs(jobs);
 
   // The socket first, then the table: who sees the table finds somebody at home.
   std::unique_ptr<Publisher> publisher =
       require(Publisher::publish(config, node, cache_dev, store->instance()));
   Service service(config, *store, *publisher, std::min(kLargestQueue, descriptors / 4));
-  std::unique_ptr<Server> server =
-      require(Server::listen(config.runtime, service, std::min(kMostClients, descriptors / 8)));
+  std::unique_ptr<Server> server = require(Server::listen(
+      config.runtime, service, std::min(kMostClients, descriptors / 8), config.all_users));
   publisher->serve();
   for (const std::string& problem : find_problems(config, service.origins())) {
     log_line(LogLevel::kWarn, "problem", {{"what", problem}});

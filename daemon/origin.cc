@@ -1,26 +1,71 @@
 #include "daemon/origin.h"
 
 #include <fcntl.h>
+#include <sys/sysmacros.h>
 
 #include "bodhi/unique_fd.h"
+#include "daemon/acting_as.h"
 #include "daemon/beneath.h"
 
 namespace zazen {
+namespace {
 
-int verify_origin(const DatasetConfig& dataset, const std::string& name, int fd,
-                  struct stat* out) {
+// The named file's descriptor, O_PATH; not valid, with errno, if it cannot be reached.
+UniqueFd look_up(const DatasetConfig& dataset, const std::string& name) {
+  UniqueFd directory(::open(dataset.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.valid()) return {};
+  return open_beneath(directory.get(), name.c_str(), O_PATH | O_NOFOLLOW);
+}
+
+UniqueFd look_up_as(const Peer& client, const DatasetConfig& dataset, const std::string& name) {
+  if (client == nullptr) return look_up(dataset, name);
+  ActingAs acting(*client);
+  if (acting.ok()) return look_up(dataset, name);
+  errno = EPERM;
+  return {};
+}
+
+// What is known of the descriptor without asking any server: it may be of a file system that
+// the client himself runs, and that answers when he likes.
+int look_at(int fd, struct statx* out) {
   int flags = ::fcntl(fd, F_GETFL);
   if (flags < 0 || (flags & O_PATH) != 0 || (flags & O_ACCMODE) == O_WRONLY) return EBADF;
-  if (::fstat(fd, out) != 0) return errno;
-  if (!S_ISREG(out->st_mode)) return EINVAL;
+  if (::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, out) != 0) {
+    return errno;
+  }
+  return S_ISREG(out->stx_mode) ? 0 : EINVAL;
+}
 
-  UniqueFd directory(::open(dataset.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!directory.valid()) return errno;
-  UniqueFd named = open_beneath(directory.get(), name.c_str(), O_PATH | O_NOFOLLOW);
+bool is_same_file(const struct statx& passed, const struct stat& named) {
+  return passed.stx_ino == named.st_ino &&
+         makedev(passed.stx_dev_major, passed.stx_dev_minor) == named.st_dev;
+}
+
+}  // namespace
+
+int verify_origin(const DatasetConfig& dataset, const std::string& name, int fd,
+                  const Peer& client, struct stat* out) {
+  struct statx passed = {};
+  if (int code = look_at(fd, &passed); code != 0) return code;
+  UniqueFd named = look_up_as(client, dataset, name);
   struct stat st = {};
   if (!named.valid()) return errno == ELOOP ? EPERM : errno;
   if (::fstat(named.get(), &st) != 0) return errno;
-  return st.st_dev == out->st_dev && st.st_ino == out->st_ino ? 0 : EPERM;
+  if (!is_same_file(passed, st)) return EPERM;
+  return ::fstat(fd, out) == 0 ? 0 : errno;
+}
+
+int stat_origin(int directory_fd, const std::string& path, const std::string& name,
+                const OriginIdentity& copy, struct stat* out) {
+  if (directory_fd >= 0) {
+    if (::fstatat(directory_fd, name.c_str(), out, AT_SYMLINK_NOFOLLOW) == 0) return 0;
+    if (errno != EACCES && errno != EPERM) return errno;
+  }
+  ActingAs owner(PeerIdentity{copy.uid, copy.gid, {}});
+  if (!owner.ok()) return EACCES;
+  return ::fstatat(AT_FDCWD, (path + "/" + name).c_str(), out, AT_SYMLINK_NOFOLLOW) == 0
+             ? 0
+             : errno;
 }
 
 // A lease for reading is refused while there is a writer. It is given back at once: a writer

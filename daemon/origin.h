@@ -1,22 +1,33 @@
-// Is the descriptor that a client handed over the frame that it claims to be? (D7, D15)
+// The origin's files as the daemon sees them: is the descriptor that a client handed over the
+// frame that it claims to be (D7, D15), and what does the origin say of a frame now?
 //
 // The daemon never opens what a client names. It takes the client's descriptor, which the
-// kernel gave it by the client's own rights, and looks the name up itself, only to compare
-// device and inode: so nobody can plant another file's content under a frame's name. A frame
-// that is a symbolic link is never cached.
+// kernel gave it by the client's own rights, and looks the name up in the client's name, only
+// to compare device and inode: so nobody can plant another file's content under a frame's
+// name, nor have a name looked up that he could not look up himself. A frame that is a symbolic
+// link is never cached.
 #pragma once
 #include <sys/stat.h>
 
 #include <string>
 
 #include "bodhi/config.h"
+#include "bodhi/identity.h"
+#include "daemon/peer_identity.h"
 
 namespace zazen {
 
 // 0 and the descriptor's stat, or an errno: EBADF not open for reading, EINVAL not a regular
-// file, EPERM not the file of that name, ENOENT no such file or dataset.
+// file, EPERM not the file of that name, ENOENT no such file or dataset, EACCES it is out of
+// the client's reach. Without a client it is the daemon's own user who asks.
 int verify_origin(const DatasetConfig& dataset, const std::string& name, int fd,
-                  struct stat* out);
+                  const Peer& client, struct stat* out);
+
+// The frame's stat, of itself if it is a link: 0 or an errno. `directory_fd` is the dataset's,
+// or -1; where root may not look (a server that squashes root), the copy's owner looks from
+// `path`.
+int stat_origin(int directory_fd, const std::string& path, const std::string& name,
+                const OriginIdentity& copy, struct stat* out);
 
 // Somebody on this machine has the file open, or mapped, for writing: what is read now may
 // change without any mark (a store to a mapped page moves no time). False if that cannot be

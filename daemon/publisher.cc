@@ -92,6 +92,15 @@ Result<std::unique_ptr<Publisher>> Publisher::publish(const Config& config, cons
       !made.ok()) {
     return made.error();
   }
+  // Not before it is locked: who can read it could lock it, too.
+  if (config.all_users && ::fchmod(publisher->file_.get(), 0644) != 0) {
+    return failed_call(subject + ": cannot publish the table");
+  }
+  if (config.all_users) {
+    Result<std::unique_ptr<UserCounters>> users = UserCounters::make(config.runtime);
+    if (!users.ok()) return users.error();
+    publisher->user_counters_ = std::move(*users);
+  }
   retire_old_table(table_path);
   if (std::rename((counters_path + ".new").c_str(), counters_path.c_str()) != 0 ||
       std::rename((table_path + ".new").c_str(), table_path.c_str()) != 0) {
@@ -179,8 +188,8 @@ void Publisher::set_usable(bool usable) {
 void Publisher::show_state() {
   if (!serving_) return;
   current_.table->state = stopping_ ? DaemonState::kStopped
-                  : usable_ ? DaemonState::kServing
-                            : DaemonState::kOutOfUse;
+                          : usable_ ? DaemonState::kServing
+                                    : DaemonState::kOutOfUse;
 }
 
 void Publisher::beat() {
@@ -207,8 +216,14 @@ void Publisher::withdraw() {
 
 Publisher::Uses Publisher::uses(std::uint32_t dataset) const {
   const DatasetCounters& counters = counters_->datasets[dataset];
-  return {counters.hits.load(std::memory_order_relaxed),
-          counters.misses.load(std::memory_order_relaxed)};
+  UserCounters::Sum others;
+  if (user_counters_ != nullptr) others = user_counters_->sum(dataset);
+  return {counters.hits.load(std::memory_order_relaxed) + others.hits,
+          counters.misses.load(std::memory_order_relaxed) + others.misses};
+}
+
+void Publisher::note_user(uid_t uid) {
+  if (user_counters_ != nullptr && uid != ::geteuid()) user_counters_->add_user(uid);
 }
 
 void Publisher::note_sample(std::uint32_t dataset) {

@@ -20,6 +20,7 @@
 #include "bodhi/result.h"
 #include "bodhi/table.h"
 #include "bodhi/unique_fd.h"
+#include "daemon/user_counters.h"
 
 namespace zazen {
 
@@ -46,6 +47,8 @@ class Publisher {
     std::uint64_t misses;
   };
   Uses uses(std::uint32_t dataset) const;
+  // A client of this user came: his programs have something to count in from now on.
+  void note_user(uid_t uid);
 
   void note_sample(std::uint32_t dataset);
   // Whether each open of the dataset is to be checked.
@@ -67,6 +70,7 @@ class Publisher {
 
   std::string runtime_;
   Counters* counters_ = nullptr;
+  std::unique_ptr<UserCounters> user_counters_;  // null: only the own user is served
   bool withdrawn_ = false;
 
   mutable std::mutex mutex_;

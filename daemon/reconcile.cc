@@ -183,7 +183,9 @@ FoundCopy look_at_copy(const DatasetFiles& files, FrameSeq seq, dev_t cache_dev,
                     (identity.kind == FrameKind::kNative || identity.kind == FrameKind::kAlien);
   // A promotion that was cut short has left its write bit, and perhaps half an attribute.
   bool was_cut_short = (found.local.st_mode & S_IWUSR) != 0;
-  if (names_kind && was_cut_short) ::fchmod(fd.get(), kCopyMode);
+  if (names_kind && was_cut_short) {
+    ::fchmod(fd.get(), found.local.st_mode & (kCopyMode | kSharedBits));
+  }
   if (names_kind || (held && !was_cut_short)) {
     found.state = State::kWhole;
     found.kind = names_kind ? identity.kind : held->kind;

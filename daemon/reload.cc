@@ -46,6 +46,9 @@ void Reload::run() {
 Status Reload::apply(const Config& next) {
   if (next.node != config_.node) say_needs_restart(config_.file, "node");
   if (next.cache != config_.cache) say_needs_restart(config_.file, "cache");
+  if (next.all_users != config_.all_users) say_needs_restart(config_.file, "users");
+  if (next.sweep_ms != config_.sweep_ms) say_needs_restart(config_.file, "sweep");
+  if (next.read_order != config_.read_order) say_needs_restart(config_.file, "read_order");
   if (next.runtime != config_.runtime) say_needs_restart(config_.file, "runtime");
   config_.capacity_bytes = next.capacity_bytes;
   config_.max_files = next.max_files;

@@ -56,8 +56,8 @@ std::uint64_t content_bytes(const Answer& answer) {
 }  // namespace
 
 Result<std::unique_ptr<Server>> Server::listen(const std::string& runtime, Service& service,
-                                               std::size_t client_limit) {
-  std::unique_ptr<Server> server(new Server(runtime, service, client_limit));
+                                               std::size_t client_limit, bool all_users) {
+  std::unique_ptr<Server> server(new Server(runtime, service, client_limit, all_users));
   std::string path = runtime + "/" + kSocketFile;
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) return failed_call("socket " + path);
   server->listener_ =
@@ -71,7 +71,8 @@ Result<std::unique_ptr<Server>> Server::listen(const std::string& runtime, Servi
   if (!server->listener_.valid() || !directory.valid() ||
       ::bind(server->listener_.get(), reinterpret_cast<const sockaddr*>(&address),
              sizeof address) != 0 ||
-      ::chmod(path.c_str(), 0600) != 0 || ::listen(server->listener_.get(), kBacklog) != 0) {
+      ::chmod(path.c_str(), all_users ? 0666 : 0600) != 0 ||
+      ::listen(server->listener_.get(), kBacklog) != 0) {
     return failed_call("socket " + path);
   }
   server->epoll_ = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
@@ -131,18 +132,19 @@ void Server::accept_clients() {
       if (errno != EAGAIN) pause_accepting(true);
       return;
     }
-    if (!peer_is_own_user(socket.get())) continue;
-    uid_t uid = uid_of_peer(socket.get());
-    bool has_room = clients_.size() < client_limit_ || make_room(uid);
+    Peer peer = identify_peer(socket.get());
+    if (peer == nullptr || (!all_users_ && !is_own_user(*peer))) continue;
+    bool has_room = clients_.size() < client_limit_ || make_room(peer->uid);
     // Our own user waits for a place; of another, who has all of them busy, there is one too
     // many.
-    if (!has_room && uid != ::geteuid()) continue;
+    if (!has_room && !is_own_user(*peer)) continue;
+    service_.welcome(*peer);
     keep_few_in_flight(socket.get());
     std::uint64_t id = next_id_++;
     Client& client = clients_[id];
     client.socket = std::move(socket);
     client.id = id;
-    client.uid = uid;
+    client.peer = std::move(peer);
     client.last_turn = ++turn_;
     update_watch(client);
     if (!has_room) return pause_accepting(true);
@@ -155,7 +157,7 @@ bool Server::make_room(uid_t newcomer) {
     seats.reserve(clients_.size());
     for (const auto& [id, client] : clients_) {
       bool is_served = client.stalled || client.open_requests > client.output.size();
-      seats.push_back({id, client.uid, client.last_turn, is_served});
+      seats.push_back({id, client.peer->uid, client.last_turn, is_served});
     }
     std::optional<std::uint64_t> quietest = who_gives_way(seats, newcomer);
     if (!quietest) return false;
@@ -208,7 +210,7 @@ bool Server::read_requests(Client& client) {
     }
     client.last_turn = ++turn_;
     if (Service::is_answered(packet.header())) ++client.open_requests;
-    switch (service_.take(client.id, packet)) {
+    switch (service_.take(client.id, client.peer, packet)) {
       case Service::Taken::kYes:
         break;
       case Service::Taken::kNonsense:
@@ -255,7 +257,8 @@ void Server::deliver(std::vector<Answer> answers) {
   if (unread_bytes_ > kMostUnreadBytes) shed_unread();
   for (auto& [id, client] : clients_) {
     if (!client.stalled) continue;
-    if (service_.take(id, *client.stalled) != Service::Taken::kLater) client.stalled.reset();
+    if (service_.take(id, client.peer, *client.stalled) != Service::Taken::kLater)
+      client.stalled.reset();
     update_watch(client);
   }
 }

@@ -29,7 +29,8 @@ class Server {
   // Binds <runtime>/socket; a dead daemon's socket is replaced. The errors are whole
   // sentences.
   static Result<std::unique_ptr<Server>> listen(const std::string& runtime, Service& service,
-                                                std::size_t client_limit);
+                                                std::size_t client_limit,
+                                                bool all_users = false);
 
   // Serves until stop_fd is readable. `tick` is called about once a second.
   void run(int stop_fd, const std::function<void()>& tick);
@@ -42,7 +43,7 @@ class Server {
   struct Client {
     UniqueFd socket;
     std::uint64_t id = 0;
-    uid_t uid = 0;
+    Peer peer;
     std::uint64_t last_turn = 0;
     std::uint64_t unread_bytes = 0;  // of contents that it was sent and has not taken
     std::size_t open_requests = 0;
@@ -57,8 +58,11 @@ class Server {
     }
   };
 
-  Server(std::string runtime, Service& service, std::size_t client_limit)
-      : runtime_(std::move(runtime)), service_(service), client_limit_(client_limit) {}
+  Server(std::string runtime, Service& service, std::size_t client_limit, bool all_users)
+      : runtime_(std::move(runtime)),
+        service_(service),
+        client_limit_(client_limit),
+        all_users_(all_users) {}
   bool watch(int fd, std::uint64_t id);
   void accept_clients();
   void pause_accepting(bool pause);
@@ -74,6 +78,7 @@ class Server {
   const std::string runtime_;
   Service& service_;
   const std::size_t client_limit_;
+  const bool all_users_;
   UniqueFd listener_;
   UniqueFd epoll_;
   bool accepting_ = true;

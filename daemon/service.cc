@@ -21,6 +21,7 @@ namespace {
 constexpr off_t kLargestListing = off_t{1} << 27;
 constexpr std::uint32_t kOnlyQuestion = 0, kAllDatasets = ~std::uint32_t{0};
 constexpr std::int64_t kScrubPatienceMs = 200;
+constexpr std::int64_t kRightsPeriodMs = 10'000;
 
 template <class T>
 std::string as_bytes(const T& value) {
@@ -54,8 +55,14 @@ void Service::take_up(std::uint32_t dataset) {
   for (const auto& [fetched, seq] : store_.fetched_lately()) {
     if (fetched == dataset) young_.note(dataset, seq, monotonic_ms());
   }
-  reconciling_.post([this, dataset] {
+  auto reconcile = [this, dataset] {
     for (FrameSeq seq : store_.reconcile(dataset)) young_.note(dataset, seq, monotonic_ms());
+  };
+  if (!store_.serves_all_users()) return reconciling_.post(reconcile);
+  // Who may reach the copies decides what the index tells of them.
+  samples_.post([this, dataset, reconcile] {
+    store_.mirror_rights(dataset);
+    reconciling_.post(reconcile);
   });
 }
 
@@ -63,9 +70,9 @@ bool Service::is_answered(const MessageHeader& header) {
   return header.type != MessageType::kFill || (header.flags & kWaitForIt) != 0;
 }
 
-Service::Taken Service::take(std::uint64_t client, Packet& packet) {
+Service::Taken Service::take(std::uint64_t client, const Peer& peer, Packet& packet) {
   MessageHeader header = packet.header();
-  Asked asked{client, header.request};
+  Asked asked{client, header.request, peer};
   switch (header.type) {
     case MessageType::kFill:
     case MessageType::kPush:
@@ -115,25 +122,19 @@ Service::Taken Service::take_frame(const Asked& asked, Packet& packet) {
     return Taken::kYes;
   }
   if (header.type == MessageType::kInvalidate) {
-    // What is under way sees the mark, what is published is removed: in this order nothing
-    // slips through.
-    bool found_stale = (header.flags & kFoundStale) != 0;
-    errands_.post([this, asked, index = *dataset, seq = fill.seq, found_stale] {
-      if (found_stale) sweep_.distrust(index);
-      young_.note(index, seq, monotonic_ms());
-      filler_.cancel(index, seq);
-      store_.drop(index, std::span(&seq, 1));
-      answer(asked, 0);
-    });
+    post_invalidate(asked, *dataset, fill.seq, (header.flags & kFoundStale) != 0);
     return Taken::kYes;
   }
   if (header.type == MessageType::kReadIn) {
-    reads_.ask(*dataset, fill.seq, [this, asked](int status) { answer(asked, status); });
+    if_allowed(asked, Wish::kSearch, *dataset, [this, asked, index = *dataset, seq = fill.seq] {
+      reads_.ask(index, seq, [this, asked](int status) { answer(asked, status); });
+    });
     return Taken::kYes;
   }
   fill.dataset = *dataset;
   fill.kind = header.type == MessageType::kPush ? FrameKind::kNative : FrameKind::kAlien;
   fill.origin = std::move(packet.passed);
+  fill.client = asked.peer;
   if (is_answered(header)) {
     fill.done = [this, asked](int status) { answer(asked, status); };
   }
@@ -149,22 +150,31 @@ void Service::take_dataset(const Asked& asked, Packet& packet) {
   bool all = type == MessageType::kList && names.dataset_length == 0;
   if (!dataset && !all) return answer(asked, ENOENT);
   if (type == MessageType::kList) {
-    if (lists_.add(dataset.value_or(kAllDatasets), asked)) {
-      long_errands_.post([this, dataset] { answer_lists(dataset); });
+    // What the answer is depends on who asks; the daemon's own user may see it all.
+    if (!asked.is_own_user()) {
+      questions_.post([this, asked, dataset] { answer_lists({asked}, dataset); });
+    } else if (lists_.add(dataset.value_or(kAllDatasets), asked)) {
+      long_errands_.post([this, dataset] {
+        answer_lists(lists_.take(dataset.value_or(kAllDatasets)), dataset);
+      });
     }
   } else if (type == MessageType::kSample) {
-    if (!comparisons_.add(*dataset, asked)) return;
-    samples_.post([this, index = *dataset] {
-      std::vector<Asked> askers = comparisons_.take(index);
-      int status = sample(index);
-      for (const Asked& one : askers) answer(one, status);
+    if_allowed(asked, Wish::kSearch, *dataset, [this, asked, index = *dataset] {
+      if (!comparisons_.add(index, asked)) return;
+      samples_.post([this, index] {
+        std::vector<Asked> askers = comparisons_.take(index);
+        int status = sample(index);
+        for (const Asked& one : askers) answer(one, status);
+      });
     });
   } else if (!packet.passed.valid()) {
     answer(asked, EBADF);
   } else {
     auto fd = std::make_shared<UniqueFd>(std::move(packet.passed));
-    samples_.post(
-        [this, asked, index = *dataset, fd] { answer(asked, keep_listing(index, fd->get())); });
+    if_allowed(asked, Wish::kWrite, *dataset, [this, asked, index = *dataset, fd] {
+      samples_.post(
+          [this, asked, index, fd] { answer(asked, keep_listing(index, fd->get())); });
+    });
   }
 }
 
@@ -176,20 +186,25 @@ void Service::take_range(const Asked& asked, const Packet& packet) {
   if (!dataset) return answer(asked, ENOENT);
   if (MessageType type = packet.header().type; type != MessageType::kEvict) {
     if (body.first > body.last) return answer(asked, EINVAL);
-    errands_.post([this, asked, index = *dataset, range = FrameRange{body.first, body.last},
-                   pinned = type == MessageType::kPin] {
-      Amount held;
-      int code = store_.pin(index, range, pinned, &held);
-      answer(asked, code, as_bytes(EvictReply{held.frames, held.bytes, 0}));
+    FrameRange range{body.first, body.last};
+    bool pinned = type == MessageType::kPin;
+    if_allowed(asked, Wish::kManage, *dataset, [=, this, index = *dataset] {
+      errands_.post([=, this] {
+        Amount held;
+        int code = store_.pin(index, range, pinned, &held);
+        answer(asked, code, as_bytes(EvictReply{held.frames, held.bytes, 0}));
+      });
     });
     return;
   }
   Store::Selection selection{body.first, body.last, (body.what & kEvictNatives) != 0,
                              (body.what & kEvictAliens) != 0, (body.what & kEvictDryRun) != 0};
-  long_errands_.post([this, asked, index = *dataset, selection] {
-    Store::Evicted evicted = store_.evict(index, selection);
-    answer(asked, 0,
-           as_bytes(EvictReply{evicted.gone.frames, evicted.gone.bytes, evicted.pinned}));
+  if_allowed(asked, Wish::kManage, *dataset, [this, asked, index = *dataset, selection] {
+    long_errands_.post([this, asked, index, selection] {
+      Store::Evicted evicted = store_.evict(index, selection);
+      answer(asked, 0,
+             as_bytes(EvictReply{evicted.gone.frames, evicted.gone.bytes, evicted.pinned}));
+    });
   });
 }
 
@@ -199,12 +214,56 @@ void Service::take_verify(const Asked& asked, const Packet& packet) {
   const char* path = packet.bytes.data() + sizeof(MessageHeader) + sizeof body;
   std::optional<std::uint32_t> dataset = find_dataset(path, body.dataset_length);
   if (!dataset) return answer(asked, ENOENT);
-  scrubs_.post([this, asked, index = *dataset, first = body.first, last = body.last] {
-    ScrubbedPiece piece = scrub_piece(store_, index, first, last, kScrubPatienceMs, stopping_);
-    std::string reply = as_bytes(piece.figures);
-    for (const VerifyFinding& finding : piece.findings) reply += as_bytes(finding);
-    answer(asked, 0, std::move(reply));
+  if_allowed(asked, Wish::kManage, *dataset, [this, asked, index = *dataset, body] {
+    scrubs_.post([this, asked, index, body] {
+      ScrubbedPiece piece =
+          scrub_piece(store_, index, body.first, body.last, kScrubPatienceMs, stopping_);
+      std::string reply = as_bytes(piece.figures);
+      for (const VerifyFinding& finding : piece.findings) reply += as_bytes(finding);
+      answer(asked, 0, std::move(reply));
+    });
   });
+}
+
+void Service::if_allowed(const Asked& asked, Wish wish, std::uint32_t dataset,
+                         std::function<void()> errand) {
+  if (asked.is_own_user()) return errand();
+  questions_.post([=, this] {
+    int refusal = ask_permission(*asked.peer, wish, config_.datasets[dataset]);
+    if (refusal != 0) return answer(asked, refusal);
+    errand();
+  });
+}
+
+// Who may not change the frame has perhaps seen that it was changed: it is looked at.
+void Service::post_invalidate(const Asked& asked, std::uint32_t dataset, FrameSeq seq,
+                              bool found_stale) {
+  auto errand = [=, this] { invalidate(asked, dataset, seq, found_stale); };
+  if (asked.is_own_user()) return errands_.post(errand);
+  questions_.post([=, this] {
+    const DatasetConfig& config = config_.datasets[dataset];
+    if (may_change(*asked.peer, config, store_.name_of(dataset, seq))) {
+      return errands_.post(errand);
+    }
+    int refusal = ask_permission(*asked.peer, Wish::kSearch, config);
+    if (refusal == 0 && store_.find(dataset, seq)) {
+      SampleResult result = compare_frames(store_, dataset, {seq});
+      if (!result.stale.empty()) sweep_.distrust(dataset);
+      drop_stale(dataset, result);
+    }
+    answer(asked, refusal);
+  });
+}
+
+// What is under way sees the mark, what is published is removed: in this order nothing slips
+// through.
+void Service::invalidate(const Asked& asked, std::uint32_t dataset, FrameSeq seq,
+                         bool found_stale) {
+  if (found_stale) sweep_.distrust(dataset);
+  young_.note(dataset, seq, monotonic_ms());
+  filler_.cancel(dataset, seq);
+  store_.drop(dataset, std::span(&seq, 1));
+  answer(asked, 0);
 }
 
 void Service::answer(const Asked& asked, int status, std::string body) {
@@ -226,6 +285,7 @@ std::optional<std::uint32_t> Service::find_served(const char* path, std::size_t 
 }
 
 int Service::sample(std::uint32_t dataset) {
+  store_.mirror_rights(dataset);
   SampleResult result = compare_sample(store_, dataset);
   // First of all: a new copy in the place of a stale one looks as though all were well.
   if (!result.stale.empty()) sweep_.distrust(dataset);
@@ -256,11 +316,14 @@ void Service::drop_stale(std::uint32_t dataset, const SampleResult& result) {
   store_.drop_exactly(dataset, result.stale);
 }
 
-void Service::answer_lists(std::optional<std::uint32_t> dataset) {
-  std::vector<Asked> askers = lists_.take(dataset.value_or(kAllDatasets));
+void Service::answer_lists(const std::vector<Asked>& askers,
+                           std::optional<std::uint32_t> dataset) {
   std::vector<ListRecord> records;
   for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
     if (dataset ? *dataset != i : config_.datasets[i].removed.get()) continue;
+    int refusal = ask_permission(*askers.front().peer, Wish::kList, config_.datasets[i]);
+    if (refusal != 0 && dataset) return answer(askers.front(), refusal);
+    if (refusal != 0) continue;
     for (const StoredFrame& frame : store_.list(i)) {
       records.push_back({frame.seq, frame.held.bytes, i, frame.held.kind,
                          static_cast<std::uint16_t>(frame.pinned ? 1 : 0)});
@@ -273,7 +336,8 @@ void Service::answer_lists(std::optional<std::uint32_t> dataset) {
 void Service::answer_statuses() {
   std::vector<Asked> askers = statuses_.take(kOnlyQuestion);
   std::int64_t uptime_seconds = (monotonic_ms() - started_ms_) / 1000;
-  std::string text = status_json(config_, store_, publisher_, filler_, sweep_.progress(), uptime_seconds, reads_.copies_read());
+  std::string text = status_json(config_, store_, publisher_, filler_, sweep_.progress(),
+                                 uptime_seconds, reads_.copies_read());
   answer_all(askers, {}, content_fd(text.data(), text.size()));
 }
 
@@ -335,6 +399,12 @@ void Service::keep_house() {
     if (young_.due(i, monotonic_ms()).empty()) continue;
     samples_.post([this, i] { look_at_young(i); });
   }
+  if (store_.serves_all_users() && monotonic_ms() >= next_rights_ms_) {
+    next_rights_ms_ = monotonic_ms() + kRightsPeriodMs;
+    for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
+      samples_.post([this, i] { store_.mirror_rights(i); });
+    }
+  }
   if (monotonic_ms() < next_sweep_ms_) return;
   next_sweep_ms_ = monotonic_ms() + kJobSweepPeriodMs;
   errands_.post([jobs = config_.runtime + "/" + kJobsDirectory] { sweep_jobs(jobs); });
@@ -349,9 +419,10 @@ bool Service::stop() {
   store_.give_up_reconciling();
   reconciling_.stop();
   bool sampled = samples_.stop(Filler::kStopLimit);
+  bool asked = questions_.stop(Filler::kStopLimit);
   long_errands_.stop();
   errands_.stop();
-  return filler_.stop() && sampled;
+  return filler_.stop() && sampled && asked;
 }
 
 }  // namespace zazen

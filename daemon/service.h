@@ -8,6 +8,7 @@
 #include "daemon/filler.h"
 #include "daemon/outbox.h"
 #include "daemon/packet.h"
+#include "daemon/permission.h"
 #include "daemon/publisher.h"
 #include "daemon/read_order.h"
 #include "daemon/sample.h"
@@ -25,8 +26,11 @@ class Service {
   enum class Taken { kYes, kLater, kNonsense };
   // kLater: a push while the queue is full; try the same packet again when the outbox wakes.
   // kNonsense: no client of ours sends this; close the connection.
-  Taken take(std::uint64_t client, Packet& packet);
+  Taken take(std::uint64_t client, const Peer& peer, Packet& packet);
   static bool is_answered(const MessageHeader& header);
+
+  // A client has connected.
+  void welcome(const PeerIdentity& peer) { publisher_.note_user(peer.uid); }
 
   Outbox& outbox() { return outbox_; }
   // What the store holds of a dataset, at the start or when a reload has added it.
@@ -42,6 +46,8 @@ class Service {
   struct Asked {  // who asked for what
     std::uint64_t client;
     std::uint64_t request;
+    Peer peer;
+    bool is_own_user() const { return zazen::is_own_user(*peer); }
   };
 
   Taken take_frame(const Asked& asked, Packet& packet);
@@ -53,9 +59,15 @@ class Service {
   std::optional<std::uint32_t> find_served(const char* path, std::size_t length) const;
 
   int sample(std::uint32_t dataset);  // 0 or an errno: the origin could not be asked
+  // At once for our own user; for another if the origin lets him, else he is refused.
+  void if_allowed(const Asked& asked, Wish wish, std::uint32_t dataset,
+                  std::function<void()> errand);
+  void post_invalidate(const Asked& asked, std::uint32_t dataset, FrameSeq seq,
+                       bool found_stale);
+  void invalidate(const Asked& asked, std::uint32_t dataset, FrameSeq seq, bool found_stale);
   void look_at_young(std::uint32_t dataset);
   void drop_stale(std::uint32_t dataset, const SampleResult& result);
-  void answer_lists(std::optional<std::uint32_t> dataset);
+  void answer_lists(const std::vector<Asked>& askers, std::optional<std::uint32_t> dataset);
   void answer_statuses();
   void answer_all(const std::vector<Asked>& askers, const std::string& body, UniqueFd content);
   int keep_listing(std::uint32_t dataset, int fd);
@@ -67,6 +79,7 @@ class Service {
   Publisher& publisher_;
   const std::int64_t started_ms_;
   std::int64_t next_sweep_ms_;
+  std::int64_t next_rights_ms_ = 0;
   std::atomic<bool> stopping_ = false;
   Outbox outbox_;
   YoungCopies young_;
@@ -78,8 +91,9 @@ class Service {
       1};  // apart: nobody's status or invalidation waits for a million copies
   WorkQueue reconciling_{1};
   ReadOrder reads_;
-  WorkQueue samples_{1};  // apart: an origin that hangs must not hold up the errands
-  WorkQueue scrubs_{1};   // apart: reading a large copy takes its time
+  WorkQueue samples_{1};    // apart: an origin that hangs must not hold up the errands
+  WorkQueue scrubs_{1};     // apart: reading a large copy takes its time
+  WorkQueue questions_{4};  // so are those that ask the origin what a client may
 };
 
 }  // namespace zazen

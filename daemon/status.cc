@@ -53,8 +53,8 @@ nlohmann::ordered_json sweep_json(const Config& config, const StoreUsage& usage,
 }  // namespace
 
 std::string status_json(const Config& config, const Store& store, const Publisher& publisher,
-                        Filler& filler, const SweepProgress& sweep,
-                        std::int64_t uptime_seconds, std::uint64_t copies_read) {
+                        Filler& filler, const SweepProgress& sweep, std::int64_t uptime_seconds,
+                        std::uint64_t copies_read) {
   FillCounts fills = filler.counts();
   StoreUsage usage = store.usage();
   std::vector<std::string> problems = find_problems(config, filler.origins());

@@ -11,8 +11,8 @@
 namespace zazen {
 
 std::string status_json(const Config& config, const Store& store, const Publisher& publisher,
-                        Filler& filler, const SweepProgress& sweep,
-                        std::int64_t uptime_seconds, std::uint64_t copies_read);
+                        Filler& filler, const SweepProgress& sweep, std::int64_t uptime_seconds,
+                        std::uint64_t copies_read);
 
 // What a person should look at, one phrase each; empty if all is well.
 std::vector<std::string> find_problems(const Config& config, OriginThreads& origins);

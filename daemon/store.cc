@@ -12,12 +12,13 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
-#include <random>
 #include <queue>
+#include <random>
 #include <set>
 
 #include "daemon/beneath.h"
 #include "daemon/log.h"
+#include "daemon/mirrored_rights.h"
 
 namespace zazen {
 namespace {
@@ -222,6 +223,10 @@ void Store::give_names(std::span<FinishedCopy> batch) {
     }
     auto [below, leaf] = split_name(name_of(copy.dataset, copy.seq));
     UniqueFd directory = make_directory_beneath(files_[copy.dataset].directory.get(), below);
+    if (directory.valid() && !copy.directories.empty()) {
+      copy.status = grant_search(files_[copy.dataset].directory.get(), below, copy.directories);
+      if (copy.status != 0) continue;
+    }
     if (directory.valid()) unindex(directory.get(), leaf.c_str());
     copy.status = directory.valid() ? copy.file.publish(directory.get(), leaf.c_str()) : errno;
     copy.status = note_full_directory(copy.dataset, copy.status);
@@ -303,10 +308,14 @@ int Store::promote(std::uint32_t dataset, FrameSeq seq) {
   OriginIdentity identity = {};
   if (int code = read_identity(copy.get(), &identity); code != 0) return code;
   identity.kind = FrameKind::kNative;
-  // Setting an attribute needs the write bit, even for the owner.
-  if (::fchmod(copy.get(), kCopyMode | S_IWUSR) != 0) return errno;
+  // Setting an attribute needs the write bit, even for the owner. The other bits stay: they
+  // are the mask of the copy's ACL.
+  struct stat local = {};
+  if (::fstat(copy.get(), &local) != 0) return errno;
+  const mode_t mode = local.st_mode & (kCopyMode | kSharedBits);
+  if (::fchmod(copy.get(), mode | S_IWUSR) != 0) return errno;
   int code = write_identity(copy.get(), identity);
-  if (::fchmod(copy.get(), kCopyMode) != 0) return errno;
+  if (::fchmod(copy.get(), mode) != 0) return errno;
   if (code == 0 && ::fsync(copy.get()) != 0) code = errno;
   index(dataset, copy.get());
   if (code != 0) return code;
@@ -381,7 +390,7 @@ int Store::keep_listing(std::uint32_t dataset, const std::string& encoded) {
   std::lock_guard names(names_mutex_);
   int directory = files_[dataset].directory.get();
   UniqueFd fd(::openat(directory, kNewListing,
-                       O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+                       O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644));
   if (!fd.valid()) return errno;
   std::size_t done = 0;
   while (done < encoded.size()) {
@@ -454,6 +463,7 @@ void Store::index(std::uint32_t dataset, int copy_fd) {
   struct stat local = {};
   OriginIdentity identity = {};
   if (::fstat(copy_fd, &local) != 0 || !looks_like_copy(local, disk_.dev())) return;
+  if (config_.all_users && !is_everybodys(dataset, local)) return;
   if (read_identity(copy_fd, &identity) == 0) index_.add(dataset, local, identity);
 }
 

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -22,6 +23,7 @@
 
 #include "bodhi/config.h"
 #include "bodhi/identity.h"
+#include "daemon/access_list.h"
 #include "daemon/cache_disk.h"
 #include "daemon/disk_health.h"
 #include "daemon/eviction.h"
@@ -64,6 +66,8 @@ struct FinishedCopy {  // written, with identity and mode; ready to be published
   Temporary file;
   Reservation reservation;
   std::shared_ptr<const std::atomic<bool>> cancelled;  // looked at when it gets its name
+  // Where all users are served: who may search the directories of its name, outermost first.
+  std::vector<AccessList> directories;
   // Asked once it has its name, if there is one: false, and it loses it again. From then on who
   // changes the origin finds the copy under its name, and drops it.
   std::function<bool()> is_current;
@@ -131,6 +135,10 @@ class Store {
   const DatasetConfig& dataset(std::uint32_t index) const { return config_.datasets[index]; }
   std::size_t datasets() const { return dataset_count_.load(std::memory_order_acquire); }
   std::string name_of(std::uint32_t dataset, FrameSeq seq) const;
+  bool serves_all_users() const { return config_.all_users; }
+  // Looks at the origin's directories: who may reach the copies (mirrored_rights.h). Nothing to
+  // do where only one user is served. One thread at a time.
+  void mirror_rights(std::uint32_t dataset);
   // Names the index that goes with this store, for the table that is published with it.
   std::uint64_t instance() const { return index_.instance(); }
 
@@ -204,7 +212,7 @@ class Store {
       : config_(config),
         disk_(std::move(disk)),
         health_([this] { return disk_.probe(); }),
-        index_(config.runtime),
+        index_(config.runtime, IndexFile::kFewestSlotsLog2, config.all_users),
         inventory_(kMaxDatasets),
         eviction_(kMaxDatasets),
         pins_(kMaxDatasets),
@@ -249,6 +257,8 @@ class Store {
   bool forget_lost(std::uint32_t dataset, bool sizes_are_known, Findings& findings);
   std::uint64_t forget_missing(std::uint32_t dataset, std::span<const FrameSeq> frames);
   void finish_reconciling(std::uint32_t dataset, const Findings& findings);
+  void mirror_rights_of_names(std::uint32_t dataset);
+  bool is_everybodys(std::uint32_t dataset, const struct stat& copy) const;
   Status append(std::uint32_t dataset, FrameKind kind, std::span<const FrameSeq> added,
                 std::span<const FrameSeq> forgotten, bool durable);
 
@@ -265,9 +275,11 @@ class Store {
   std::atomic<bool> giving_up_ = false;
 
   mutable std::mutex mutex_;
+  std::set<std::uint32_t> open_to_all_;               // datasets that everybody can reach
+  std::map<std::uint32_t, std::size_t> next_rights_;  // only the thread that mirrors them
   Inventory inventory_;
   Eviction eviction_;
-  std::vector<Pins> pins_;  // one for each dataset
+  std::vector<Pins> pins_;          // one for each dataset
   std::vector<bool> unreconciled_;  // by dataset
   std::condition_variable reconciled_;
   bool stuck_ = false;  // a dataset cannot be reconciled

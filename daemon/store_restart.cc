@@ -45,8 +45,8 @@ Result<std::unique_ptr<Store>> Store::open(const Config& config, CacheDisk disk)
   std::optional<CleanMark> mark = take_clean_mark(store->disk_.state_fd());
   for (std::uint32_t i = 0; i < config.datasets.size(); ++i) {
     std::string below = config.datasets[i].path.substr(1);
-    bool is_new = !open_beneath(store->disk_.root_fd(), below.c_str(), O_PATH).valid() &&
-                  errno == ENOENT;
+    bool is_new =
+        !open_beneath(store->disk_.root_fd(), below.c_str(), O_PATH).valid() && errno == ENOENT;
     Result<UniqueFd> directory = store->make_directory(config.datasets[i]);
     if (!directory.ok()) return directory.error();
     bool resumed = false;
@@ -80,8 +80,8 @@ Result<UniqueFd> Store::make_directory(const DatasetConfig& dataset) const {
 
 Status Store::take_up(UniqueFd directory, std::uint64_t stamp, bool* resumed) {
   auto index = static_cast<std::uint32_t>(files_.size());
-  Result<DatasetFiles> files = load_dataset(config_.datasets[index], std::move(directory), stamp,
-                                            index, inventory_, resumed);
+  Result<DatasetFiles> files = load_dataset(config_.datasets[index], std::move(directory),
+                                            stamp, index, inventory_, resumed);
   if (!files.ok()) return files.error();
   files_.push_back(std::move(*files));
   for (FrameSeq seq : zazen::fetched_lately(files_.back())) {
@@ -202,7 +202,8 @@ void Store::reconcile_files(std::uint32_t dataset, std::span<const FrameSeq> fra
     FoundCopy found = look_at_copy(files_[dataset], seq, disk_.dev(), held);
     if (found.state == FoundCopy::State::kBroken) broken.push_back(seq);
     if (found.state != FoundCopy::State::kWhole) continue;
-    if (found.identity) index_.add(dataset, found.local, *found.identity);
+    bool shown = !config_.all_users || is_everybodys(dataset, found.local);
+    if (found.identity && shown) index_.add(dataset, found.local, *found.identity);
     auto bytes = static_cast<std::uint64_t>(found.local.st_size);
     std::lock_guard lock(mutex_);
     if (held && held->kind != found.kind) {  // it was in both logs
@@ -225,8 +226,7 @@ void Store::reconcile_files(std::uint32_t dataset, std::span<const FrameSeq> fra
       findings.newest_time = found.local.st_ctim;
     }
   }
-  findings.adopted +=
-      natives.size() + aliens.size() - no_natives.size() - no_aliens.size();
+  findings.adopted += natives.size() + aliens.size() - no_natives.size() - no_aliens.size();
   findings.removed += broken.size();
   if (natives.size() + no_natives.size() > 0) {
     (void)append(dataset, FrameKind::kNative, natives, no_natives, true);

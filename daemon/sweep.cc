@@ -208,7 +208,10 @@ class Sweep::Worker {
 Sweep::Sweep(const Store& store, std::uint64_t period_ms, Hooks hooks)
     : hooks_(std::move(hooks)), shared_(std::make_shared<Shared>()) {
   shared_->doubts.resize(kMaxDatasets);
-  for (std::uint32_t i = 0; i < store.datasets() && !store.stopped_cleanly(); ++i) {
+  // Where many users are served, who changed a frame while no daemon was there could not drop
+  // root's copy.
+  bool in_doubt = !store.stopped_cleanly() || store.serves_all_users();
+  for (std::uint32_t i = 0; i < store.datasets() && in_doubt; ++i) {
     shared_->doubts[i].unclean = true;
     hooks_.mark(i, true);
   }

@@ -3,8 +3,8 @@
 //
 // Each call opens a socket, sends one message, and closes the socket before it returns: the
 // shim keeps no descriptor. Everything is bounded; a daemon that does not answer costs a
-// program at most kAnswerMs (kMissedBeatsMs if the open waits for its copy, or for its turn at a
-// spinning disk), and is then left alone for a second.
+// program at most kAnswerMs (kMissedBeatsMs if the open waits for its copy, or for its turn at
+// a spinning disk), and is then left alone for a second.
 #pragma once
 #include "preload/route.h"
 

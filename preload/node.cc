@@ -24,6 +24,7 @@ constexpr std::int64_t kRetryMs = 1000;
 
 constinit std::atomic<Node*> orphan{nullptr};  // of a table that was found without a daemon
 constinit std::atomic<std::int64_t> retry_at_ms{0};
+constinit std::atomic<std::int64_t> counters_due_ms{0};
 
 ZAZEN_SELDOM_USED constinit Counters unheard{};
 
@@ -124,6 +125,14 @@ const Node* orphan_or(const Node* node) {
   return left != nullptr ? left : node;
 }
 
+// What nobody has heard of yet is told.
+void move_counts(Counters& from, Counters& to, std::uint32_t datasets) {
+  for (std::uint32_t i = 0; i < datasets; ++i) {
+    to.datasets[i].hits += from.datasets[i].hits.exchange(0);
+    to.datasets[i].misses += from.datasets[i].misses.exchange(0);
+  }
+}
+
 }  // namespace
 
 const Node* current_node(bool* alive, std::int64_t now_ms) {
@@ -156,14 +165,22 @@ Counters& counters_of(const Node& node) {
   Counters* counters = node.counters.load(std::memory_order_acquire);
   if (counters != nullptr) [[likely]]
     return *counters;
+  // A daemon for all users makes a user's counters when it first meets him: until then they
+  // are looked for once a second.
+  std::int64_t now_ms = monotonic_ms();
+  std::int64_t due_ms = counters_due_ms.load(std::memory_order_relaxed);
+  if (now_ms < due_ms || !counters_due_ms.compare_exchange_strong(due_ms, now_ms + kRetryMs)) {
+    return unheard;
+  }
   ErrnoKeeper keep;
   Counters* fresh = map_counters(settings.runtime);
-  Counters* chosen = fresh != nullptr ? fresh : &unheard;
-  if (node.counters.compare_exchange_strong(counters, chosen, std::memory_order_acq_rel)) {
-    return *chosen;
+  if (fresh == nullptr) return unheard;
+  if (!node.counters.compare_exchange_strong(counters, fresh, std::memory_order_acq_rel)) {
+    raw_unmap(fresh, sizeof(Counters));
+    return *counters;
   }
-  if (fresh != nullptr) raw_unmap(fresh, sizeof(Counters));
-  return *counters;
+  move_counts(unheard, *fresh, node.table->dataset_count);
+  return *fresh;
 }
 
 const IdentityIndex* index_of(const Node& node) {

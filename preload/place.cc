@@ -35,12 +35,14 @@ bool parent_key(int dirfd, const char* path, std::size_t length, DirectoryKey* k
 bool DirectoryWatch::look(const Place& place, std::int64_t now_ms, DirectoryKey* key) {
   std::int64_t looked_at_ms = looked_at_ms_.load(std::memory_order_acquire);
   if (looked_at_ms == 0 || now_ms - looked_at_ms > kLookAgainMs) {
-    char path[kMaxPath + kMaxTemplate];
+    char path[kMaxPath + kMaxTemplate + 8];
     std::size_t length = place.path_length;
     std::memcpy(path, place.path, length);
     path[length++] = '/';
     std::memcpy(path + length, place.name.directory(), place.name.directory_length());
-    path[length + place.name.directory_length()] = '\0';
+    length += place.name.directory_length();
+    // Whoever may not search the directory itself has no business with what is in it.
+    std::memcpy(path + length, "/.", sizeof "/.");
     struct stat st;
     bool found = raw::fstatat(AT_FDCWD, path, &st, 0) == 0 && S_ISDIR(st.st_mode);
     if (found) {

@@ -15,7 +15,7 @@ class OriginTest : public Scratch {
  protected:
   int verify(const std::string& name, const UniqueFd& fd) {
     struct stat st = {};
-    return verify_origin(config_.datasets[0], name, fd.get(), &st);
+    return verify_origin(config_.datasets[0], name, fd.get(), nullptr, &st);
   }
   UniqueFd open(const std::string& path, int flags) {
     return UniqueFd(::open(path.c_str(), flags | O_CLOEXEC, 0600));
@@ -92,7 +92,7 @@ class FrameCopyTest : public Scratch {
     disk_.emplace(std::move(*disk));
     file_ = open_origin("f1");
     struct stat before = {};
-    ASSERT_EQ(verify_origin(config_.datasets[0], "f1", file_.get(), &before), 0);
+    ASSERT_EQ(verify_origin(config_.datasets[0], "f1", file_.get(), nullptr, &before), 0);
     copy_.emplace(file_.get(), before, disk_->make_temporary(disk_->root_fd()));
     ASSERT_EQ(copy_->allocate(), 0);
   }

@@ -1,0 +1,65 @@
+#include "daemon/permission.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "bodhi/unique_fd.h"
+#include "daemon/acting_as.h"
+#include "daemon/beneath.h"
+
+namespace zazen {
+namespace {
+
+// By the file system identity of this thread, as every open is judged. (libc's faccessat would
+// judge by the process's real user on some kernels.)
+bool may_access(int directory_fd, const char* path, int mode) {
+  return ::syscall(SYS_faccessat2, directory_fd, path, mode, AT_EACCESS) == 0;
+}
+
+std::string frame_directory_of(const DatasetConfig& dataset) {
+  std::string below(dataset.name.directory(), dataset.name.directory_length());
+  return below.empty() ? "." : below;
+}
+
+}  // namespace
+
+int ask_permission(const PeerIdentity& client, Wish wish, const DatasetConfig& dataset) {
+  if (is_own_user(client)) return 0;
+  ActingAs acting(client);
+  if (!acting.ok()) return EPERM;
+  UniqueFd directory(::open(dataset.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.valid()) return errno;
+  UniqueFd frames =
+      open_beneath(directory.get(), frame_directory_of(dataset).c_str(), O_PATH | O_DIRECTORY);
+  if (!frames.valid()) return errno;
+  if (wish == Wish::kManage) {
+    struct stat st = {};
+    if (::fstat(frames.get(), &st) != 0) return errno;
+    return st.st_uid == client.uid ? 0 : EACCES;
+  }
+  int mode = wish == Wish::kSearch ? X_OK : wish == Wish::kList ? R_OK | X_OK : W_OK | X_OK;
+  return may_access(frames.get(), ".", mode) ? 0 : errno;
+}
+
+bool may_change(const PeerIdentity& client, const DatasetConfig& dataset,
+                const std::string& name) {
+  if (is_own_user(client)) return true;
+  if (ask_permission(client, Wish::kWrite, dataset) == 0) return true;
+  ActingAs acting(client);
+  if (!acting.ok()) return false;
+  UniqueFd directory(::open(dataset.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.valid()) return false;
+  std::size_t slash = name.rfind('/');
+  std::string parent = slash == std::string::npos ? "." : name.substr(0, slash);
+  UniqueFd holder = open_beneath(directory.get(), parent.c_str(), O_PATH | O_DIRECTORY);
+  if (!holder.valid()) return false;
+  if (may_access(holder.get(), ".", W_OK | X_OK)) return true;
+  UniqueFd frame = open_beneath(directory.get(), name.c_str(), O_PATH | O_NOFOLLOW);
+  struct stat st = {};
+  if (!frame.valid() || ::fstat(frame.get(), &st) != 0) return false;
+  return st.st_uid == client.uid || may_access(directory.get(), name.c_str(), W_OK);
+}
+
+}  // namespace zazen

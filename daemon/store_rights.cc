@@ -1,0 +1,57 @@
+// Who may reach the copies, where many users are served (D15, mirrored_rights.h).
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "daemon/log.h"
+#include "daemon/mirrored_rights.h"
+#include "daemon/store.h"
+
+namespace zazen {
+namespace {
+
+constexpr std::size_t kRightsInTurn = 1000;
+
+}  // namespace
+
+// Everybody can read the index: of a copy that not everybody can read, only the copy tells.
+bool Store::is_everybodys(std::uint32_t dataset, const struct stat& copy) const {
+  std::lock_guard lock(mutex_);
+  return (copy.st_mode & kSharedBits) == kSharedBits && open_to_all_.contains(dataset);
+}
+
+void Store::mirror_rights(std::uint32_t dataset) {
+  if (!config_.all_users) return;
+  bool open_to_all = false;
+  int code = zazen::mirror_rights(disk_.root_fd(), config_.datasets[dataset], &open_to_all);
+  if (code != 0) {
+    log_line(LogLevel::kError, "rights_not_set",
+             {{"dataset", config_.datasets[dataset].path}, {"error", std::strerror(code)}});
+  }
+  {
+    std::lock_guard lock(mutex_);
+    if (open_to_all) {
+      open_to_all_.insert(dataset);
+    } else {
+      open_to_all_.erase(dataset);
+    }
+  }
+  mirror_rights_of_names(dataset);
+}
+
+// Where each frame has a directory of its own, some at a time, in turn.
+void Store::mirror_rights_of_names(std::uint32_t dataset) {
+  std::string name = name_of(dataset, 0);
+  if (name.find('/', config_.datasets[dataset].name.directory_length() + 1) == name.npos)
+    return;
+  std::vector<StoredFrame> frames = list(dataset);
+  std::size_t& next = next_rights_[dataset];
+  for (std::size_t i = 0; i < std::min(frames.size(), kRightsInTurn); ++i, ++next) {
+    name = name_of(dataset, frames[next % frames.size()].seq);
+    (void)grant_search(files_[dataset].directory.get(), name.substr(0, name.rfind('/')),
+                       rights_of_directories(config_.datasets[dataset], name));
+  }
+}
+
+}  // namespace zazen

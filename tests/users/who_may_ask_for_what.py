@@ -1,0 +1,53 @@
+"""Status is for all; ls for who may list the frames; evict for root and the dataset's owner; a
+listing is taken from who may write there. Invalidate drops what is the client's to change, or
+has changed, and nothing else."""
+import errno
+import os
+
+from people import ALICE, ALL, BOB, CAROL, SystemNode
+from processes import expect
+from wire import EVICT, INVALIDATE, KEEP_LISTING, LIST, SAMPLE, ask
+
+with SystemNode() as node:
+    data = node.dataset(6, sizes=(5000,))
+    files = [data.file(name) for name in sorted(data.frames)]
+    runtime = node.node.runtime
+    node.start()
+    node.read(ALICE, files)
+    node.wait_for_copies(data, data.frames)
+
+    def asked(user, kind, name=""):
+        answer = user.do(lambda: ask(runtime, kind, data.path, name))
+        expect("value" in answer, f"{user} has no answer: {answer}")
+        return answer["value"]
+
+    for user in ALL:
+        expect('"node"' in node.ctl(user, "status", "--json").succeeded().stdout, "no status")
+        expect(asked(user, LIST) == 0 and asked(user, SAMPLE) == 0, f"{user} may list")
+    os.chmod(data.path, 0o711)
+    expect(asked(CAROL, LIST) == errno.EACCES, "carol lists what she could not")
+    expect(asked(CAROL, SAMPLE) == 0, "carol may still search it")
+    expect("f1" not in node.ctl(CAROL, "ls").stdout, "ls shows frames to carol")
+    os.chmod(data.path, 0o700)
+    expect(asked(CAROL, SAMPLE) == errno.EACCES, "carol asks for a sample of what she cannot see")
+    os.chmod(data.path, 0o755)
+
+    for user in (BOB, CAROL):
+        expect(asked(user, EVICT) == errno.EACCES, f"{user} may evict")
+        listing = os.memfd_create("listing")
+        refused = user.do(lambda: ask(runtime, KEEP_LISTING, data.path, "", listing))
+        expect(refused == {"value": errno.EACCES}, f"{user} may say which frames there are")
+    for user in (BOB, CAROL):
+        expect(asked(user, INVALIDATE, "f0") == 0, "no answer")
+        expect("f0" in node.node.copies(data), f"{user} has dropped a frame that is as it was")
+    os.utime(data.file("f1"), (1, 1))
+    expect(asked(CAROL, INVALIDATE, "f1") == 0, "no answer")
+    expect("f1" not in node.node.copies(data), "a changed frame is still there")
+    expect(asked(ALICE, INVALIDATE, "f0") == 0, "no answer")
+    expect("f0" not in node.node.copies(data), "alice cannot drop her own frame")
+    os.chown(data.file("f2"), CAROL.uid, CAROL.gid)
+    os.chmod(data.file("f2"), 0o444)
+    expect(asked(CAROL, INVALIDATE, "f2") == 0 and "f2" not in node.node.copies(data),
+           "carol cannot drop the frame that she owns")
+    expect(asked(ALICE, EVICT) == 0, "the owner may not evict")
+    expect(not node.node.copies(data), "something is left")
