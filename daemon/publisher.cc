@@ -92,10 +92,6 @@ Result<std::unique_ptr<Publisher>> Publisher::publish(const Config& config, cons
       !made.ok()) {
     return made.error();
   }
-  // Not before it is locked: who can read it could lock it, too.
-  if (config.all_users && ::fchmod(publisher->file_.get(), 0644) != 0) {
-    return failed_call(subject + ": cannot publish the table");
-  }
   if (config.all_users) {
     Result<std::unique_ptr<UserCounters>> users = UserCounters::make(config.runtime);
     if (!users.ok()) return users.error();
@@ -122,6 +118,10 @@ Status Publisher::make_table(const Config& config, const NodeId& node, dev_t cac
   lock.l_whence = SEEK_SET;
   if (done.ok() && ::fcntl(out->file.get(), F_OFD_SETLK, &lock) != 0) {
     done = failed_call(subject + ": cannot lock the table");
+  }
+  // Not before it is locked: who can read it could lock it, too.
+  if (done.ok() && config.all_users && ::fchmod(out->file.get(), 0644) != 0) {
+    done = failed_call(subject + ": cannot publish the table");
   }
   if (done.ok()) {
     out->table = static_cast<Table*>(memory);

@@ -28,13 +28,6 @@ constexpr int kPacketsInARow = 32;  // then it is another client's turn
 constexpr int kNewcomersInARow = 64;
 constexpr int kMostLooks = 8;  // at clients that might give way
 
-uid_t uid_of_peer(int socket) {
-  ucred peer = {};
-  socklen_t size = sizeof peer;
-  ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size);
-  return peer.uid;
-}
-
 // The least that the kernel allows: a few answers. The descriptors among them are in flight
 // until the client takes them, and of those a user may have only so many.
 void keep_few_in_flight(int socket) {
@@ -276,7 +269,7 @@ void Server::shed_unread() {
     if (most->second.unread_bytes == unread_bytes_)
       return;  // one large answer is nobody's fault
     log_line(LogLevel::kWarn, "answers_not_taken",
-             {{"uid", std::to_string(most->second.uid)},
+             {{"uid", std::to_string(most->second.peer->uid)},
               {"bytes", std::to_string(most->second.unread_bytes)}});
     close(most->first);
   }
