@@ -101,7 +101,6 @@ std::string status_json(const Config& config, const Store& store, const Publishe
                                    {"pushes", fills.pushes},
                                    {"fills_dropped", fills.dropped},
                                    {"fills_failed", fills.failed},
-                                   {"stopped_cleanly", store.stopped_cleanly()},
                                    {"sweep", sweep_json(config, usage, sweep)},
                                    {"read_in", copies_read},
                                    {"datasets", datasets}};

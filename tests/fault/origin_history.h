@@ -27,7 +27,7 @@ class OriginHistory {
   // Every frame's first version, below `directory`.
   OriginHistory(const std::string& directory, std::mt19937_64& random);
 
-  const std::vector<DatasetConfig>& datasets() const { return datasets_; }
+  const DatasetList<DatasetConfig>& datasets() const { return datasets_; }
   std::string name_of(std::uint32_t dataset, FrameSeq seq) const;
   UniqueFd open(std::uint32_t dataset, FrameSeq seq) const;
   const std::vector<Version>& versions(std::uint32_t dataset, FrameSeq seq) const {
@@ -39,7 +39,7 @@ class OriginHistory {
   void rewrite(std::uint32_t dataset, FrameSeq seq, std::mt19937_64& random);
 
  private:
-  std::vector<DatasetConfig> datasets_;
+  DatasetList<DatasetConfig> datasets_;
   std::map<std::pair<std::uint32_t, FrameSeq>, std::vector<Version>> versions_;
 };
 

@@ -130,11 +130,12 @@ void StoreWorkload::publish_together(FrameKind kind, std::uint32_t dataset,
     finished.seq = seq;
     finished.kind = kind;
     finished.bytes = static_cast<std::uint64_t>(st.st_size);
-    finished.reservation = store_->reserve(kind, finished.bytes);
+    finished.reservation = store_->reserve(dataset, kind, finished.bytes);
     if (!finished.reservation.valid()) continue;
     FrameCopy copy(origin.get(), st, store_->make_temporary(dataset));
-    require(copy.allocate() == 0 && copy.transfer([] { return false; }) == 0 &&
-                copy.seal(kind) == 0,
+    FillPace pace;
+    TransferTerms terms{[] { return false; }, [] { return true; }};
+    require(copy.allocate() == 0 && copy.transfer(pace, terms) == 0 && copy.seal(kind) == 0,
             "a copy failed");
     finished.file = copy.take_file();
     if (random_() % 8 == 0) {  // it is rewritten just when it gets its name

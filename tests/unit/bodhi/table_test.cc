@@ -61,7 +61,7 @@ TEST(Table, EachDamagedFieldIsSeen) {
       {"empty cache", [](Table& t) { t.cache[0] = '\0'; }},
       {"relative cache", [](Table& t) { std::strcpy(t.cache, "scratch"); }},
       {"slash at the end", [](Table& t) { std::strcpy(t.cache, "/scratch/"); }},
-      {"state", [](Table& t) { t.state = static_cast<DaemonState>(4); }},
+      {"state", [](Table& t) { t.state = static_cast<DaemonState>(5); }},
       {"path", [](Table& t) { std::memset(t.datasets[1].path, '/', kMaxPath); }},
       {"relative path", [](Table& t) { std::strcpy(t.datasets[1].path, "sim1"); }},
       {"empty path", [](Table& t) { t.datasets[1].path[0] = '\0'; }},

@@ -31,7 +31,7 @@ class RestartTest : public Scratch {
     copy.seq = seq;
     copy.kind = kind;
     copy.bytes = content.size();
-    copy.reservation = store_->reserve(kind, content.size());
+    copy.reservation = store_->reserve(0, kind, content.size());
     ASSERT_TRUE(copy.reservation.valid());
     copy.file = store_->make_temporary(0);
     ASSERT_EQ(::pwrite(copy.file.fd(), content.data(), content.size(), 0),
@@ -222,10 +222,10 @@ TEST_F(RestartTest, CapacityHoldsBeforeTheSizesAreKnown) {
   stop_uncleanly();
   config_.capacity_bytes = 30;  // 5 bytes are left, but who knows
   open_store();
-  EXPECT_FALSE(store_->reserve(FrameKind::kAlien, 1).valid());
+  EXPECT_FALSE(store_->reserve(0, FrameKind::kAlien, 1).valid());
   store_->reconcile(0);
-  EXPECT_TRUE(store_->reserve(FrameKind::kAlien, 5).valid());
-  EXPECT_FALSE(store_->reserve(FrameKind::kAlien, 6).valid());
+  EXPECT_TRUE(store_->reserve(0, FrameKind::kAlien, 5).valid());
+  EXPECT_FALSE(store_->reserve(0, FrameKind::kAlien, 31).valid());
 }
 
 TEST_F(RestartTest, FillsGoOnWhereTheWholeDiskProvesThatThereIsRoom) {
@@ -233,7 +233,7 @@ TEST_F(RestartTest, FillsGoOnWhereTheWholeDiskProvesThatThereIsRoom) {
   stop_uncleanly();
   config_.capacity_bytes = used_on_disk() + (std::uint64_t{1} << 40);
   open_store();
-  EXPECT_TRUE(store_->reserve(FrameKind::kAlien, 5).valid());
+  EXPECT_TRUE(store_->reserve(0, FrameKind::kAlien, 5).valid());
 }
 
 TEST_F(RestartTest, NativeThatNeedsRoomWaitsUntilTheSizesAreKnown) {
@@ -242,7 +242,7 @@ TEST_F(RestartTest, NativeThatNeedsRoomWaitsUntilTheSizesAreKnown) {
   config_.capacity_bytes = 26;
   open_store();
   bool fits = false;
-  std::thread push([&] { fits = store_->reserve(FrameKind::kNative, 5).valid(); });
+  std::thread push([&] { fits = store_->reserve(0, FrameKind::kNative, 5).valid(); });
   store_->reconcile(0);
   push.join();
   EXPECT_TRUE(fits);
@@ -255,7 +255,7 @@ TEST_F(RestartTest, NobodyWaitsForAReconciliationThatIsGivenUp) {
   config_.capacity_bytes = 26;
   open_store();
   bool fits = true;
-  std::thread push([&] { fits = store_->reserve(FrameKind::kNative, 5).valid(); });
+  std::thread push([&] { fits = store_->reserve(0, FrameKind::kNative, 5).valid(); });
   store_->give_up_reconciling();
   push.join();
   EXPECT_FALSE(fits);
@@ -288,7 +288,7 @@ TEST_F(RestartTest, AliensFetchedLatelyAreFoundAfterACleanStop) {
 TEST_F(RestartTest, DatasetThatWasNotConfiguredMeanwhileIsNotBelieved) {
   fill_store();
   stop_cleanly();
-  std::vector<DatasetConfig> datasets = config_.datasets;
+  DatasetList<DatasetConfig> datasets = config_.datasets;
   config_.datasets.clear();
   add_dataset("/elsewhere", "f{seq}");
   open_store();

@@ -11,7 +11,7 @@ constexpr std::uint64_t kShortMs = 50, kNever = 0;
 class SweepTest : public FilledStore {
  protected:
   void restart_cleanly() {
-    store_->note_clean_stop();
+    store_->stop_cleanly();
     open_store();
     ASSERT_TRUE(store_->stopped_cleanly());
   }
@@ -86,12 +86,14 @@ TEST_F(SweepTest, AfterAnUncleanStopAllIsComparedOnce) {
   ASSERT_FALSE(store_->stopped_cleanly());
   start(kNever);
   EXPECT_GE(doubts_, 1);
+  store_->reconcile(0);
   wait_for([&] { return !store_->find(0, 2); });
   EXPECT_TRUE(checked_);  // and now by a stale copy
 
   sweep_.reset();
   open_store();
   start(kNever);
+  store_->reconcile(0);
   wait_for([&] { return !checked_; });
   EXPECT_EQ(held(), (Frames{1, 3, 4, 5}));
 }
@@ -101,6 +103,7 @@ TEST_F(SweepTest, AnOriginThatIsNotThereKeepsCopiesAndDoubt) {
   std::filesystem::rename(origin(), moved);
   std::filesystem::create_directory(origin());
   open_store();
+  store_->reconcile(0);
   start(kShortMs);
   wait_for_passes(3);
   EXPECT_TRUE(checked_);

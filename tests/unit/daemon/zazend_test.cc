@@ -114,7 +114,7 @@ TEST_F(ZazendTest, AnAcknowledgedInvalidationSurvivesAKill) {
   write_config("", "f{seq}", "validate = \"never\"");
   for (FrameSeq seq = 1; seq <= 3; ++seq) write_file(origin("f" + std::to_string(seq)), "old");
   start();
-  EXPECT_FALSE(status()["stopped_cleanly"].get<bool>());
+  EXPECT_TRUE(status()["stopped_cleanly"].get<bool>()) << "there was nothing to lose";
   ASSERT_EQ(push({1, 2, 3}), 0);
   ASSERT_EQ(end(SIGTERM), 0);
   start();
