@@ -24,7 +24,6 @@ constexpr std::int64_t kRetryMs = 1000;
 
 constinit std::atomic<Node*> orphan{nullptr};  // of a table that was found without a daemon
 constinit std::atomic<std::int64_t> retry_at_ms{0};
-constinit std::atomic<std::int64_t> counters_due_ms{0};
 
 ZAZEN_SELDOM_USED constinit Counters unheard{};
 
@@ -168,13 +167,13 @@ Counters& counters_of(const Node& node) {
   // A daemon for all users makes a user's counters when it first meets him: until then they
   // are looked for once a second.
   std::int64_t now_ms = monotonic_ms();
-  std::int64_t due_ms = counters_due_ms.load(std::memory_order_relaxed);
-  if (now_ms < due_ms || !counters_due_ms.compare_exchange_strong(due_ms, now_ms + kRetryMs)) {
-    return unheard;
-  }
+  if (now_ms < node.counters_due_ms.load(std::memory_order_relaxed)) return unheard;
   ErrnoKeeper keep;
   Counters* fresh = map_counters(settings.runtime);
-  if (fresh == nullptr) return unheard;
+  if (fresh == nullptr) {
+    node.counters_due_ms.store(now_ms + kRetryMs, std::memory_order_relaxed);
+    return unheard;
+  }
   if (!node.counters.compare_exchange_strong(counters, fresh, std::memory_order_acq_rel)) {
     raw_unmap(fresh, sizeof(Counters));
     return *counters;

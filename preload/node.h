@@ -17,11 +17,12 @@ namespace zazen {
 
 struct Node {
   const Table* table;
-  mutable std::atomic<Counters*> counters;          // mapped when something is first counted
-  mutable std::atomic<const IdentityIndex*> index;  // mapped when it is first asked
-  mutable std::atomic<std::int64_t> index_due_ms;   // when to look for it again
-  std::atomic<bool> successor_is_missing;           // the table's, when it was last looked for
-  Place places[];  // as many, and in the order, of table->datasets
+  mutable std::atomic<Counters*> counters;            // mapped when something is first counted
+  mutable std::atomic<const IdentityIndex*> index;    // mapped when it is first asked
+  mutable std::atomic<std::int64_t> index_due_ms;     // when to look for it again
+  mutable std::atomic<std::int64_t> counters_due_ms;  // when to look for them again
+  std::atomic<bool> successor_is_missing;  // the table's, when it was last looked for
+  Place places[];                          // as many, and in the order, of table->datasets
 };
 
 // The last table that was mapped, null if there is none; *alive says whether its daemon still
