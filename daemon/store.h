@@ -234,6 +234,7 @@ class Store {
   // Counts the pinned frames anew; what is held of the range.
   Amount recount(std::uint32_t dataset, FrameRange range);
   void load_pins(std::uint32_t dataset);  // mutex_ is held
+  bool is_selected(std::uint32_t dataset, FrameSeq seq, const Selection& selection) const;
   Amount remove(std::uint32_t dataset, std::span<const FrameSeq> frames, bool durable);
   void flush_data(std::span<FinishedCopy> batch);
   void give_names(std::span<FinishedCopy> batch);

@@ -133,6 +133,14 @@ std::optional<FrameSeq> Store::choose_victim(std::uint32_t dataset) {
   return std::nullopt;
 }
 
+// Since it was chosen an alien may have been pushed, which was acknowledged, or pinned.
+bool Store::is_selected(std::uint32_t dataset, FrameSeq seq, const Selection& selection) const {
+  std::lock_guard lock(mutex_);
+  std::optional<HeldFrame> held = inventory_.find(dataset, seq);
+  return held && (held->kind == FrameKind::kNative ? selection.natives : selection.aliens) &&
+         !pins_[dataset].contains(seq);
+}
+
 Store::Evicted Store::evict(std::uint32_t dataset, const Selection& selection) {
   std::vector<FrameSeq> chosen;
   Evicted evicted;
@@ -159,8 +167,10 @@ Store::Evicted Store::evict(std::uint32_t dataset, const Selection& selection) {
   std::span<const FrameSeq> rest = chosen;
   while (!rest.empty()) {
     std::size_t count = std::min(rest.size(), kEvictChunk);
+    std::vector<FrameSeq> some(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(count));
     std::lock_guard names(names_mutex_);
-    Amount gone = remove(dataset, rest.first(count), false);
+    std::erase_if(some, [&](FrameSeq seq) { return !is_selected(dataset, seq, selection); });
+    Amount gone = remove(dataset, some, false);
     amount.frames += gone.frames;
     amount.bytes += gone.bytes;
     rest = rest.subspan(count);

@@ -174,7 +174,7 @@ class Trial:
                 expect(copy == origin or frame["kind"] == "alien", f"{data.file(name)}: old")
             for name in self.stored[data]:
                 expect(held.get(name, {}).get("kind") == "native",
-                       f"{data.file(name)} was pushed and is not held as a native: {held.get(name)}; the daemon said {self.node.said()[-1500:]}")
+                       f"{data.file(name)} was pushed and is not held as a native: {held.get(name)}")
             self.fill(data, sorted(held))()  # each can be read
             allowed |= {f"{state}/{name}" for name in held}
             allowed |= {f"{state}/.zazen/{name}" for name in ("native.seq", "alien.seq", "native.table", "alien.table", "listing")}
