@@ -35,6 +35,10 @@ class DatasetList {
     datasets_.push_back(std::move(dataset));
     count_.store(datasets_.size(), std::memory_order_release);
   }
+  void pop_back() {  // one that nobody has met
+    count_.store(datasets_.size() - 1, std::memory_order_release);
+    datasets_.pop_back();
+  }
   void clear() {  // nobody else reads
     count_ = 0;
     datasets_.clear();

@@ -250,7 +250,11 @@ int AccessList::grant(int fd, Right right) const {
     return errno;
   }
   if (is_set(fd, value)) return 0;
-  return ::fsetxattr(fd, kPosixAcl, value.data(), value.size(), 0) == 0 ? 0 : errno;
+  if (::fsetxattr(fd, kPosixAcl, value.data(), value.size(), 0) == 0) return 0;
+  // In doubt less: the old list may grant more. Closing needs no room on the disk.
+  int code = errno;
+  ::fchmod(fd, file.st_mode & (07777 & ~(S_IRWXG | S_IRWXO)));
+  return code;
 }
 
 }  // namespace zazen

@@ -202,12 +202,12 @@ int run(const std::optional<std::string>& file, bool in_background) {
   // The end: nobody new comes, what is complete is committed, what is promised is answered.
   unblock_signals(signals.get());
   notify_service_manager("STOPPING=1");
-  reloads.stop();
   publisher->withdraw();
   server->withdraw();
-  bool all_ended = service.stop();
+  bool trusted = service.trusts_all();
+  bool all_ended = service.stop() && reloads.stop(Filler::kStopLimit);
   server->send_last_answers();
-  store->stop_cleanly();
+  store->stop_cleanly(trusted);
   sweep_jobs(jobs);
   ::rmdir(jobs.c_str());
   log_line(LogLevel::kInfo, "stopped");

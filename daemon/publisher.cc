@@ -161,8 +161,8 @@ Status Publisher::republish(const Config& config) {
   for (std::uint32_t i = 0; i < next.table->dataset_count; ++i) {
     TableDataset& entry = next.table->datasets[i];
     entry.young_copies = young_copies_[i];
+    entry.check_each_open = checks_each_open_[i];
     if (i >= known.dataset_count) continue;
-    entry.check_each_open = known.datasets[i].check_each_open.load();
     entry.sampled_at_ms = known.datasets[i].sampled_at_ms.load();
   }
   next.table->heartbeat_ms = monotonic_ms();
@@ -235,8 +235,9 @@ void Publisher::note_sample(std::uint32_t dataset) {
 
 void Publisher::note_checks(std::uint32_t dataset, bool checked) {
   std::lock_guard lock(mutex_);
+  checks_each_open_[dataset] = checked ? 1 : 0;  // a dataset that comes is not in the table yet
   if (dataset < current_.table->dataset_count) {
-    current_.table->datasets[dataset].check_each_open = checked ? 1 : 0;
+    current_.table->datasets[dataset].check_each_open = checks_each_open_[dataset];
   }
 }
 

@@ -76,7 +76,7 @@ class Publisher {
   mutable std::mutex mutex_;
   Published current_;
   std::vector<Published> superseded_;
-  std::array<std::uint32_t, kMaxDatasets> young_copies_ = {};
+  std::array<std::uint32_t, kMaxDatasets> young_copies_ = {}, checks_each_open_ = {};
   std::condition_variable stopped_;
   bool stopping_ = false;
   bool serving_ = false;

@@ -97,7 +97,11 @@ Status Reload::add(const DatasetConfig& next) {
   DatasetConfig not_yet = next;
   not_yet.removed = true;
   config_.datasets.push_back(not_yet);
-  if (Status added = store_.add_dataset(std::move(*directory)); !added.ok()) return added;
+  if (Status added = store_.add_dataset(std::move(*directory)); !added.ok()) {
+    config_.datasets.pop_back();
+    return added;
+  }
+  service_.doubt(index);
   service_.take_up(index);
   config_.datasets[index].removed = false;
   return Done{};

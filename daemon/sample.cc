@@ -29,7 +29,11 @@ Compared compare(const Store& store, std::uint32_t dataset, FrameSeq seq,
   std::string name = store.name_of(dataset, seq);
   UniqueFd copy = store.open_copy(dataset, seq);
   if (!copy.valid()) {
-    if (errno == ENOENT || errno == ELOOP) compared.outcome = Comparison::kStale;
+    bool missing = errno == ENOENT || errno == ELOOP;
+    // One that was evicted meanwhile says nothing of the others.
+    if (missing) {
+      compared.outcome = store.find(dataset, seq) ? Comparison::kStale : Comparison::kSame;
+    }
     return compared;
   }
   struct stat local = {}, origin = {};

@@ -77,7 +77,12 @@ Status require_secure_directory(const std::string& path, const char* what, mode_
                              st.st_mode & 07777),
                  fmt::format("chmod go-w {}", path)};
   }
-  if ((mode & (S_IRWXG | S_IRWXO)) == 0) return Done{};
+  if ((mode & (S_IRWXG | S_IRWXO)) == 0) {
+    // Left by a daemon for all users: what is below may still be open to them.
+    bool was_everybodys = ::geteuid() == 0 && (st.st_mode & 0777) == 0711;
+    if (was_everybodys && ::fchmod(fd->get(), 0700) != 0) return failed_call(subject);
+    return Done{};
+  }
   if (::fchmod(fd->get(), (st.st_mode & 07777) | mode) != 0) return failed_call(subject);
   return require_secure_parents(path, subject);
 }

@@ -236,6 +236,7 @@ void Server::deliver(std::vector<Answer> answers) {
     if (client.output.empty()) touched.push_back(answer.client);
     std::uint64_t bytes = content_bytes(answer);
     client.unread_bytes += bytes;
+    if (bytes > 0) ++client.unread_contents;
     unread_bytes_ += bytes;
     client.output.push_back(std::move(answer));
   }
@@ -260,13 +261,14 @@ void Server::shed_unread() {
   for (auto& [id, client] : clients_) {
     if (!client.output.empty() || !has_taken_all(client.socket.get())) continue;
     unread_bytes_ -= std::exchange(client.unread_bytes, 0);
+    client.unread_contents = 0;
   }
   while (unread_bytes_ > kMostUnreadBytes) {
     auto most = std::ranges::max_element(clients_, [](const auto& a, const auto& b) {
       return std::pair(a.second.unread_bytes, b.second.last_turn) <
              std::pair(b.second.unread_bytes, a.second.last_turn);
     });
-    if (most->second.unread_bytes == unread_bytes_)
+    if (most->second.unread_bytes == unread_bytes_ && most->second.unread_contents <= 1)
       return;  // one large answer is nobody's fault
     log_line(LogLevel::kWarn, "answers_not_taken",
              {{"uid", std::to_string(most->second.peer->uid)},

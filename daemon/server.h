@@ -45,6 +45,7 @@ class Server {
     std::uint64_t id = 0;
     Peer peer;
     std::uint64_t last_turn = 0;
+    std::size_t unread_contents = 0;
     std::uint64_t unread_bytes = 0;  // of contents that it was sent and has not taken
     std::size_t open_requests = 0;
     std::deque<Answer> output;

@@ -263,7 +263,9 @@ void Service::invalidate(const Asked& asked, std::uint32_t dataset, FrameSeq seq
   young_.note(dataset, seq, monotonic_ms());
   filler_.cancel(dataset, seq);
   store_.drop(dataset, std::span(&seq, 1));
-  answer(asked, 0);
+  bool stays = store_.find(dataset, seq).has_value();  // the disk does not let it go
+  if (stays) sweep_.distrust(dataset);
+  answer(asked, stays ? EIO : 0);
 }
 
 void Service::answer(const Asked& asked, int status, std::string body) {
@@ -414,7 +416,7 @@ bool Service::stop() {
   stopping_ = true;
   store_.health().stop();
   reads_.stop();
-  sweep_.stop();
+  bool swept = sweep_.stop();
   scrubs_.stop();
   store_.give_up_reconciling();
   reconciling_.stop();
@@ -422,7 +424,7 @@ bool Service::stop() {
   bool asked = questions_.stop(Filler::kStopLimit);
   long_errands_.stop();
   errands_.stop();
-  return filler_.stop() && sampled && asked;
+  return filler_.stop() && sampled && asked && swept;
 }
 
 }  // namespace zazen

@@ -40,6 +40,10 @@ class Service {
   // Afterwards the outbox has the last answers. False: a thread is caught in an origin that
   // does not answer; the process must end without destructors.
   bool stop();
+  // Nothing that is held is in doubt, so that the next start may believe it.
+  bool trusts_all() const { return !sweep_.has_doubts() && store_.health().problem().empty(); }
+  // A dataset that a reload adds: nobody watched its copies.
+  void doubt(std::uint32_t dataset) { sweep_.doubt(dataset); }
   OriginThreads& origins() { return filler_.origins(); }
 
  private:

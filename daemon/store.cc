@@ -352,7 +352,7 @@ Amount Store::remove(std::uint32_t dataset, std::span<const FrameSeq> frames, bo
   Amount amount;
   std::vector<FrameSeq> natives, aliens;
   for (FrameSeq seq : frames) {
-    unlink_copy(dataset, seq);
+    if (unlink_copy(dataset, seq) != 0) continue;  // still held, and looked at again
     std::lock_guard lock(mutex_);
     std::optional<HeldFrame> held = inventory_.find(dataset, seq);
     if (!held) continue;
@@ -415,6 +415,7 @@ Status Store::append(std::uint32_t dataset, FrameKind kind, std::span<const Fram
   Status done = log.append(added, forgotten);
   if (done.ok() && durable) done = log.flush();
   if (!done.ok()) {
+    health_.note(done.error().code);
     log_line(LogLevel::kError, "log_failed",
              {{"dataset", config_.datasets[dataset].path}, {"error", done.error().message()}});
   }
@@ -474,20 +475,27 @@ void Store::unindex(int directory_fd, const char* leaf) {
   }
 }
 
-void Store::unlink_copy(std::uint32_t dataset, FrameSeq seq) {
+int Store::unlink_copy(std::uint32_t dataset, FrameSeq seq) {
   std::string name = name_of(dataset, seq);
   auto [below, leaf] = split_name(name);
   int directory = files_[dataset].directory.get();
   UniqueFd parent = open_beneath(directory, below.empty() ? "." : below.c_str(), O_PATH);
-  if (!parent.valid()) return;
-  unindex(parent.get(), leaf.c_str());
-  ::unlinkat(parent.get(), leaf.c_str(), 0);
+  bool gone = !parent.valid() && (errno == ENOENT || errno == ENOTDIR);
+  if (gone) return 0;
+  if (parent.valid()) unindex(parent.get(), leaf.c_str());
+  if (!parent.valid() ||
+      (::unlinkat(parent.get(), leaf.c_str(), 0) != 0 && errno != ENOENT && errno != EISDIR)) {
+    int code = errno;
+    health_.note(code);
+    return code;
+  }
   // The directories of the name go with their last frame.
   for (std::size_t slash = name.rfind('/'); slash != std::string::npos;
        slash = name.rfind('/')) {
     name.resize(slash);
     if (::unlinkat(directory, name.c_str(), AT_REMOVEDIR) != 0) break;
   }
+  return 0;
 }
 
 }  // namespace zazen

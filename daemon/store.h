@@ -128,7 +128,7 @@ class Store {
   // Ends it, and who waits for it. For the stop.
   void give_up_reconciling();
   // The last call: what the next start may believe is written down.
-  void stop_cleanly();
+  void stop_cleanly(bool trusted = true);  // false: copies are in doubt
 
   const CacheDisk& disk() const { return disk_; }
   DiskHealth& health() const { return health_; }
@@ -241,7 +241,7 @@ class Store {
   int flush_names(const std::set<std::uint32_t>& touched, bool all);
   void log_batch(std::span<FinishedCopy> batch);
   SequenceLog& log_of(std::uint32_t dataset, FrameKind kind);
-  void unlink_copy(std::uint32_t dataset, FrameSeq seq);
+  int unlink_copy(std::uint32_t dataset, FrameSeq seq);
   void flush_removals(std::uint32_t dataset, std::span<const FrameSeq> frames);
   void index(std::uint32_t dataset, int copy_fd);
   void unindex(int directory_fd, const char* leaf);

@@ -286,13 +286,13 @@ std::uint64_t Store::forget_missing(std::uint32_t dataset, std::span<const Frame
   return forgotten;
 }
 
-void Store::stop_cleanly() {
+void Store::stop_cleanly(bool trusted) {
   std::lock_guard names(names_mutex_);
   std::lock_guard lock(mutex_);
   CleanMark mark;
   while (mark.stamp == 0 && ::getrandom(&mark.stamp, sizeof mark.stamp, 0) < 0) {
   }
-  mark.reconciled = is_reconciled_locked();
+  mark.reconciled = trusted && is_reconciled_locked();
   int code = 0;
   for (std::uint32_t i = 0; i < files_.size() && code == 0; ++i) {
     for (FrameKind kind : {FrameKind::kNative, FrameKind::kAlien}) {

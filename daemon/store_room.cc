@@ -106,6 +106,7 @@ bool Store::evict_for(Room need, std::span<const std::uint32_t> from) {
       std::optional<FrameSeq> victim = choose_victim(dataset);
       if (!victim) break;
       Amount gone = remove(dataset, std::span(&*victim, 1), false);
+      if (gone.frames == 0) break;  // the disk does not let it go
       need.bytes = excess(need.bytes, gone.bytes);
       need.files = excess(need.files, gone.frames);
       any = true;

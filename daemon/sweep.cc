@@ -231,21 +231,39 @@ void Sweep::distrust(Shared& shared, const Hooks& hooks, std::uint32_t dataset) 
   hooks.mark(dataset, true);
 }
 
+void Sweep::doubt(std::uint32_t dataset) {
+  std::lock_guard lock(shared_->mutex);
+  shared_->doubts[dataset].unclean = true;
+  shared_->doubts[dataset].due_ms = 0;
+  hooks_.mark(dataset, true);
+  shared_->changed.notify_all();
+}
+
+bool Sweep::has_doubts() const {
+  std::lock_guard lock(shared_->mutex);
+  return std::ranges::any_of(shared_->doubts,
+                             [](const Doubt& doubt) { return doubt.unclean || doubt.stale; });
+}
+
 SweepProgress Sweep::progress() const {
   std::lock_guard lock(shared_->mutex);
   return shared_->progress;
 }
 
-void Sweep::stop() {
-  if (!thread_.joinable()) return;
+bool Sweep::stop() {
+  if (!thread_.joinable()) return true;
   std::unique_lock lock(shared_->mutex);
   shared_->stopping = true;
   shared_->changed.notify_all();
   bool ended = shared_->changed.wait_for(lock, kPatience, [this] { return shared_->ended; });
   lock.unlock();
-  if (ended) return thread_.join();
+  if (ended) {
+    thread_.join();
+    return true;
+  }
   log_line(LogLevel::kWarn, "sweep_hangs", {{"what", "an origin does not answer"}});
   thread_.detach();
+  return false;
 }
 
 }  // namespace zazen

@@ -48,8 +48,11 @@ class Sweep {
 
   // A stale copy was found.
   void distrust(std::uint32_t dataset);
+  // As after an unclean stop: nobody watched the copies of this dataset.
+  void doubt(std::uint32_t dataset);
+  bool has_doubts() const;
   SweepProgress progress() const;
-  void stop();
+  bool stop();  // false: the thread is still caught in an origin, or at the disk
 
  private:
   struct Doubt {

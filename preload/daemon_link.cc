@@ -42,11 +42,15 @@ int receive_answer(const Route& route, int socket, char* reply, std::size_t size
 }
 
 // 0, the reply's errno, or a negative errno of the transport.
+enum class Quiet { kKept, kBroken };  // what to do within a second after a failure
+
 int exchange(MessageType type, const Route& route, const char* name, int passed_fd,
-             int answer_ms, std::uint32_t flags = 0) {
+             int answer_ms, std::uint32_t flags = 0, Quiet quiet = Quiet::kKept) {
   constexpr std::uint64_t kRequest = 1;
   std::int64_t now_ms = monotonic_ms();
-  if (now_ms < quiet_until_ms.load(std::memory_order_relaxed)) return -EAGAIN;
+  if (quiet == Quiet::kKept && now_ms < quiet_until_ms.load(std::memory_order_relaxed)) {
+    return -EAGAIN;
+  }
   char packet[kMaxRequest];
   if (answer_ms > 0) flags |= kWaitForIt;
   std::size_t size = encode_frame_message(type, kRequest, flags, route.published().path, name,
@@ -108,7 +112,13 @@ void invalidate_copy(const Route& route, Reason reason) {
     return;
   }
   CopyPath copy;
-  if (copy.set(route)) raw::unlinkat(AT_FDCWD, copy.text, 0);
+  if (!copy.set(route) || raw::unlinkat(AT_FDCWD, copy.text, 0) == 0 || errno == ENOENT) return;
+  // The copy is root's: the daemon alone can drop it, and it must be told.
+  if (route.alive && exchange(MessageType::kInvalidate, route, name, -1, kMissedBeatsMs, flags,
+                              Quiet::kBroken) == 0) {
+    return;
+  }
+  route.place->distrusted.store(true);
 }
 
 void request_read_in(const Route& route) {

@@ -40,7 +40,7 @@ Client connect_or_exit(const Node& node, int timeout_ms) {
   if (client) return std::move(*client);
   print_error(
       node.runtime + ": no daemon answers: " + std::strerror(client.error().code),
-      client.error().code == EACCES ? "a daemon serves its own user only" : how_to_start(node));
+      client.error().code == EACCES ? "this daemon serves its own user only" : how_to_start(node));
   std::exit(kNoDaemon);
 }
 

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <fuzzer/FuzzedDataProvider.h>
+#include <set>
 
 #include "tests/fuzz/demand.h"
 
@@ -61,8 +62,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
 
   Result<FrameSet> seen = read_sequence_log(path);
-  Result<SequenceLog> log = SequenceLog::open(directory.get(), kLog);
-  demand(seen.ok() && log.ok() && log->loaded() == *seen);
+  std::set<FrameSeq> shown;
+  Result<SequenceLog> log =
+      SequenceLog::open(directory.get(), kLog, [&](FrameSeq seq, bool held) {
+        held ? (void)shown.insert(seq) : (void)shown.erase(seq);
+      });
+  demand(seen.ok() && log.ok() &&
+         FrameSet(std::vector<FrameSeq>(shown.begin(), shown.end())) == *seen);
   const FrameSeq more[] = {7, ~FrameSeq{0}};
   demand(log->append(more, {}).ok());
   demand(*read_sequence_log(path) == set_union(*seen, FrameSet({7, ~FrameSeq{0}})));

@@ -148,7 +148,7 @@ TEST_F(ClientTest, ListAndEvict) {
     EXPECT_EQ(body.first, 5u);
     EXPECT_EQ(body.last, 9u);
     EXPECT_EQ(body.what, kEvictAliens | kEvictDryRun);
-    s.answer(evict.header.request, 0, bytes_of(EvictReply{5, 500}));
+    s.answer(evict.header.request, 0, bytes_of(EvictReply{5, 500, 0}));
   });
   Client client = connect();
   auto listed = client.list("/sim1");
