@@ -1,5 +1,7 @@
 // SIGHUP to the real daemon. What a running program sees of it is in
 // tests/e2e/reload_loses_no_hit.py.
+#include <unistd.h>
+
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -89,6 +91,23 @@ TEST_F(ReloadTest, CopiesOfADatasetThatComesBackAreFound) {
   EXPECT_EQ(served(), (Paths{second(), origin()}));
   EXPECT_EQ(status()["datasets"][1]["native"], 1);
   EXPECT_EQ(status()["used_files"], 1);
+}
+
+// Nobody watched its copies while it was away.
+TEST_F(ReloadTest, StaleCopyOfADatasetThatComesBackIsDropped) {
+  write_file(origin("f1"), "one");
+  write_file(origin("f2"), "two");
+  begin();
+  ASSERT_EQ(push({1, 2}), 0);
+  write_file(config_file(), "node = \"n0\"\ncache = \"" + cache() + "\"\nruntime = \"" +
+                                runtime() + "\"\n" + second_dataset());
+  ASSERT_EQ(end(SIGTERM), 0);
+  start();
+  write_file(origin("f1"), "newer");
+  write_config("", "f{seq}", second_dataset());
+  reload();
+  while (exists(copy("f1"))) ::usleep(1000);
+  EXPECT_TRUE(exists(copy("f2")));
 }
 
 TEST_F(ReloadTest, LimitsAndKeysChange) {

@@ -217,6 +217,18 @@ TEST_F(RestartTest, ChangesWhileItIsNotReconciledAreKept) {
   EXPECT_EQ(alien_log(), (Frames{4, 8}));
 }
 
+TEST_F(RestartTest, DoubtOutlivesACleanStop) {
+  fill_store();
+  store_->stop_cleanly(false);
+  store_.reset();
+  open_store();
+  EXPECT_FALSE(store_->stopped_cleanly());
+  store_->reconcile(0);
+  stop_cleanly();
+  open_store();
+  EXPECT_TRUE(store_->stopped_cleanly());
+}
+
 TEST_F(RestartTest, CapacityHoldsBeforeTheSizesAreKnown) {
   fill_store();
   stop_uncleanly();

@@ -71,6 +71,17 @@ TEST_F(SweepTest, DoubtThatIsSaidDuringAPassIsClearedByTheNext) {
   }
 }
 
+TEST_F(SweepTest, SaysWhetherThereAreDoubts) {
+  restart_cleanly();
+  start(kNever);
+  EXPECT_FALSE(sweep_->has_doubts());
+  sweep_->doubt(0);
+  wait_for([&] { return !checked_; });  // all is compared, at once
+  EXPECT_FALSE(sweep_->has_doubts());
+  sweep_->distrust(0);
+  EXPECT_TRUE(sweep_->has_doubts());
+}
+
 TEST_F(SweepTest, WithoutPassesDoubtStays) {
   restart_cleanly();
   start(kNever);
