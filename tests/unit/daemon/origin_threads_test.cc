@@ -47,11 +47,11 @@ TEST(OriginThreadsTest, OneThatHangsHoldsUpItsOwnDatasetOnly) {
 
 TEST(OriginThreadsTest, StopDoesNotWaitForWhatHangs) {
   // It stays: its thread still uses it, as in a process that is about to end.
-  auto* origins = new OriginThreads;
-  auto* gate = new std::promise<void>;
+  static auto* origins = new OriginThreads;
+  static auto* gate = new std::promise<void>;
   std::promise<void> left;
   std::future<void> has_left = left.get_future();
-  auto hang = [gate, &left] {
+  auto hang = [&left] {
     gate->get_future().wait();
     left.set_value();
     return 0;

@@ -127,7 +127,7 @@ TEST_F(ZazendTest, MoreDescriptorsThanOneCloseTheConnectionAndAreNotKept) {
 TEST_F(ZazendTest, ManyPipelinedPushesOfAClientThatReadsLate) {
   write_config();
   Frames frames;
-  for (FrameSeq seq = 0; seq < 400; ++seq) {  // more than may be open for one client
+  for (FrameSeq seq = 0; seq < 300; ++seq) {  // more than may be open for one client
     frames.push_back(seq);
     write_file(origin("f" + std::to_string(seq)), "x");
   }
