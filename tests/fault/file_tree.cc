@@ -44,8 +44,15 @@ void read_below(const std::string& path, int directory, FileTree& tree,
   }
 }
 
+// The daemon's tables are mapped: what is written to them cannot be recorded. A start believes
+// them only after a clean stop, by their seal.
+bool is_mapped(const std::string& name) {
+  return name.ends_with(".table") || name.ends_with(".table.new");
+}
+
 void write_below(const FileTree& tree, int directory, const std::string& path) {
   for (const auto& [name, number] : tree.nodes[static_cast<std::size_t>(directory)].names) {
+    if (is_mapped(name)) continue;
     const FileNode& node = tree.nodes[static_cast<std::size_t>(number)];
     std::string below = path + "/" + name;
     if (node.is_directory) {
@@ -66,6 +73,7 @@ void write_below(const FileTree& tree, int directory, const std::string& path) {
 void describe_below(const FileTree& tree, int directory, const std::string& path,
                     std::vector<std::string>& out) {
   for (const auto& [name, number] : tree.nodes[static_cast<std::size_t>(directory)].names) {
+    if (is_mapped(name)) continue;
     const FileNode& node = tree.nodes[static_cast<std::size_t>(number)];
     std::string below = path + "/" + name;
     if (node.is_directory) {

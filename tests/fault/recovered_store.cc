@@ -17,16 +17,10 @@
 namespace zazen {
 namespace {
 
-// A store that reconciles in the background is judged when it has done so.
-template <class AnyStore>
-bool wait_until_reconciled(const AnyStore& store) {
-  if constexpr (requires { store.is_reconciled(); }) {
-    for (int tries = 0; tries < 10'000 && !store.is_reconciled(); ++tries) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    return store.is_reconciled();
-  }
-  return true;
+// The daemon does it in the background.
+bool reconcile_all(Store& store) {
+  for (std::uint32_t i = 0; i < store.datasets(); ++i) store.reconcile(i);
+  return store.is_reconciled();
 }
 
 std::string read_whole(const std::string& path) {
@@ -132,7 +126,8 @@ class Check {
   void look_for_left_overs() {
     known_.insert({config_.cache + "/.zazen/node-id", config_.cache + "/.zazen/lock"});
     for (std::uint32_t dataset = 0; dataset < OriginHistory::kDatasets; ++dataset) {
-      for (const char* name : {kNativeLog, kAlienLog, kListingFile}) {
+      for (const char* name :
+           {kNativeLog, kAlienLog, kListingFile, ".zazen/native.table", ".zazen/alien.table"}) {
         known_.insert(path_of(dataset, name));
       }
     }
@@ -186,7 +181,7 @@ std::vector<std::string> recover_and_check(const Config& config, const OriginHis
   }
   Result<std::unique_ptr<Store>> store = Store::open(config, std::move(*disk));
   if (!store.ok()) return {"the store does not open: " + store.error().context};
-  if (!wait_until_reconciled(**store)) return {"the store is not reconciled"};
+  if (!reconcile_all(**store)) return {"the store is not reconciled"};
   return Check(config, origin, promises, **store).run();
 }
 

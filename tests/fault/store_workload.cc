@@ -30,6 +30,7 @@ void StoreWorkload::start() {
   Result<std::unique_ptr<Store>> store = Store::open(config_, std::move(*disk));
   require(store.ok(), "Store::open");
   store_ = std::move(*store);
+  for (std::uint32_t i = 0; i < store_->datasets(); ++i) store_->reconcile(i);
   filler_ = std::make_unique<Filler>(
       *store_, young_, 64, [] {}, 2);
 }

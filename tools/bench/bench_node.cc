@@ -31,8 +31,9 @@ Status write_file(const std::string& path, const std::string& content) {
   return Done{};
 }
 
+// Without the order of spinning disks (D17), which many virtual disks say they are.
 std::string configuration(const BenchLayout& layout) {
-  return "node = \"bench\"\ncache = \"" + layout.cache() + "\"\nruntime = \"" +
+  return "node = \"bench\"\nread_order = \"none\"\ncache = \"" + layout.cache() + "\"\nruntime = \"" +
          layout.runtime() + "\"\n\n[[dataset]]\npath = \"" + layout.dataset() +
          "\"\nframes = \"" + kFrameTemplate + "\"\n";
 }
