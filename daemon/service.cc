@@ -178,11 +178,16 @@ void Service::take_dataset(const Asked& asked, Packet& packet) {
   }
 }
 
+template <class Body>
+std::optional<std::uint32_t> Service::read_body(const Packet& packet, Body* body) const {
+  const char* begin = packet.bytes.data() + sizeof(MessageHeader);
+  std::memcpy(body, begin, sizeof *body);
+  return find_dataset(begin + sizeof *body, body->dataset_length);
+}
+
 void Service::take_range(const Asked& asked, const Packet& packet) {
   EvictBody body;
-  std::memcpy(&body, packet.bytes.data() + sizeof(MessageHeader), sizeof body);
-  const char* path = packet.bytes.data() + sizeof(MessageHeader) + sizeof body;
-  std::optional<std::uint32_t> dataset = find_dataset(path, body.dataset_length);
+  std::optional<std::uint32_t> dataset = read_body(packet, &body);
   if (!dataset) return answer(asked, ENOENT);
   if (MessageType type = packet.header().type; type != MessageType::kEvict) {
     if (body.first > body.last) return answer(asked, EINVAL);
@@ -210,9 +215,7 @@ void Service::take_range(const Asked& asked, const Packet& packet) {
 
 void Service::take_verify(const Asked& asked, const Packet& packet) {
   VerifyBody body;
-  std::memcpy(&body, packet.bytes.data() + sizeof(MessageHeader), sizeof body);
-  const char* path = packet.bytes.data() + sizeof(MessageHeader) + sizeof body;
-  std::optional<std::uint32_t> dataset = find_dataset(path, body.dataset_length);
+  std::optional<std::uint32_t> dataset = read_body(packet, &body);
   if (!dataset) return answer(asked, ENOENT);
   if_allowed(asked, Wish::kManage, *dataset, [this, asked, index = *dataset, body] {
     scrubs_.post([this, asked, index, body] {

@@ -59,6 +59,9 @@ class Service {
   void take_range(const Asked& asked, const Packet& packet);
   void take_verify(const Asked& asked, const Packet& packet);
   void answer(const Asked& asked, int status, std::string body = {});
+  // A body that a dataset's path follows, and that dataset.
+  template <class Body>
+  std::optional<std::uint32_t> read_body(const Packet& packet, Body* body) const;
   std::optional<std::uint32_t> find_dataset(const char* path, std::size_t length) const;
   std::optional<std::uint32_t> find_served(const char* path, std::size_t length) const;
 
