@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <stdio.h>
 
 #include <cstring>
 
@@ -22,7 +23,8 @@ constexpr char kOpenMpiPlugin[] = "libzazen-openmpi.so";
 
 enum class Stage { kBefore, kPrepared, kJoined, kOver };
 
-constinit char own_directory[kMaxPath] = {};
+// "" unless the path of this library begins there.
+ZAZEN_SELDOM_USED constinit char start_directory[kMaxPath] = {};
 constinit std::atomic<int> depth{0};
 constinit Stage stage = Stage::kBefore;  // only the outermost call touches it
 constinit std::atomic<bool> initialised{false};
@@ -50,12 +52,21 @@ bool find_library(const char* prefix, LibrarySearch* search) {
   return ::dl_iterate_phdr(match_library, search) != 0;
 }
 
+const char* own_path() {
+  struct dl_find_object own;  // dladdr would also search the symbols
+  void* here = reinterpret_cast<void*>(&own_path);
+  return ::_dl_find_object(here, &own) == 0 ? own.dlfo_link_map->l_name : "";
+}
+
 void* open_beside_us(const char* below) {
-  char path[kMaxPath + 64];
-  std::size_t length = std::strlen(own_directory), rest = std::strlen(below);
-  if (length == 0 || length + rest + 1 > sizeof path) return nullptr;
-  std::memcpy(path, own_directory, length);
-  std::memcpy(path + length, below, rest + 1);
+  const char* own = own_path();
+  const char* slash = std::strrchr(own, '/');
+  if (slash == nullptr) return nullptr;
+  bool is_relative = start_directory[0] != '\0';
+  char path[2 * kMaxPath];
+  int length = ::snprintf(path, sizeof path, "%s%s%.*s%s", start_directory,
+                          is_relative ? "/" : "", static_cast<int>(slash - own), own, below);
+  if (length < 0 || static_cast<std::size_t>(length) >= sizeof path) return nullptr;
   if (raw::faccessat(AT_FDCWD, path, R_OK, 0) != 0) return nullptr;
   void* handle = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
@@ -105,21 +116,11 @@ bool takes_part() {
 
 }  // namespace
 
-void find_own_directory() {
-  struct dl_find_object own;  // dladdr would also search the symbols
-  if (::_dl_find_object(reinterpret_cast<void*>(&find_own_directory), &own) != 0) return;
-  const char* path = own.dlfo_link_map->l_name;
-  const char* slash = std::strrchr(path, '/');
-  if (slash == nullptr) return;
-  std::size_t length = static_cast<std::size_t>(slash - path), prefix = 0;
-  if (path[0] != '/') {
-    if (raw_call(SYS_getcwd, own_directory, sizeof own_directory) <= 0) return;
-    prefix = std::strlen(own_directory);
-    if (prefix + 1 < sizeof own_directory) own_directory[prefix++] = '/';
+void remember_start_directory() {
+  if (own_path()[0] == '/') return;
+  if (raw_call(SYS_getcwd, start_directory, sizeof start_directory) <= 0) {
+    start_directory[0] = '\0';
   }
-  if (prefix + length >= sizeof own_directory) length = prefix = 0;
-  std::memcpy(own_directory + prefix, path, length);
-  own_directory[prefix + length] = '\0';
 }
 
 void* find_mpi_function(const char* name, const char* library) {

@@ -8,8 +8,8 @@
 
 namespace zazen {
 
-// Remembers where this library lies, while a relative path still means what it meant.
-void find_own_directory();
+// If the path of this library is a relative one: what it is relative to, before that changes.
+void remember_start_directory();
 
 // The real function of this name: the next one in the global scope, or, if its library was
 // loaded with RTLD_LOCAL as mpi4py does, that of the loaded library whose file name begins
