@@ -14,9 +14,9 @@
 #include "bodhi/report.h"
 #include "coord/audit.h"
 #include "coord/job.h"
-#include "coord/openmpi/audit_messages.h"
-#include "coord/openmpi/clock.h"
-#include "coord/openmpi/mpi_communicator.h"
+#include "coord/mpi/audit_messages.h"
+#include "coord/mpi/clock.h"
+#include "coord/mpi/mpi_communicator.h"
 #include "coord/openmpi/presence.h"
 
 namespace zazen {

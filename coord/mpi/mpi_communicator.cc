@@ -1,6 +1,6 @@
 // Errors are noted and the calls go on: a rank that stopped here would leave the others
 // waiting. The protocol asks failed() at each of its votes.
-#include "coord/openmpi/mpi_communicator.h"
+#include "coord/mpi/mpi_communicator.h"
 
 #include <algorithm>
 #include <new>
