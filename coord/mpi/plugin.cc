@@ -1,4 +1,5 @@
-// The Open MPI plug-in: what happens around the real MPI_Init and MPI_Finalize of a program.
+// What happens around the real MPI_Init and MPI_Finalize of a program. Compiled once for each
+// ABI, against that MPI's mpi.h.
 //
 // It is a guest there. It calls PMPI_ names only, communicates on a duplicate of
 // MPI_COMM_WORLD, lets no exception out, and leaves errno as it was. Whatever fails, the
@@ -17,7 +18,7 @@
 #include "coord/mpi/audit_messages.h"
 #include "coord/mpi/clock.h"
 #include "coord/mpi/mpi_communicator.h"
-#include "coord/openmpi/presence.h"
+#include "coord/mpi/presence.h"
 
 namespace zazen {
 namespace {
@@ -27,7 +28,7 @@ constexpr double kLeastAuditSeconds = 30.0;
 constexpr double kAuditPatience = 10.0;  // times the job's age
 
 struct Job {
-  Presence presence;
+  bool has_launcher = false;
   Settings settings;
   MPI_Comm comm = MPI_COMM_NULL;  // ours; null if the ranks could not meet
   Agreement agreement;
@@ -78,14 +79,14 @@ void agree(const PluginHost& host) {
   Agreement& agreement = job->agreement;
   PMPI_Comm_rank(MPI_COMM_WORLD, &agreement.rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &agreement.ranks);
-  if (agreement.ranks == 1 && !job->presence.has_launcher()) {
+  if (agreement.ranks == 1 && !job->has_launcher) {
     agreement.reason = "a single process without a launcher";
     agreement.nodes = host.table == nullptr ? 0 : 1;
     agreement.places = {
         {host.table == nullptr ? "" : host.table->node_name, host.ledger != nullptr}};
     return;
   }
-  const bool present = job->presence.everybody_is_here(agreement.ranks);
+  const bool present = everybody_is_here(agreement.ranks);
   if (!present && job->settings.filter != FilterWish::kOn) {
     agreement.reason = "not every rank proved that it runs under zazen";
     return;
@@ -102,7 +103,7 @@ void agree(const PluginHost& host) {
 void before_init(const PluginHost*) {
   as_guest([] {
     if (job == nullptr) job = new Job;
-    job->presence.announce();
+    job->has_launcher = announce_presence();
   });
 }
 

@@ -7,7 +7,7 @@ with Nodes(2) as nodes:
     nodes.start()
     nodes.push(data)
     for how in ("abort", "crash", "exit"):
-        job = nodes.mpirun("end_oddly.py", data, after=[how], seconds=40)
+        job = nodes.mpirun("end_oddly_c", data, after=[how], seconds=40)
         job.check_bytes()
         read = [name for output in job.ranks for name in output.frames_read(data)]
         expect(sorted(read) == sorted(data.frames), f"{how}: not each frame once")
