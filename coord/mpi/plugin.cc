@@ -100,6 +100,16 @@ void agree(const PluginHost& host) {
   agreement = agree_on_views(world, host, job->settings);
 }
 
+// What MPI_Comm_spawn starts is a job of its own, in the environment of the job that started
+// it: its report goes beside the other's.
+std::string report_file(const std::string& asked_for) {
+  MPI_Comm parent = MPI_COMM_NULL;
+  if (asked_for.empty() || PMPI_Comm_get_parent(&parent) != MPI_SUCCESS ||
+      parent == MPI_COMM_NULL)
+    return asked_for;
+  return asked_for + ".spawned-" + std::to_string(::getpid());
+}
+
 void before_init(const PluginHost*) {
   as_guest([] {
     if (job == nullptr) job = new Job;
@@ -112,6 +122,7 @@ void after_init(const PluginHost* host) {
     if (job == nullptr) job = new Job;
     job->started_at = seconds_now();
     job->settings = settings_from_environment();
+    job->settings.report = report_file(job->settings.report);
     agree(*host);
     job->protocol_seconds = seconds_now() - job->started_at;
     if (job->agreement.rank == 0)
