@@ -7,6 +7,7 @@
 #include "coord/plugin.h"
 
 #include <mpi.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -117,19 +118,6 @@ void before_init(const PluginHost*) {
   });
 }
 
-void after_init(const PluginHost* host) {
-  as_guest([&] {
-    if (job == nullptr) job = new Job;
-    job->started_at = seconds_now();
-    job->settings = settings_from_environment();
-    job->settings.report = report_file(job->settings.report);
-    agree(*host);
-    job->protocol_seconds = seconds_now() - job->started_at;
-    if (job->agreement.rank == 0)
-      say_if_asked(job->settings, start_words(job->agreement, job->protocol_seconds));
-  });
-}
-
 std::optional<Fragment> own_fragment(const PluginHost& host) {
   const Agreement& agreement = job->agreement;
   if (agreement.filtered) {
@@ -163,7 +151,7 @@ std::uint64_t frames_arrived_later(const Agreement& agreement) {
   return arrived;
 }
 
-void write_job_report(const Audit& audit) {
+void write_job_report(const Audit& audit, std::uint64_t arrived_later, const char* reason) {
   const Agreement& agreement = job->agreement;
   std::vector<RankReport> ranks(audit.by_rank.size());
   for (std::size_t r = 0; r < ranks.size(); ++r) {
@@ -185,7 +173,7 @@ void write_job_report(const Audit& audit) {
   report.frames_read = audit.sum(&DatasetAudit::read);
   report.frames_read_twice = audit.sum(&DatasetAudit::read_twice);
   report.frames_never_read = audit.sum(&DatasetAudit::never_read);
-  report.frames_arrived_later = agreement.filtered ? frames_arrived_later(agreement) : 0;
+  report.frames_arrived_later = arrived_later;
   report.exactly_once = audit.exactly_once;
   report.hits = audit.hits;
   report.misses = audit.misses;
@@ -196,9 +184,33 @@ void write_job_report(const Audit& audit) {
   report.ranks = agreement.ranks;
   report.rank_reports = ranks.data();
   report.rank_count = ranks.size();
-  report.reason = agreement.filtered ? nullptr : agreement.reason.c_str();
+  report.reason = reason;
   if (int code = write_report(job->settings.report.c_str(), report))
     say_if_asked(job->settings, {"zazen: " + Error{code, job->settings.report, {}}.message()});
+}
+
+// What a job leaves that never comes to its end: not the report of an earlier one. A pipe or
+// a terminal gets one report only, at the end.
+void begin_report() {
+  const std::string& path = job->settings.report;
+  struct stat st;
+  if (path.empty() || (::lstat(path.c_str(), &st) == 0 && !S_ISREG(st.st_mode))) return;
+  write_job_report(merge_fragments(job->agreement, {}), 0,
+                   "the job did not reach MPI_Finalize");
+}
+
+void after_init(const PluginHost* host) {
+  as_guest([&] {
+    if (job == nullptr) job = new Job;
+    job->started_at = seconds_now();
+    job->settings = settings_from_environment();
+    job->settings.report = report_file(job->settings.report);
+    agree(*host);
+    job->protocol_seconds = seconds_now() - job->started_at;
+    if (job->agreement.rank != 0) return;
+    say_if_asked(job->settings, start_words(job->agreement, job->protocol_seconds));
+    begin_report();
+  });
 }
 
 void audit(const PluginHost& host) {
@@ -235,7 +247,9 @@ void audit(const PluginHost& host) {
   const Audit merged = merge_fragments(agreement, fragments);
   say(loss_words(merged));
   say_if_asked(job->settings, closing_words(merged));
-  if (!job->settings.report.empty()) write_job_report(merged);
+  if (!job->settings.report.empty())
+    write_job_report(merged, agreement.filtered ? frames_arrived_later(agreement) : 0,
+                     agreement.filtered ? nullptr : agreement.reason.c_str());
 }
 
 void before_finalize(const PluginHost* host) {

@@ -1,6 +1,6 @@
-"""MPI_Init, MPI_Init_thread, a library that calls it, MPI_Init never called, MPI_Session_init: the
-ranks of the first three get their frames, the others see all; nothing hangs."""
-from nodes import MPI, Nodes
+"""MPI_Init, MPI_Init_thread, a library that calls it, linked or loaded with RTLD_LOCAL: the ranks get
+their frames. MPI_Init never called, or MPI_Session_init: they see all. Nothing hangs."""
+from nodes import MPI, PROGRAMS, Nodes
 from processes import expect
 
 with Nodes(2) as nodes:
@@ -13,6 +13,7 @@ with Nodes(2) as nodes:
 
     for way in ("init", "init_thread", "library"):
         job(way).check_exactly_once()
+    job(f"{PROGRAMS}/libstart_mpi.so", "list_and_read_ctypes.py").check_exactly_once()
     job("never").check_unfiltered()
     if MPI == "mpich":  # Open MPI 4 has no sessions
         job("session").check_unfiltered()
