@@ -1,7 +1,8 @@
-// MPICH keeps its PMI functions to itself, so this speaks PMI-1 on the socket that hydra (or
-// Slurm's pmi2) gives each rank: one line each way, and MPICH is between two calls, because
-// we are in MPI_Init's caller. hydra empties its store at the first init of a node, so an
-// init goes before the put; MPICH sends its own again, which is allowed.
+// MPICH keeps its PMI functions to itself, so this speaks PMI-1 on the socket that hydra gives
+// each rank: one line each way, and MPICH is between two calls, because we are in MPI_Init's
+// caller. hydra empties its store at the first init of a node, so an init goes before the
+// put; MPICH sends its own again, which hydra allows. Slurm's pmi2 has the same socket and
+// leaves a second init without an answer: so hydra must be at the other end.
 //
 // A launcher that is silent for half a minute ends the job anyway: its late answer would be
 // taken by MPICH for one to a question of its own.
@@ -13,6 +14,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <optional>
 #include <string>
 
@@ -26,6 +28,17 @@ constexpr std::size_t kLongestAnswer = 4096;
 
 int launcher = -1;      // PMI_FD, MPICH's own; never closed here
 std::string key_space;  // of this MPI_COMM_WORLD; "" unless announced
+
+// The other end of the socket is the process that made it.
+bool is_hydra(int fd) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.pid <= 0)
+    return false;
+  std::string name;
+  std::ifstream file("/proc/" + std::to_string(peer.pid) + "/comm");
+  return std::getline(file, name) && name == "hydra_pmi_proxy";
+}
 
 bool send_line(const std::string& line) {
   std::size_t sent = 0;
@@ -88,7 +101,7 @@ std::string key_of(int rank) {
 
 bool announce_presence() {
   const std::optional<int> fd = number_in("PMI_FD"), rank = number_in("PMI_RANK");
-  if (!fd || !rank) return false;
+  if (!fd || !rank || !is_hydra(*fd)) return false;
   launcher = *fd;
   if (!succeeds("cmd=init pmi_version=1 pmi_subversion=1")) return false;
   const std::optional<std::string> name = ask("cmd=get_my_kvsname");
