@@ -1,0 +1,97 @@
+"""A launcher of MPICH programs that answers one init only, as Slurm's pmi2: nothing is said to it
+before MPICH speaks, the job ends, and every rank sees all. With ZAZEN_FILTER=on it is filtered."""
+import os
+import socket
+import subprocess
+import threading
+
+from job import Job
+from nodes import MPI, Nodes, program, skip
+from processes import Finished, expect
+
+RANKS = 3
+
+
+class Launcher:
+    """PMI-1 for the ranks of one job: a line each way on a socket that each inherits."""
+
+    def __init__(self, variables):
+        self.first_lines = []
+        self._variables = variables
+        self._store = {"PMI_process_mapping": f"(vector,(0,1,{RANKS}))"}
+        self._fence = threading.Barrier(RANKS)
+
+    def run(self, argv, seconds):
+        processes, threads = [], []
+        for rank in range(RANKS):
+            ours, theirs = socket.socketpair()
+            env = dict(self._variables, PMI_FD=str(theirs.fileno()), PMI_RANK=str(rank),
+                       PMI_SIZE=str(RANKS))
+            processes.append(subprocess.Popen(argv, env=env, pass_fds=[theirs.fileno()]))
+            theirs.close()
+            threads.append(threading.Thread(target=self._serve, args=(ours,), daemon=True))
+            threads[-1].start()
+        try:
+            statuses = [process.wait(seconds) for process in processes]
+        finally:
+            for process in processes:
+                process.kill()
+        return Finished(argv, max(statuses), "", "")
+
+    def _serve(self, connection):
+        started = False
+        with connection, connection.makefile("rw") as lines:
+            for line in lines:
+                if not started:
+                    self.first_lines.append(line)
+                answer = self._answer(dict(word.split("=", 1) for word in line.split()), started)
+                started = True
+                if answer is not None:
+                    lines.write(f"cmd={answer}\n")
+                    lines.flush()
+
+    def _answer(self, command, started):
+        match command["cmd"]:
+            case "init" if not started:
+                return "response_to_init pmi_version=1 pmi_subversion=1 rc=0"
+            case "get_maxes":
+                return "maxes kvsname_max=256 keylen_max=64 vallen_max=1024"
+            case "get_appnum":
+                return "appnum appnum=0"
+            case "get_my_kvsname":
+                return "my_kvsname kvsname=store"
+            case "put":
+                self._store[command["key"]] = command["value"]
+                return "put_result rc=0 msg=success"
+            case "get":
+                value = self._store.get(command["key"])
+                found = f"rc=0 msg=success value={value}"
+                return "get_result " + ("rc=-1 msg=not_found value=unknown" if value is None else found)
+            case "barrier_in":
+                self._fence.wait()
+                return "barrier_out"
+            case "finalize":
+                return "finalize_ack"
+
+
+def launch(nodes, data, name, **more):
+    out = nodes.path(name)
+    os.mkdir(out)
+    report = os.path.join(out, "report.json")
+    launcher = Launcher(dict(nodes.env, **nodes.shim(nodes[0], ZAZEN_REPORT=report, **more)))
+    done = launcher.run([*program("list_and_read_c"), data.path, out], 60)
+    expect(all(line.startswith("cmd=init ") for line in launcher.first_lines),
+           f"{launcher.first_lines}")
+    return Job(done, data, out, [nodes[0].name] * RANKS, report)
+
+
+if MPI != "mpich":
+    skip("for MPICH")
+with Nodes(1) as nodes:
+    data = nodes.dataset(frames=24)
+    nodes.start()
+    nodes.push(data)
+    job = launch(nodes, data, "plain")
+    job.check_unfiltered()
+    expect("not every rank" in job.report["reason"], f"{job.report}")
+    launch(nodes, data, "vouched", ZAZEN_FILTER="on").check_exactly_once()
