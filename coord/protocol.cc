@@ -9,8 +9,8 @@ Protocol::Protocol(ProtocolChoice choice, std::size_t domain, std::vector<std::u
 
 void Protocol::run(Communicator& leaders) {
   if (!paper_) return exchange_.run(leaders);
-  natives().for_each([this](std::size_t i) { paper_->natives().set(i); });
-  aliens().for_each([this](std::size_t i) { paper_->aliens().set(i); });
+  unpack(natives(), &paper_->natives());
+  unpack(aliens(), &paper_->aliens());
   if (paper_->run(leaders)) {
     own_ = PackedSet::pack(paper_->own());
     residues_ = PackedSet::pack(paper_->residues());
