@@ -10,6 +10,7 @@
 // Thread safe. names_mutex_ (names and logs, held during input and output) is taken before
 // mutex_ (memory only).
 #pragma once
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <functional>
@@ -137,7 +138,7 @@ class Store {
   std::string name_of(std::uint32_t dataset, FrameSeq seq) const;
   bool serves_all_users() const { return config_.all_users; }
   // Looks at the origin's directories: who may reach the copies (mirrored_rights.h). Nothing to
-  // do where only one user is served. One thread at a time.
+  // do where only one user is served. One look at a time, so that the last one counts.
   void mirror_rights(std::uint32_t dataset);
   // Names the index that goes with this store, for the table that is published with it.
   std::uint64_t instance() const { return index_.instance(); }
@@ -275,9 +276,14 @@ class Store {
   bool stopped_cleanly_ = true;
   std::atomic<bool> giving_up_ = false;
 
+  struct RightsTurn {  // of one dataset
+    std::mutex mutex;
+    std::size_t next = 0;
+  };
+  std::array<RightsTurn, kMaxDatasets> rights_turns_;
+
   mutable std::mutex mutex_;
-  std::set<std::uint32_t> open_to_all_;               // datasets that everybody can reach
-  std::map<std::uint32_t, std::size_t> next_rights_;  // only the thread that mirrors them
+  std::set<std::uint32_t> open_to_all_;  // datasets that everybody can reach
   Inventory inventory_;
   Eviction eviction_;
   std::vector<Pins> pins_;          // one for each dataset

@@ -23,6 +23,7 @@ bool Store::is_everybodys(std::uint32_t dataset, const struct stat& copy) const 
 
 void Store::mirror_rights(std::uint32_t dataset) {
   if (!config_.all_users) return;
+  std::lock_guard turn(rights_turns_[dataset].mutex);
   bool open_to_all = false;
   int code = zazen::mirror_rights(disk_.root_fd(), config_.datasets[dataset], &open_to_all);
   if (code != 0) {
@@ -46,7 +47,7 @@ void Store::mirror_rights_of_names(std::uint32_t dataset) {
   if (name.find('/', config_.datasets[dataset].name.directory_length() + 1) == name.npos)
     return;
   std::vector<StoredFrame> frames = list(dataset);
-  std::size_t& next = next_rights_[dataset];
+  std::size_t& next = rights_turns_[dataset].next;
   for (std::size_t i = 0; i < std::min(frames.size(), kRightsInTurn); ++i, ++next) {
     name = name_of(dataset, frames[next % frames.size()].seq);
     (void)grant_search(files_[dataset].directory.get(), name.substr(0, name.rfind('/')),
