@@ -196,8 +196,16 @@ Temporary Store::make_temporary(std::uint32_t dataset) const {
 
 void Store::publish(std::span<FinishedCopy> batch) {
   flush_data(batch);
+  {
+    std::lock_guard names(names_mutex_);
+    give_names(batch);
+  }
+  // Without the lock: an origin may take its time. Who drops a copy meanwhile takes its name.
+  for (FinishedCopy& copy : batch) {
+    if (copy.status == 0 && copy.is_current && !copy.is_current()) copy.status = ESTALE;
+  }
   std::lock_guard names(names_mutex_);
-  give_names(batch);
+  keep_names(batch);
   log_batch(batch);
   for (const FinishedCopy& copy : batch) health_.note(copy.status);
   for (const FinishedCopy& copy : batch) compact(copy.dataset, copy.kind);
@@ -239,14 +247,21 @@ void Store::give_names(std::span<FinishedCopy> batch) {
       unlink_copy(copy.dataset, copy.seq);
       copy.status = code;
     }
-    if (copy.status == 0 && copy.is_current && !copy.is_current()) {
-      unlink_copy(copy.dataset, copy.seq);
-      // After a crash it would be found as a copy that was not logged yet.
-      flush_removal_beneath(files_[copy.dataset].directory.get(),
-                            name_of(copy.dataset, copy.seq));
-      copy.status = ESTALE;
+  }
+}
+
+void Store::keep_names(std::span<FinishedCopy> batch) {
+  for (FinishedCopy& copy : batch) {
+    struct stat local = {};
+    if (copy.status == ESTALE) {
+      // Durably: after a crash it would be found as a copy that was not logged yet.
+      remove(copy.dataset, std::span(&copy.seq, 1), true);
+    } else if (copy.status == 0 && ::fstat(copy.file.fd(), &local) == 0 &&
+               local.st_nlink == 0) {
+      copy.status = ECANCELED;
+    } else if (copy.status == 0) {
+      index(copy.dataset, copy.file.fd());
     }
-    if (copy.status == 0) index(copy.dataset, copy.file.fd());
   }
 }
 

@@ -70,7 +70,7 @@ struct FinishedCopy {  // written, with identity and mode; ready to be published
   // Where all users are served: who may search the directories of its name, outermost first.
   std::vector<AccessList> directories;
   // Asked once it has its name, if there is one: false, and it loses it again. From then on who
-  // changes the origin finds the copy under its name, and drops it.
+  // changes the origin finds the copy under its name, and drops it. No lock is held meanwhile.
   std::function<bool()> is_current;
   int status = 0;  // publish()'s answer: 0 or an errno
 };
@@ -239,6 +239,7 @@ class Store {
   Amount remove(std::uint32_t dataset, std::span<const FrameSeq> frames, bool durable);
   void flush_data(std::span<FinishedCopy> batch);
   void give_names(std::span<FinishedCopy> batch);
+  void keep_names(std::span<FinishedCopy> batch);
   int flush_names(const std::set<std::uint32_t>& touched, bool all);
   void log_batch(std::span<FinishedCopy> batch);
   SequenceLog& log_of(std::uint32_t dataset, FrameKind kind);
