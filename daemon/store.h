@@ -33,6 +33,7 @@
 #include "daemon/inventory.h"
 #include "daemon/pins.h"
 #include "daemon/reconcile.h"
+#include "daemon/table_turn.h"
 #include "daemon/turn_mutex.h"
 
 namespace zazen {
@@ -279,7 +280,7 @@ class Store {
 
   struct RightsTurn {  // of one dataset
     std::mutex mutex;
-    std::size_t next = 0;
+    TableTurn frames;
   };
   std::array<RightsTurn, kMaxDatasets> rights_turns_;
 

@@ -21,7 +21,6 @@ namespace zazen {
 namespace {
 
 constexpr std::size_t kPart = 64;  // names_mutex_ is let go in between
-constexpr std::uint64_t kSlotsOfOneLook = 65'536;
 
 bool is_later(const timespec& a, const timespec& b) {
   return std::pair(a.tv_sec, a.tv_nsec) > std::pair(b.tv_sec, b.tv_nsec);
@@ -249,10 +248,11 @@ bool Store::forget_lost(std::uint32_t dataset, bool sizes_are_known, Findings& f
         {
           std::lock_guard lock(mutex_);
           const FrameTable& table = inventory_.table(dataset, kind);
-          position =
-              table.look(position, kSlotsOfOneLook, [&](FrameSeq seq, std::uint64_t bytes) {
-                if (sizes_are_known || bytes == FrameTable::kUnknown) suspects.push_back(seq);
-              });
+          position = table.look(position, FrameTable::kSlotsOfOneLook,
+                                [&](FrameSeq seq, std::uint64_t bytes) {
+                                  if (sizes_are_known || bytes == FrameTable::kUnknown)
+                                    suspects.push_back(seq);
+                                });
         }
         findings.forgotten += forget_missing(dataset, suspects);
       } while (position != 0 && !giving_up_);
