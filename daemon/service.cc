@@ -22,6 +22,7 @@ constexpr off_t kLargestListing = off_t{1} << 27;
 constexpr std::uint32_t kOnlyQuestion = 0, kAllDatasets = ~std::uint32_t{0};
 constexpr std::int64_t kScrubPatienceMs = 200;
 constexpr std::int64_t kRightsPeriodMs = 10'000;
+constexpr std::int64_t kReconcileAgainMs = 5'000;
 
 template <class T>
 std::string as_bytes(const T& value) {
@@ -55,20 +56,26 @@ void Service::take_up(std::uint32_t dataset) {
   for (const auto& [fetched, seq] : store_.fetched_lately()) {
     if (fetched == dataset) young_.note(dataset, seq, monotonic_ms());
   }
-  auto reconcile = [this, dataset] {
-    for (FrameSeq seq : store_.reconcile(dataset)) young_.note(dataset, seq, monotonic_ms());
-  };
-  if (!store_.serves_all_users()) return reconciling_.post(reconcile);
-  // Who may reach the copies decides what the index tells of them: nothing, if the origin does
-  // not say. But nobody's room waits for that.
-  reconciling_.post([this, dataset, reconcile] {
+  post_reconcile(dataset);
+}
+
+void Service::post_reconcile(std::uint32_t dataset) {
+  if (housework_[dataset].reconciling.exchange(true)) return;
+  reconciling_.post([this, dataset] {
+    // Who may reach the copies decides what the index tells of them: nothing, if the origin
+    // does not say. But nobody's room waits for that.
     auto look = [this, dataset] {
       store_.mirror_rights(dataset);
       return 0;
     };
-    (void)origins().ask(dataset, look, Filler::kOriginLimit);
-    reconcile();
+    if (store_.serves_all_users()) (void)origins().ask(dataset, look, Filler::kOriginLimit);
+    for (FrameSeq seq : store_.reconcile(dataset)) young_.note(dataset, seq, monotonic_ms());
+    housework_[dataset].reconciling = false;
   });
+}
+
+void Service::reconcile_again() {
+  for (std::uint32_t dataset : store_.not_reconciled()) post_reconcile(dataset);
 }
 
 bool Service::is_answered(const MessageHeader& header) {
@@ -402,6 +409,7 @@ void Service::disk_changed(bool usable) {
   for (std::uint32_t i = 0; usable && i < config_.datasets.size(); ++i) {
     sweep_.distrust(i);
   }
+  if (usable) reconcile_again();
   publisher_.set_usable(usable);
 }
 
@@ -421,8 +429,18 @@ void Service::do_housework(std::uint32_t dataset) {
   look_at_young(dataset);
 }
 
-void Service::keep_house() {
+void Service::do_chores() {
   note_opens();
+  if (monotonic_ms() >= next_reconcile_ms_) {
+    next_reconcile_ms_ = monotonic_ms() + kReconcileAgainMs;
+    reconcile_again();
+  }
+  chores_posted_ = false;
+}
+
+void Service::keep_house() {
+  // Not here: whoever lists a million copies holds the store's lock.
+  if (!chores_posted_.exchange(true)) errands_.post([this] { do_chores(); });
   bool rights = store_.serves_all_users() && monotonic_ms() >= next_rights_ms_;
   if (rights) next_rights_ms_ = monotonic_ms() + kRightsPeriodMs;
   for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {

@@ -83,6 +83,9 @@ class Service {
   void answer_all(const std::vector<Asked>& askers, const std::string& body, UniqueFd content);
   int keep_listing(std::uint32_t dataset, int fd);
   void note_opens();
+  void post_reconcile(std::uint32_t dataset);
+  void reconcile_again();  // what could not be reconciled
+  void do_chores();
   void do_housework(std::uint32_t dataset);
   void disk_changed(bool usable);
 
@@ -95,8 +98,11 @@ class Service {
   struct Housework {  // of one dataset; while its origin hangs no more of it is posted
     std::atomic<bool> posted = false;
     std::atomic<bool> rights_due = false;
+    std::atomic<bool> reconciling = false;
   };
   std::array<Housework, kMaxDatasets> housework_;
+  std::atomic<bool> chores_posted_ = false;
+  std::int64_t next_reconcile_ms_ = 0;  // of the chores
   std::atomic<bool> stopping_ = false;
   Outbox outbox_;
   YoungCopies young_;

@@ -127,6 +127,8 @@ class Store {
   // Compares the files with what is held, and puts them into the index. Takes seconds for
   // millions of copies. Returns adopted aliens that may still be young (young_copies.h).
   std::vector<FrameSeq> reconcile(std::uint32_t dataset);
+  // Datasets for which that was tried in vain: the disk did not let us know.
+  std::set<std::uint32_t> not_reconciled() const;
   // Ends it, and who waits for it. For the stop.
   void give_up_reconciling();
   // The last call: what the next start may believe is written down.
@@ -291,7 +293,7 @@ class Store {
   std::vector<Pins> pins_;          // one for each dataset
   std::vector<bool> unreconciled_;  // by dataset
   std::condition_variable reconciled_;
-  bool stuck_ = false;  // a dataset cannot be reconciled
+  std::set<std::uint32_t> stuck_;  // cannot be reconciled at present
   std::uint64_t reserved_bytes_ = 0;
   std::uint64_t reserved_files_ = 0;
   std::uint64_t unallocated_bytes_ = 0;
