@@ -404,6 +404,12 @@ int Service::keep_listing(std::uint32_t dataset, int fd) {
   return store_.keep_listing(dataset, encoded);
 }
 
+void Service::doubt_all() {
+  log_line(LogLevel::kWarn, "heartbeat_gap",
+           {{"what", "the daemon was held up: its copies are compared with their origins"}});
+  for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) sweep_.doubt(i);
+}
+
 // While it was out of use a change may not have dropped its copy: so opens are checked now.
 void Service::disk_changed(bool usable) {
   for (std::uint32_t i = 0; usable && i < config_.datasets.size(); ++i) {

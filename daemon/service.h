@@ -47,6 +47,8 @@ class Service {
   bool trusts_all() const { return !sweep_.has_doubts() && store_.health().problem().empty(); }
   // A dataset that a reload adds: nobody watched its copies.
   void doubt(std::uint32_t dataset) { sweep_.doubt(dataset); }
+  // The daemon was not there for a while, and may not have heard of changes.
+  void doubt_all();
   OriginThreads& origins() { return filler_.origins(); }
 
  private:

@@ -1,5 +1,5 @@
-"""An origin whose server does not answer any more stops the sweep, and nothing else: other datasets
-are served and filled, and the daemon stops when it is told to. Needs root, for the mount."""
+"""An origin whose server does not answer any more holds up nothing else: other datasets are served,
+filled and swept, and the daemon stops when it is told to. Needs root, for the mount."""
 import os
 
 from nodes import Nodes, skip
@@ -30,6 +30,8 @@ with Nodes(1) as nodes:
         node.ctl("evict", data.path).succeeded()
         nodes.warm(node, data, names)
         node.ctl("verify", data.path).succeeded()
+        data.rewrite("f3")
+        wait_until(lambda: "f3" not in node.copies(data), "the sweep to find a rewritten frame")
         expect(len(node.copies(hanging)) == 20, "copies were dropped because nobody answered")
         node.stop()
     finally:
