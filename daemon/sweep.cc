@@ -146,8 +146,12 @@ class Sweep::Worker {
       *result = compare_frames(store, dataset, frames, 1, &shared->stopping);
       return 0;
     };
-    int code = origins_->ask(dataset, question, kOriginLimit);
-    return code == 0 ? std::move(*result) : SampleResult{.status = code};
+    if (int code = origins_->ask(dataset, question, kOriginLimit); code != 0) {
+      SampleResult not_answered;
+      not_answered.status = code;
+      return not_answered;
+    }
+    return std::move(*result);
   }
 
   // The store goes through all that it has for each answer: many frames are asked for at once,
