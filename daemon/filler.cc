@@ -154,10 +154,12 @@ int Filler::copy(Lane& lane, const JobPointer& job) {
     if (store_.read_copy_identity(request.dataset, request.seq, &copy) == 0 &&
         same_file(copy, origin)) {
       bool promote = request.kind == FrameKind::kNative && held->kind == FrameKind::kAlien;
-      return promote ? store_.promote(request.dataset, request.seq) : 0;
+      code = promote ? store_.promote(request.dataset, request.seq) : 0;
+      if (code != ENOENT) return code;  // or it was evicted just now
+    } else {
+      // Stale, or its file is gone.
+      store_.drop(request.dataset, std::span(&request.seq, 1));
     }
-    // Stale, or its file is gone.
-    store_.drop(request.dataset, std::span(&request.seq, 1));
   }
 
   if (store_.directory_is_full(request.dataset)) return EMLINK;

@@ -171,7 +171,7 @@ int run(const std::optional<std::string>& file, bool in_background) {
   Service service(config, *store, *publisher, std::min(kLargestQueue, descriptors / 4));
   std::unique_ptr<Server> server = require(Server::listen(
       config.runtime, service, std::min(kMostClients, descriptors / 8), config.all_users));
-  publisher->serve();
+  publisher->serve([&service] { service.doubt_all(); });
   for (const std::string& problem : find_problems(config, service.origins())) {
     log_line(LogLevel::kWarn, "problem", {{"what", problem}});
   }

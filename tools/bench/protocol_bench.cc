@@ -14,7 +14,7 @@
 
 #include "bodhi/units.h"
 #include "coord/exchange.h"
-#include "coord/openmpi/mpi_communicator.h"
+#include "coord/mpi/mpi_communicator.h"
 #include "coord/paper.h"
 #include "tools/bench/workload.h"
 
