@@ -133,6 +133,7 @@ Service::Taken Service::take_frame(const Asked& asked, Packet& packet) {
   }
   fill.dataset = *dataset;
   fill.kind = header.type == MessageType::kPush ? FrameKind::kNative : FrameKind::kAlien;
+  fill.wanted = (header.flags & kNotYetOpened) != 0 ? Wanted::kLater : Wanted::kNow;
   fill.origin = std::move(packet.passed);
   fill.client = asked.peer;
   if (is_answered(header)) {

@@ -53,6 +53,19 @@ struct PushOptions : CommonOptions {
   bool dry_run = false;
 };
 
+struct WarmOptions : CommonOptions {
+  static constexpr std::size_t kMostJobs = 64;
+  std::vector<std::string> paths;
+  std::string frames;    // "A-B"
+  std::size_t jobs = 8;  // frames that are under way at a time
+  bool dry_run = false;
+};
+
+struct TopOptions : CommonOptions {
+  std::string interval = "1s";
+  bool once = false;
+};
+
 struct VerifyOptions : CommonOptions {
   std::vector<std::string> paths;  // none: all
   std::string frames;              // "A-B"
@@ -82,6 +95,8 @@ int ls_command(const LsOptions& options);
 int evict_command(const EvictOptions& options);
 int pin_command(const PinOptions& options, bool pin);
 int push_command(const PushOptions& options);
+int warm_command(const WarmOptions& options);
+int top_command(const TopOptions& options);
 int verify_command(const VerifyOptions& options);
 int explain_command(const ExplainOptions& options);
 int doctor_command(const DoctorOptions& options);
