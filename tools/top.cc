@@ -41,15 +41,14 @@ class Watch {
     Result<std::string> text = ask();
     if (!text) {
       client_.reset();
-      look.reason =
-          fmt::format("{}: no daemon answers: {}", runtime_, std::strerror(text.error().code));
+      look.reason = std::string("no daemon answers: ") + std::strerror(text.error().code);
       return look;
     }
     Json parsed = Json::parse(*text, nullptr, false);
     if (parsed.is_object()) {
       look.status = std::move(parsed);
     } else {
-      look.reason = runtime_ + ": the daemon's answer is not understood";
+      look.reason = "the daemon's answer is not understood";
     }
     return look;
   }
@@ -121,20 +120,19 @@ std::vector<std::string> screen(const Json& status, const Activity& activity) {
       format_count(activity.fills_failed), plural(activity.evictions, "eviction")));
   lines.emplace_back();
 
-  TextTable table({{"DATASET", TextTable::kLeft},
-                   {"OPENS/S", TextTable::kRight},
+  TextTable table({{"OPENS/S", TextTable::kRight},
                    {"FROM CACHE", TextTable::kRight},
                    {"HITS", TextTable::kRight},
                    {"MISSES", TextTable::kRight},
                    {"NATIVE", TextTable::kRight},
                    {"ALIEN", TextTable::kRight},
-                   {"BYTES", TextTable::kRight}});
+                   {"BYTES", TextTable::kRight},
+                   {"DATASET", TextTable::kLeft}});  // last, for it may be cut
   for (const DatasetActivity& dataset : activity.datasets) {
-    table.add({printable(dataset.path),
-               format_count(per_second(dataset.opens(), activity.seconds)), percent(dataset),
+    table.add({format_count(per_second(dataset.opens(), activity.seconds)), percent(dataset),
                format_count(dataset.hits), format_count(dataset.misses),
                format_count(dataset.native), format_count(dataset.alien),
-               format_size(dataset.bytes)});
+               format_size(dataset.bytes), printable(dataset.path)});
   }
   for (std::string& line : table.lines()) lines.push_back(std::move(line));
   return lines;
@@ -185,7 +183,8 @@ void show(const Node& node, const LiveScreen& live, bool json, const Look& befor
                              {"answers", false},
                              {"reason", now.reason}})};
     } else {
-      lines = {coloured(printable(now.reason), Colour::kBad) + "   " + clock_text()};
+      lines = {coloured(now.reason, Colour::kBad) + "   " + clock_text(),
+               printable(node.runtime)};
     }
   } else {
     double seconds = std::chrono::duration<double>(now.at - before.at).count();
@@ -216,7 +215,7 @@ int top_command(const TopOptions& options) {
     Look before = watch.look();
     if (options.once && !before.status) {
       if (options.json) show(node, LiveScreen(false), true, {}, before);
-      print_error(before.reason,
+      print_error(node.runtime + ": " + before.reason,
                   "start it with: zazend --config " + node.config.file + " --daemonize");
       return kNoDaemon;
     }

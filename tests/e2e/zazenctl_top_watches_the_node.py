@@ -21,7 +21,7 @@ class Terminal:
 
     def __init__(self, node, env):
         self._end, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 12, 60, 0, 0))
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 12, 70, 0, 0))
         self.modes = termios.tcgetattr(theirs)
         self._theirs = theirs
         self._popen = subprocess.Popen(
@@ -75,7 +75,6 @@ with Nodes(1) as nodes:
     wait_until(lambda: rows()[-1]["answers"], "the daemon's return")
     watching.send_signal(signal.SIGINT)
     expect(watching.wait(LIMIT_SECONDS) == 0, "^C ends it")
-    before = [row for row in rows() if row["answers"] and row["used_files"]]
     first_life = [row for row in rows()[:-1] if row["answers"] and not row["since_start"]]
     expect(sum(row["misses"] for row in first_life) == 20, f"{rows()}")
     expect(sum(row["hits"] for row in first_life) == 20, f"{rows()}")
