@@ -413,7 +413,10 @@ void Service::keep_house() {
   }
   if (monotonic_ms() < next_sweep_ms_) return;
   next_sweep_ms_ = monotonic_ms() + kJobSweepPeriodMs;
-  errands_.post([jobs = config_.runtime + "/" + kJobsDirectory] { sweep_jobs(jobs); });
+  errands_.post([runtime = config_.runtime + "/"] {
+    sweep_jobs(runtime + kJobsDirectory, runtime + kReportsDirectory);
+    prune_reports(runtime + kReportsDirectory);
+  });
 }
 
 bool Service::stop() {

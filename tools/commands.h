@@ -81,6 +81,11 @@ struct RunOptions : CommonOptions {
   bool dry_run = false;
 };
 
+struct ReportOptions : CommonOptions {
+  std::vector<std::string> jobs;  // beginnings of their numbers, or "last"; none: a list
+  std::vector<std::string> from;  // more runtime directories
+};
+
 struct ExplainOptions : CommonOptions {
   std::vector<std::string> paths;
   std::string view;
@@ -98,6 +103,7 @@ int push_command(const PushOptions& options);
 int warm_command(const WarmOptions& options);
 int top_command(const TopOptions& options);
 int verify_command(const VerifyOptions& options);
+int report_command(const ReportOptions& options);
 int explain_command(const ExplainOptions& options);
 int doctor_command(const DoctorOptions& options);
 int run_command(const RunOptions& options);  // returns only if it did not start the program

@@ -77,6 +77,7 @@ struct Invocation {
   TopOptions top;
   VerifyOptions verify;
   RunOptions run;
+  ReportOptions report;
   ExplainOptions explain;
   DoctorOptions doctor;
 };
@@ -201,6 +202,20 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
   run->formatter(std::make_shared<RunHelp>());
   run->prefix_command();
 
+  CLI::App* report = add_command(
+      app, "report",
+      "List the recent jobs, or say of one who read what, what was lost, and how to mend it.",
+      "zazenctl report last", chosen.report);
+  report
+      ->add_option("JOB", chosen.report.jobs,
+                   "The beginning of a job's number, or: last (default: a list)")
+      ->type_name("");
+  report
+      ->add_option("--from", chosen.report.from,
+                   "Also what another node's runtime directory has; may be repeated")
+      ->type_name("RUNTIME")
+      ->allow_extra_args(false);
+
   CLI::App* explain =
       add_command(app, "explain", "Say what the shim does with a path, and which rule decides.",
                   "zazenctl explain /sim1/f7 /sim1", chosen.explain);
@@ -295,6 +310,7 @@ int zazenctl(int argc, char** argv) {
   if (line.command == "status") return status_command(with_config(chosen.status));
   if (line.command == "ls") return ls_command(with_config(chosen.ls));
   if (line.command == "evict") return evict_command(with_config(chosen.evict));
+  if (line.command == "report") return report_command(with_config(chosen.report));
   if (line.command == "explain") return explain_command(with_config(chosen.explain));
   if (line.command == "doctor") return doctor_command(with_config(chosen.doctor));
   if (line.command == "pin") return pin_command(with_config(chosen.pin), true);
