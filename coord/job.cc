@@ -345,8 +345,14 @@ class JobStart {
       });
       return;
     }
+    std::string identity;
+    trouble_.attempt([&] {
+      if (rank_ == 0) identity = encode_job_identity(new_job_identity());
+    });
+    trouble_.together([&] { world_.broadcast(identity, 0); });
     bool adopted = false;
     trouble_.attempt([&] {
+      view_.job = decode_job_identity(identity);
       view_.rank = rank_;
       view_.ranks = world_.size();
       view_.nodes = groups_.nodes;

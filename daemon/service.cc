@@ -145,6 +145,7 @@ Service::Taken Service::take_frame(const Asked& asked, Packet& packet) {
   }
   fill.dataset = *dataset;
   fill.kind = header.type == MessageType::kPush ? FrameKind::kNative : FrameKind::kAlien;
+  fill.wanted = (header.flags & kNotYetOpened) != 0 ? Wanted::kLater : Wanted::kNow;
   fill.origin = std::move(packet.passed);
   fill.client = asked.peer;
   if (is_answered(header)) {
@@ -458,7 +459,10 @@ void Service::keep_house() {
   }
   if (monotonic_ms() < next_sweep_ms_) return;
   next_sweep_ms_ = monotonic_ms() + kJobSweepPeriodMs;
-  errands_.post([jobs = config_.runtime + "/" + kJobsDirectory] { sweep_jobs(jobs); });
+  errands_.post([runtime = config_.runtime + "/"] {
+    sweep_jobs(runtime + kJobsDirectory, runtime + kReportsDirectory);
+    prune_reports(runtime + kReportsDirectory);
+  });
 }
 
 bool Service::stop() {

@@ -178,10 +178,12 @@ class Store {
   void note_opens(std::span<const std::uint64_t> opens);
   // Not valid if there is no room, nor to be made. A native that needs room waits until the
   // store is reconciled; before that, no alien makes room for another.
-  Reservation reserve(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes);
+  Reservation reserve(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes,
+                      Wanted wanted = Wanted::kNow);
   // The disk was full before its limit (ENOSPC, EDQUOT): aliens go as in a full cache. False if
   // none did.
-  bool make_room(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes);
+  bool make_room(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes,
+                 Wanted wanted = Wanted::kNow);
   Temporary make_temporary(std::uint32_t dataset) const;
   void publish(std::span<FinishedCopy> batch);
 
@@ -231,7 +233,8 @@ class Store {
   bool evict_for(Room need, std::span<const std::uint32_t> from);
   std::optional<FrameSeq> choose_victim(std::uint32_t dataset);
   // These four: mutex_ is held.
-  std::vector<std::uint32_t> who_gives_way(std::uint32_t dataset, FrameKind kind, Room need);
+  std::vector<std::uint32_t> who_gives_way(std::uint32_t dataset, FrameKind kind, Room need,
+                                           Wanted wanted);
   Room evictable(std::uint32_t dataset) const;
   void take_in(std::uint32_t dataset, FrameSeq seq, FrameKind kind, std::uint64_t bytes);
   void let_go(std::uint32_t dataset, FrameSeq seq);

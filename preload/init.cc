@@ -51,7 +51,8 @@ __attribute__((destructor)) void end() {
   ErrnoKeeper keep;
   write_serial_report();
   log_closing_line();
-  remove_own_view();
+  note_ending(Ending::kExited);
+  put_away_own_view();
 }
 
 }  // namespace

@@ -204,6 +204,7 @@ void MpiCall::after_init(int mpi_error) {
 void MpiCall::before_finalize() {
   if (!outermost_ || stage != Stage::kJoined) return;
   stage = Stage::kOver;
+  note_ending(Ending::kFinalized);
   if (plugin == nullptr) return;
   ErrnoKeeper keep;
   Guard guard;
