@@ -152,7 +152,7 @@ std::int64_t frames_arrived_later(const Agreement& agreement) {
   return arrived;
 }
 
-void write_job_report(const Audit& audit, std::uint64_t arrived_later, const char* reason) {
+void write_job_report(const Audit& audit, std::int64_t arrived_later, const char* reason) {
   const Agreement& agreement = job->agreement;
   AuditReport figures(audit, agreement.nodes);
   JobReport& report = figures.report();
@@ -169,7 +169,7 @@ void begin_report() {
   const std::string& path = job->settings.report;
   struct stat st;
   if (path.empty() || (::lstat(path.c_str(), &st) == 0 && !S_ISREG(st.st_mode))) return;
-  write_job_report(merge_fragments(job->agreement, {}), 0,
+  write_job_report(merge_fragments(job->agreement, {}), -1,
                    "the job did not reach MPI_Finalize");
 }
 
