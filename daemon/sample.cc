@@ -32,7 +32,7 @@ Compared compare(const Store& store, std::uint32_t dataset, FrameSeq seq,
     bool missing = errno == ENOENT || errno == ELOOP;
     // One that was evicted meanwhile says nothing of the others.
     if (missing) {
-      compared.outcome = store.find(dataset, seq) ? Comparison::kStale : Comparison::kSame;
+      compared.outcome = store.has_lost(dataset, seq) ? Comparison::kStale : Comparison::kSame;
     }
     return compared;
   }

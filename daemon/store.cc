@@ -82,6 +82,12 @@ std::optional<HeldFrame> Store::find(std::uint32_t dataset, FrameSeq seq) const 
   return inventory_.find(dataset, seq);
 }
 
+bool Store::has_lost(std::uint32_t dataset, FrameSeq seq) const {
+  std::lock_guard names(names_mutex_);
+  return find(dataset, seq) && !open_copy(dataset, seq).valid() &&
+         (errno == ENOENT || errno == ELOOP);
+}
+
 UniqueFd Store::open_copy(std::uint32_t dataset, FrameSeq seq) const {
   return open_beneath(files_[dataset].directory.get(), name_of(dataset, seq).c_str(),
                       O_RDONLY | O_NOFOLLOW);

@@ -154,6 +154,8 @@ class Store {
   void keep_limits();
 
   std::optional<HeldFrame> find(std::uint32_t dataset, FrameSeq seq) const;
+  // Held, without a file; not one that is just being removed.
+  bool has_lost(std::uint32_t dataset, FrameSeq seq) const;
   // Not valid, with errno, if its file cannot be opened.
   UniqueFd open_copy(std::uint32_t dataset, FrameSeq seq) const;
   // The copy's attribute, from its file: 0 or an errno; ENOENT if the file is gone.
@@ -275,7 +277,7 @@ class Store {
   CacheDisk disk_;
   mutable DiskHealth health_;
   IndexFile index_;
-  TurnMutex names_mutex_;
+  mutable TurnMutex names_mutex_;
   std::vector<DatasetFiles> files_;
   std::atomic<std::size_t> dataset_count_ = 0;  // of files_
   std::vector<std::pair<std::uint32_t, FrameSeq>> fetched_lately_;

@@ -1,6 +1,8 @@
 // D10: which copies a sample finds stale.
 #include "daemon/sample.h"
 
+#include <thread>
+
 #include "tests/unit/daemon/filled_store.h"
 
 namespace zazen {
@@ -53,6 +55,24 @@ TEST_F(SampleTest, ACopyThatTookTheStaleOnesPlaceIsNotDropped) {
   fill(2);
   EXPECT_EQ(store_->drop_exactly(0, result.stale).frames, 0u);
   EXPECT_EQ(read_file(copy("f2")), "#######");
+}
+
+// Between the end of its file and that of its entry a copy looks like one that was lost.
+TEST_F(SampleTest, OneThatIsJustEvictedIsNotStale) {
+  constexpr int kRounds = 40;
+  Frames frames = held();
+  for (int round = 0; round < kRounds; ++round) {
+    std::atomic<bool> ended = false;
+    std::thread eviction([&] {
+      store_->evict(0, {1, 5, true, true, false});
+      ended = true;
+    });
+    while (!ended) {
+      EXPECT_EQ(numbers(compare_frames(*store_, 0, frames, 1).stale), Frames{});
+    }
+    eviction.join();
+    for (FrameSeq seq : frames) fill(seq);
+  }
 }
 
 }  // namespace
