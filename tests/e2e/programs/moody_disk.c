@@ -5,7 +5,6 @@
  *   moody_disk DIRECTORY MOUNTPOINT
  */
 #define FUSE_USE_VERSION 312
-#define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

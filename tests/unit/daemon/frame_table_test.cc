@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <vector>
 
 #include "daemon/table_turn.h"
 #include "tests/unit/daemon/scratch.h"
@@ -89,52 +90,78 @@ struct BusyMutex {
   int locked = 0;
 };
 
-constexpr FrameSeq kMany = 3 * FrameTable::kSlotsOfOneLook;
+// Nearly as many as two parts of a look have room for.
+constexpr FrameSeq kMany = 98'000, kRounds = 6;
 
-std::set<FrameSeq> look_at_all(const FrameTable& table, std::function<void(int)> change) {
-  std::set<FrameSeq> shown;
-  BusyMutex mutex{std::move(change)};
-  table.look_at_all(
-      mutex, [&] { shown.clear(); }, [&](FrameSeq seq, std::uint64_t) { shown.insert(seq); });
-  return shown;
-}
+struct Looked {
+  FrameTable table;
+  FrameSeq first = 0;
+  std::vector<FrameSeq> shown;  // in this order
+
+  explicit Looked(FrameSeq round) : first(round * 10'000'000) {
+    for (FrameSeq i = 0; i < kMany; ++i) table.set(first + i, 1);
+  }
+  void look(std::function<void(int)> change) {
+    BusyMutex mutex{std::move(change)};
+    table.look_at_all(
+        mutex, [this] { shown.clear(); },
+        [this](FrameSeq seq, std::uint64_t) { shown.push_back(seq); });
+  }
+  // Those that stayed in the table and were not shown.
+  std::vector<FrameSeq> missed() {
+    std::vector<bool> seen(2 * kMany);
+    for (FrameSeq seq : shown) seen[seq - first] = true;
+    std::vector<FrameSeq> missed;
+    for (FrameSeq seq = first; seq < first + kMany; ++seq) {
+      if (table.find(seq) && !seen[seq - first]) missed.push_back(seq);
+    }
+    return missed;
+  }
+};
 
 TEST_F(FrameTableTest, LookAtAllMissesNothingWhileTheTableGrows) {
-  FrameTable table;
-  for (FrameSeq seq = 0; seq < kMany; ++seq) table.set(seq, 1);
-  FrameSeq added = kMany;
-  std::set<FrameSeq> shown = look_at_all(table, [&](int locked) {
-    // Twice as large in the middle of the first look.
-    for (; locked == 3 && added < 3 * kMany; ++added) table.set(added, 1);
-  });
-  for (FrameSeq seq = 0; seq < kMany; ++seq) ASSERT_TRUE(shown.contains(seq)) << seq;
+  for (FrameSeq round = 0; round < kRounds; ++round) {
+    Looked looked(round);
+    looked.look([&](int locked) {
+      for (FrameSeq i = 0; locked == 2 && i < kMany; ++i) {
+        looked.table.set(looked.first + kMany + i, 1);
+      }
+    });
+    EXPECT_EQ(looked.missed(), std::vector<FrameSeq>{}) << "in round " << round;
+  }
 }
 
 TEST_F(FrameTableTest, LookAtAllMissesNothingWhileTheTableShrinks) {
-  FrameTable table;
-  for (FrameSeq seq = 0; seq < kMany; ++seq) table.set(seq, 1);
-  std::set<FrameSeq> shown = look_at_all(table, [&](int locked) {
-    // A few go with each part, so that the others move up; then nearly all.
-    std::mt19937_64 random(static_cast<std::uint64_t>(locked));
-    for (int i = 0; i < 1'000; ++i) table.erase(kMany / 8 + random() % (kMany - kMany / 8));
-    if (locked != 6) return;
-    for (FrameSeq seq = kMany / 8; seq < kMany; ++seq) table.erase(seq);
+  Looked looked(0);
+  looked.look([&](int locked) {
+    for (FrameSeq i = kMany / 8; locked == 2 && i < kMany; ++i) looked.table.erase(i);
   });
-  for (FrameSeq seq = 0; seq < kMany / 8; ++seq) ASSERT_TRUE(shown.contains(seq)) << seq;
+  EXPECT_EQ(looked.missed(), std::vector<FrameSeq>{});
+}
+
+TEST_F(FrameTableTest, LookAtAllMissesNothingThatMovesUp) {
+  for (FrameSeq round = 0; round < kRounds; ++round) {
+    Looked looked(round);
+    looked.look([&](int locked) {
+      // What was shown last goes; what comes next may take its place.
+      for (std::size_t i = 1; locked == 2 && i <= 200; ++i) {
+        looked.table.erase(looked.shown[looked.shown.size() - i]);
+      }
+    });
+    EXPECT_EQ(looked.missed(), std::vector<FrameSeq>{}) << "in round " << round;
+  }
 }
 
 TEST_F(FrameTableTest, LookAtAllEndsThoughTheTableIsRearrangedWithoutEnd) {
-  FrameTable table;
-  for (FrameSeq seq = 0; seq < kMany; ++seq) table.set(seq, 1);
+  Looked looked(0);
   int times = 0;
-  std::set<FrameSeq> shown = look_at_all(table, [&](int) {
-    ++times;
-    ASSERT_LT(times, 100);
-    for (FrameSeq seq = kMany; seq < 3 * kMany; ++seq) {
-      times % 2 == 1 ? table.set(seq, 1) : static_cast<void>(table.erase(seq));
+  looked.look([&](int) {
+    ASSERT_LT(++times, 100);
+    for (FrameSeq seq = kMany; seq < 2 * kMany; ++seq) {
+      times % 2 == 1 ? looked.table.set(seq, 1) : static_cast<void>(looked.table.erase(seq));
     }
   });
-  for (FrameSeq seq = 0; seq < kMany; ++seq) ASSERT_TRUE(shown.contains(seq)) << seq;
+  EXPECT_EQ(looked.missed(), std::vector<FrameSeq>{});
 }
 
 TEST_F(FrameTableTest, TurnsMeetEveryFrameInEachRoundAndAreBounded) {
