@@ -230,8 +230,19 @@ Status Client::keep_listing(const std::string& dataset, const std::string& encod
 
 Result<std::uint64_t> Client::start_push(const std::string& dataset, const std::string& name,
                                          int origin_fd) {
+  return hand_over(MessageType::kPush, 0, dataset, name, origin_fd);
+}
+
+Result<std::uint64_t> Client::start_fill(const std::string& dataset, const std::string& name,
+                                         int origin_fd) {
+  return hand_over(MessageType::kFill, kWaitForIt | kNotYetOpened, dataset, name, origin_fd);
+}
+
+Result<std::uint64_t> Client::hand_over(MessageType type, std::uint32_t flags,
+                                        const std::string& dataset, const std::string& name,
+                                        int origin_fd) {
   std::uint64_t request = next_request_++;
-  auto packet = frame_packet(MessageType::kPush, request, 0, dataset, name);
+  auto packet = frame_packet(type, request, flags, dataset, name);
   if (!packet) return packet.error();
   if (auto sent = send_request(socket_.get(), *packet, origin_fd, timeout_ms_); !sent) {
     return sent.error();

@@ -34,9 +34,12 @@ class Client {
   Status sample(const std::string& dataset);
   Status keep_listing(const std::string& dataset, const std::string& encoded_listing);
 
-  // Pushes are pipelined: start some, then collect as many answers. An answer of 0 says that
-  // the frame is durable on the node.
+  // Pushes and fills are pipelined: start some, then collect as many answers. An answer of 0
+  // says that the frame is durable on the node.
   Result<std::uint64_t> start_push(const std::string& dataset, const std::string& name,
+                                   int origin_fd);
+  // Brings the frame as an alien, though no program has opened it yet.
+  Result<std::uint64_t> start_fill(const std::string& dataset, const std::string& name,
                                    int origin_fd);
   struct PushAnswer {
     std::uint64_t request;
@@ -50,6 +53,10 @@ class Client {
 
   Result<EvictReply> ask_for_range(MessageType type, const std::string& dataset,
                                    FrameRange range, std::uint32_t what);
+
+  Result<std::uint64_t> hand_over(MessageType type, std::uint32_t flags,
+                                  const std::string& dataset, const std::string& name,
+                                  int origin_fd);
 
   UniqueFd socket_;
   int timeout_ms_;

@@ -142,7 +142,7 @@ void write_json(JsonFile& json, const JobReport& report) {
                 {"frames_read", report.frames_read},
                 {"frames_read_twice", report.frames_read_twice},
                 {"frames_never_read", report.frames_never_read},
-                {"frames_arrived_later", report.frames_arrived_later},
+
                 {"hits", report.hits},
                 {"misses", report.misses},
                 {"bytes_local", report.bytes_local},
@@ -152,6 +152,12 @@ void write_json(JsonFile& json, const JobReport& report) {
     json.text(count.key);
     json.text("\": ");
     json.number(count.value);
+  }
+  json.text(",\n  \"frames_arrived_later\": ");
+  if (report.frames_arrived_later < 0) {
+    json.text("null");
+  } else {
+    json.signed_number(report.frames_arrived_later);
   }
   json.text(",\n  \"exactly_once\": ");
   json.boolean(report.exactly_once);
@@ -167,12 +173,6 @@ void write_json(JsonFile& json, const JobReport& report) {
     write_rank(json, report.rank_reports[i]);
   }
   json.text(report.rank_count == 0 ? "]\n}\n" : "\n  ]\n}\n");
-}
-
-int write_to(int fd, const JobReport& report) {
-  JsonFile json(fd);
-  write_json(json, report);
-  return json.finish();
 }
 
 // "<path>.<16 hexadecimal digits>"; false if it does not fit.
@@ -194,6 +194,12 @@ bool temporary_name(const char* path, char* out, std::size_t capacity) {
 
 }  // namespace
 
+int write_report_to(int fd, const JobReport& report) {
+  JsonFile json(fd);
+  write_json(json, report);
+  return json.finish();
+}
+
 int write_report(const char* path, const JobReport& report) {
   QuietSignals quiet;
   // A terminal, a pipe or a link (/dev/stdout) is written to, never replaced.
@@ -201,7 +207,7 @@ int write_report(const char* path, const JobReport& report) {
   if (raw_call(SYS_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
       !S_ISREG(st.st_mode)) {
     RawFd file(raw_open(path, O_WRONLY | O_TRUNC | O_NOCTTY | O_NONBLOCK));
-    return file.valid() ? write_to(file.get(), report) : -file.get();
+    return file.valid() ? write_report_to(file.get(), report) : -file.get();
   }
 
   char temporary[4096];
@@ -212,7 +218,7 @@ int write_report(const char* path, const JobReport& report) {
   } while (fd == -EEXIST);
   RawFd file(fd);
   if (!file.valid()) return -file.get();
-  int error = write_to(file.get(), report);
+  int error = write_report_to(file.get(), report);
   if (error == 0) {
     error = static_cast<int>(-raw_call(SYS_renameat2, AT_FDCWD, temporary, AT_FDCWD, path, 0));
   }

@@ -22,7 +22,7 @@ struct JobReport {
   std::uint64_t frames_read;
   std::uint64_t frames_read_twice;
   std::uint64_t frames_never_read;
-  std::uint64_t frames_arrived_later;
+  std::int64_t frames_arrived_later;  // -1: not counted
   bool exactly_once;
   std::uint64_t hits;
   std::uint64_t misses;
@@ -38,5 +38,7 @@ struct JobReport {
 
 // Writes the report as JSON to path (a new file beside it, then rename). 0 or an errno.
 int write_report(const char* path, const JobReport& report);
+// The same into an open file.
+int write_report_to(int fd, const JobReport& report);
 
 }  // namespace zazen

@@ -20,11 +20,14 @@ inline constexpr char kTableFile[] = "table";
 inline constexpr char kCountersFile[] = "counters";
 inline constexpr char kUserCountersDirectory[] = "users";  // of a daemon for all: one each
 inline constexpr char kSocketFile[] = "socket";
-inline constexpr char kJobsDirectory[] = "jobs";  // views and tallies, see view.h
+inline constexpr char kJobsDirectory[] = "jobs";        // views and tallies, see view.h
+inline constexpr char kReportsDirectory[] = "reports";  // those of ranks that ended
 inline constexpr std::uint64_t kTableMagic = 0x31656c626174617aULL;  // "zatable1"
 inline constexpr std::uint32_t kTableVersion = 3;
 inline constexpr std::int64_t kHeartbeatPeriodMs = 500;
 inline constexpr std::int64_t kHeartbeatStaleMs = 5'000;
+// Who waits for an answer gives up after so long without a heartbeat.
+inline constexpr std::int64_t kMissedBeatsMs = 4 * kHeartbeatPeriodMs;
 
 // kSuperseded: the same daemon has published another table, which is there by now.
 // kOutOfUse: the daemon lives, its disk fails; programs read the origin.

@@ -116,7 +116,10 @@ bool view_is_valid(const View* view, std::size_t mapped_size) {
     return false;
   }
   if (view->rank < 0 || view->rank >= view->ranks || view->nodes < 0) return false;
-  if (!is_terminated(view->node_name, sizeof view->node_name)) return false;
+  if (!is_terminated(view->node_name, sizeof view->node_name) ||
+      !is_terminated(view->command, sizeof view->command)) {
+    return false;
+  }
   for (std::uint32_t i = 0; i < view->dataset_count; ++i) {
     if (!dataset_is_valid(view, view->datasets[i])) return false;
   }

@@ -4,7 +4,8 @@
 // by ZAZEN_VIEW in its environment, with two files: `view`, which is mapped read-only and
 // never changes, and `tally`, which is mapped shared and written with plain atomics by the
 // rank and by every process that it starts. The tally is on file, so what a rank did is
-// known even if it was killed.
+// known even if it was killed; `zazenctl report` reads it. What is over is kept for a while in
+// <runtime>/reports (daemon/job_sweep.h).
 //
 // For each dataset the view has the *domain* (every frame of the agreed listing, as strided
 // runs in ascending order; a frame's index is its position there), the rank's own frames
@@ -21,7 +22,8 @@ inline constexpr char kViewFile[] = "view";
 inline constexpr char kTallyFile[] = "tally";
 inline constexpr char kViewVariable[] = "ZAZEN_VIEW";
 inline constexpr std::uint64_t kViewMagic = 0x31776569765a415aULL;
-inline constexpr std::uint32_t kViewVersion = 1;
+inline constexpr std::uint32_t kViewVersion = 2;
+inline constexpr std::size_t kMaxCommand = 128;
 
 struct ViewRun {  // first, first + stride, ..., count of them; their indexes begin at index
   FrameSeq first;
@@ -63,6 +65,9 @@ struct View {
   std::int32_t nodes;
   std::int32_t owner_pid;        // of the rank; removes the directory when it ends
   char node_name[kMaxNodeName];  // "" if the rank has no daemon
+  std::uint64_t job;             // the same for all ranks, another one for each job
+  std::int64_t started_at;       // seconds since 1970, by rank 0's clock
+  char command[kMaxCommand];     // the words of the program, as far as they fit
   ViewDataset datasets[];
 };
 
@@ -70,8 +75,13 @@ struct TallyDataset {
   std::atomic<std::uint64_t> listed;          // how often a listing of it was begun
   std::atomic<std::uint64_t> opened_outside;  // opens of frames that the domain lacks
 };
+// How a rank ended, as far as it could say: nothing if it was killed, crashed or called _exit.
+enum class Ending : std::uint64_t { kNoWord = 0, kExited = 1, kFinalized = 2 };
+
 struct Tally {
   std::uint64_t magic;  // kViewMagic
+  std::atomic<Ending> ending;
+  std::atomic<std::uint64_t> protocol_us;
   std::atomic<std::uint64_t> hits;
   std::atomic<std::uint64_t> misses;
   std::atomic<std::uint64_t> bytes_local;  // sizes of the frames opened, by where from

@@ -35,7 +35,8 @@ enum class MessageType : std::uint16_t {
 
 enum : std::uint32_t {  // header.flags
   kWaitForIt = 1,
-  kFoundStale = 2,  // kInvalidate: the copy differs from its origin, which nobody told us of
+  kFoundStale = 2,    // kInvalidate: the copy differs from its origin, which nobody told us of
+  kNotYetOpened = 4,  // kFill: no program waits for it; only what lies idle gives way
 };
 
 struct MessageHeader {

@@ -2,6 +2,8 @@
 // two forms are converted by spreading 32 bits to every other bit of 64 and back.
 #include "coord/bitmap.h"
 
+#include <cstring>
+
 namespace zazen {
 namespace {
 
@@ -14,12 +16,40 @@ std::uint64_t spread(std::uint32_t bits) {
   return (x | x << 1) & ClaimBitmap::kLowBits;
 }
 
+[[gnu::always_inline]] inline std::size_t count_words(const std::byte* bytes,
+                                                      std::size_t size) {
+  std::size_t total = 0;
+  for (; size >= sizeof(std::uint64_t); size -= sizeof(std::uint64_t)) {
+    std::uint64_t word;
+    std::memcpy(&word, bytes, sizeof word);
+    total += static_cast<std::size_t>(__builtin_popcountll(word));
+    bytes += sizeof word;
+  }
+  for (; size != 0; --size)
+    total += static_cast<std::size_t>(__builtin_popcount(static_cast<unsigned>(*bytes++)));
+  return total;
+}
+
+#if defined(__x86_64__)
+// The build is for any x86-64, and what the compiler writes for it is four times slower.
+[[gnu::target("popcnt")]] std::size_t count_by_instruction(const std::byte* bytes,
+                                                           std::size_t size) {
+  return count_words(bytes, size);
+}
+#endif
+
 }  // namespace
 
+std::size_t count_bits(std::span<const std::byte> bytes) {
+#if defined(__x86_64__)
+  static const bool counts = __builtin_cpu_supports("popcnt") != 0;
+  if (counts) return count_by_instruction(bytes.data(), bytes.size());
+#endif
+  return count_words(bytes.data(), bytes.size());
+}
+
 std::size_t Bitmap::count() const {
-  std::size_t total = 0;
-  for (std::uint64_t word : words_) total += static_cast<std::size_t>(std::popcount(word));
-  return total;
+  return count_bits(std::as_bytes(std::span(words_)));
 }
 
 void ClaimBitmap::claim(const Bitmap& frames) {

@@ -5,6 +5,7 @@
 // counting needs no mask. A billion frames are 125 MB in one bit, 250 MB in two.
 #pragma once
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -12,6 +13,9 @@
 #include "bodhi/frame_set.h"
 
 namespace zazen {
+
+// How many bits are set; by the processor's own instruction where it has one.
+std::size_t count_bits(std::span<const std::byte> bytes);
 
 class Bitmap {
  public:

@@ -1,6 +1,7 @@
 // Communicator: the few collective operations that the protocol needs. The algorithms know
 // nothing of MPI; tests run them on threads.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -8,6 +9,27 @@
 #include <vector>
 
 namespace zazen {
+
+// Two pieces of bytes for, or from, one rank: two sets travel without being put together.
+struct MessagePair {
+  std::span<const std::byte> first;
+  std::span<const std::byte> second;
+};
+
+// What arrived, by rank, in one buffer. A rank's message to itself is what it sent, in place.
+class Delivery {
+ public:
+  Delivery() = default;
+  Delivery(std::unique_ptr<std::byte[]> buffer, std::vector<MessagePair> messages)
+      : buffer_(std::move(buffer)), messages_(std::move(messages)) {}
+
+  // By rank; none if the operation failed.
+  std::span<const MessagePair> messages() const { return messages_; }
+
+ private:
+  std::unique_ptr<std::byte[]> buffer_;
+  std::vector<MessagePair> messages_;
+};
 
 class Communicator {
  public:
@@ -30,6 +52,8 @@ class Communicator {
   virtual void broadcast(std::string& bytes, int root) = 0;
   // parts[i] goes to rank i; only root's parts count.
   virtual std::string scatter(const std::vector<std::string>& parts, int root) = 0;
+  // to[i] goes to rank i. A rank whose `to` has not one message for each sends empty ones.
+  virtual Delivery all_to_all(std::span<const MessagePair> to) = 0;
 
   // Ranks with the same colour form a new communicator, ordered by their rank here.
   virtual std::unique_ptr<Communicator> split(int colour) = 0;

@@ -54,6 +54,9 @@ void fill_view(char* base, const Layout& layout, const ViewContent& content) {
   view->nodes = content.nodes;
   view->owner_pid = ::getpid();
   copy_text(view->node_name, sizeof view->node_name, content.node_name);
+  view->job = content.job.id;
+  view->started_at = content.job.started_at;
+  copy_text(view->command, sizeof view->command, own_command());
 
   std::uint64_t end = sizeof(View) + content.datasets.size() * sizeof(ViewDataset);
   std::uint64_t texts = layout.texts_offset;

@@ -10,6 +10,7 @@
 #include "bodhi/listing.h"
 #include "bodhi/result.h"
 #include "bodhi/view.h"
+#include "coord/job_identity.h"
 
 namespace zazen {
 
@@ -29,6 +30,7 @@ struct ViewContent {
   int ranks = 1;
   int nodes = 0;
   std::string node_name;
+  JobIdentity job;
   std::vector<ViewDatasetContent> datasets;
 };
 

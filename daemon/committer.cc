@@ -19,32 +19,36 @@ std::vector<T> take_first(std::vector<T>& from, std::size_t count) {
 }  // namespace
 
 void Committer::enqueue(FinishedCopy copy, std::function<void(int status)> done) {
-  {
-    std::lock_guard lock(mutex_);
-    copies_.push_back(std::move(copy));
-    done_.push_back(std::move(done));
-  }
-  changed_.notify_one();
+  std::lock_guard lock(mutex_);
+  if (stopping_) return;
+  auto [it, is_new] = lanes_.try_emplace(copy.dataset);
+  Lane& lane = it->second;
+  if (is_new) lane.thread = std::thread([this, &lane] { run(lane); });
+  lane.copies.push_back(std::move(copy));
+  lane.done.push_back(std::move(done));
+  lane.changed.notify_one();
 }
 
 void Committer::stop() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
+    for (auto& [dataset, lane] : lanes_) lane.changed.notify_one();
   }
-  changed_.notify_one();
-  if (thread_.joinable()) thread_.join();
+  for (auto& [dataset, lane] : lanes_) {
+    if (lane.thread.joinable()) lane.thread.join();
+  }
 }
 
-void Committer::run() {
+void Committer::run(Lane& lane) {
   CrashStack crash_stack;
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return stopping_ || !copies_.empty(); });
-    if (copies_.empty()) return;
-    std::size_t count = std::min(copies_.size(), kLargestBatch);
-    std::vector<FinishedCopy> batch = take_first(copies_, count);
-    std::vector<std::function<void(int)>> done = take_first(done_, count);
+    lane.changed.wait(lock, [&] { return stopping_ || !lane.copies.empty(); });
+    if (lane.copies.empty()) return;
+    std::size_t count = std::min(lane.copies.size(), kLargestBatch);
+    std::vector<FinishedCopy> batch = take_first(lane.copies, count);
+    std::vector<std::function<void(int)>> done = take_first(lane.done, count);
     lock.unlock();
     store_.publish(batch);
     for (std::size_t i = 0; i < count; ++i) done[i](batch[i].status);

@@ -1,8 +1,12 @@
-// Committer: group commit (D22). Copies that are finished while the disk is busy with a
-// flush are published together by the next one; nobody waits for company.
+// Committer: group commit (D22). Copies of a dataset that are finished while the disk is busy
+// with a flush are published together by the next one; nobody waits for company.
+//
+// Each dataset has a thread of its own, for a copy is compared with its origin once it has its
+// name: a slow origin holds up its own dataset's commits.
 #pragma once
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -15,24 +19,28 @@ class Committer {
  public:
   static constexpr std::size_t kLargestBatch = 256;
 
-  explicit Committer(Store& store) : store_(store), thread_([this] { run(); }) {}
+  explicit Committer(Store& store) : store_(store) {}
   ~Committer() { stop(); }
 
-  // `done` is called on the committer's thread with the status of the publication.
+  // `done` is called on a thread of the committer's with the status of the publication; not any
+  // more once it is stopped, when only a thread that an origin held comes here.
   void enqueue(FinishedCopy copy, std::function<void(int status)> done);
   // Commits what is queued, then ends.
   void stop();
 
  private:
-  void run();
+  struct Lane {  // of one dataset
+    std::vector<FinishedCopy> copies;
+    std::vector<std::function<void(int)>> done;  // one for each of copies
+    std::condition_variable changed;
+    std::thread thread;
+  };
+  void run(Lane& lane);
 
   Store& store_;
   std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<FinishedCopy> copies_;
-  std::vector<std::function<void(int)>> done_;  // one for each of copies_
+  std::map<std::uint32_t, Lane> lanes_;
   bool stopping_ = false;
-  std::thread thread_;
 };
 
 }  // namespace zazen

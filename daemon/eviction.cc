@@ -39,7 +39,8 @@ std::vector<std::uint32_t> Eviction::longest_unused_first() const {
 }
 
 std::vector<std::uint32_t> Eviction::who_gives_way(std::uint32_t dataset, FrameKind kind,
-                                                   Room need, std::span<const Room> evictable) {
+                                                   Room need, std::span<const Room> evictable,
+                                                   Wanted wanted) {
   std::vector<std::uint32_t> all = longest_unused_first();
   if (!can_give(all, need, evictable)) return {};
   if (kind == FrameKind::kNative) return all;
@@ -49,7 +50,7 @@ std::vector<std::uint32_t> Eviction::who_gives_way(std::uint32_t dataset, FrameK
                        [&](std::uint32_t i) { return i != dataset && is_idle(i); });
   if (can_give(idle, need, evictable)) return idle;
 
-  if (random_() % kAdmitOneOf != 0) return {};
+  if (wanted == Wanted::kLater || random_() % kAdmitOneOf != 0) return {};
   // Each alien of the node is as likely to be the first to go as any other.
   std::vector<double> weights;
   for (std::uint32_t i : all) weights.push_back(static_cast<double>(evictable[i].files));

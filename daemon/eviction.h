@@ -37,6 +37,10 @@ struct Room {
   bool covers(const Room& need) const { return bytes >= need.bytes && files >= need.files; }
 };
 
+// kLater: a frame that nobody has opened yet (`zazenctl warm`). It takes the place of aliens of
+// idle datasets only, so a warming never drops what it has just brought.
+enum class Wanted { kNow, kLater };
+
 class Eviction {
  public:
   static constexpr std::uint64_t kIdleOpens = 256;
@@ -47,13 +51,15 @@ class Eviction {
 
   // How often each dataset was opened until now. To be called about once a second.
   void note_opens(std::span<const std::uint64_t> opens);
-  void note_push(std::uint32_t dataset) { used_at_[dataset] = clock_; }
+  // Frames of it are pushed, or brought before they are opened.
+  void note_use(std::uint32_t dataset) { used_at_[dataset] = clock_; }
   bool is_idle(std::uint32_t dataset) const { return clock_ - used_at_[dataset] >= kIdleOpens; }
 
   // The datasets that make room for a frame of `dataset`, in the order in which they do; empty
   // if the frame is not let in. `evictable` says what each of them could give.
   std::vector<std::uint32_t> who_gives_way(std::uint32_t dataset, FrameKind kind, Room need,
-                                           std::span<const Room> evictable);
+                                           std::span<const Room> evictable,
+                                           Wanted wanted = Wanted::kNow);
   std::vector<std::uint32_t> longest_unused_first() const;
   std::mt19937_64& random() { return random_; }
 

@@ -103,7 +103,9 @@ void Filler::cancel(std::uint32_t dataset, FrameSeq seq) {
 
 FillCounts Filler::counts() const {
   std::lock_guard lock(mutex_);
-  return counts_;
+  FillCounts counts = counts_;
+  counts.under_way = in_flight_.size();
+  return counts;
 }
 
 bool Filler::stop() {
@@ -154,10 +156,12 @@ int Filler::copy(Lane& lane, const JobPointer& job) {
     if (store_.read_copy_identity(request.dataset, request.seq, &copy) == 0 &&
         same_file(copy, origin)) {
       bool promote = request.kind == FrameKind::kNative && held->kind == FrameKind::kAlien;
-      return promote ? store_.promote(request.dataset, request.seq) : 0;
+      code = promote ? store_.promote(request.dataset, request.seq) : 0;
+      if (code != ENOENT) return code;  // or it was evicted just now
+    } else {
+      // Stale, or its file is gone.
+      store_.drop(request.dataset, std::span(&request.seq, 1));
     }
-    // Stale, or its file is gone.
-    store_.drop(request.dataset, std::span(&request.seq, 1));
   }
 
   if (store_.directory_is_full(request.dataset)) return EMLINK;
@@ -170,7 +174,8 @@ int Filler::copy(Lane& lane, const JobPointer& job) {
   if (store_.serves_all_users()) outwait_clock(origin.st_ctim, give_up);
 
   auto size = static_cast<std::uint64_t>(origin.st_size);
-  Reservation room = store_.reserve(request.dataset, request.kind, size);
+  job->bytes = size;
+  Reservation room = store_.reserve(request.dataset, request.kind, size, request.wanted);
   if (!room.valid()) return ENOSPC;
   Temporary file = store_.make_temporary(request.dataset);
   if (file.fd() < 0) return errno;
@@ -178,7 +183,7 @@ int Filler::copy(Lane& lane, const JobPointer& job) {
   do {
     code = copy.allocate();
   } while ((code == ENOSPC || code == EDQUOT) &&
-           store_.make_room(request.dataset, request.kind, size));
+           store_.make_room(request.dataset, request.kind, size, request.wanted));
   store_.health().note(code);
   if (code != 0) return code;
   room.allocated();
@@ -238,6 +243,7 @@ void Filler::finish(const JobPointer& job, int status, bool copied) {
     std::unique_lock lock(mutex_);
     auto it = in_flight_.find({request.dataset, request.seq});
     if (it != in_flight_.end() && it->second == job) in_flight_.erase(it);
+    if (status == 0 && copied) counts_.bytes += job->bytes;
     if (status != 0) {
       ++counts_.failed;
     } else if (push) {

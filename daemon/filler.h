@@ -34,6 +34,7 @@ struct FillRequest {
   std::uint32_t dataset = 0;
   FrameSeq seq = 0;
   FrameKind kind = FrameKind::kAlien;  // kNative: a push
+  Wanted wanted = Wanted::kNow;
   UniqueFd origin;
   Peer client;                           // who asks; null: the daemon's own user
   std::function<void(int status)> done;  // may be empty; called once, on any thread
@@ -44,6 +45,8 @@ struct FillCounts {
   std::uint64_t pushes = 0;  // pushes answered with 0
   std::uint64_t dropped = 0;
   std::uint64_t failed = 0;
+  std::uint64_t bytes = 0;      // of the fills and pushes that were copied
+  std::uint64_t under_way = 0;  // queued, being copied or being committed
 };
 
 class Filler {
@@ -72,6 +75,7 @@ class Filler {
  private:
   struct Job {
     FillRequest request;
+    std::uint64_t bytes = 0;
     std::atomic<bool> awaited = false;  // somebody waits for the copy
     std::shared_ptr<std::atomic<bool>> cancelled = std::make_shared<std::atomic<bool>>(false);
     std::vector<FillRequest> followers;

@@ -70,6 +70,7 @@ void FrameTable::swap(FrameTable& other) noexcept {
   std::swap(header_, other.header_);
   std::swap(slots_, other.slots_);
   std::swap(mask_, other.mask_);
+  std::swap(arrangement_, other.arrangement_);
 }
 
 std::optional<FrameTable::Seal> FrameTable::keep_in(int directory_fd, const std::string& name,
@@ -145,6 +146,7 @@ bool FrameTable::erase(FrameSeq seq) {
     // It may move up if its home is not between the hole and itself.
     if (((i - home_of(slots_[i].seq)) & mask_) < ((i - hole) & mask_)) continue;
     slots_[hole] = slots_[i];
+    if (i / kSlotsOfOneLook != hole / kSlotsOfOneLook) ++arrangement_;
     hole = i;
   }
   slots_[hole].word = 0;
@@ -210,6 +212,7 @@ void FrameTable::resize(std::uint32_t slots_log2) {
   header_->magic = kMagic;
   header_->version = kVersion;
   header_->slots_log2 = slots_log2;
+  ++arrangement_;
   if (old == nullptr) return;
   header_->frames = old->frames;
   header_->bytes = old->bytes;

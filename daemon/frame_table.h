@@ -13,6 +13,7 @@
 // Not thread safe; the store holds its lock.
 #pragma once
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <random>
 #include <string>
@@ -28,6 +29,7 @@ class FrameTable {
  public:
   static constexpr std::uint64_t kUnknown =
       ~std::uint64_t{0} - 1;  // a size that is not known yet
+  static constexpr std::uint64_t kSlotsOfOneLook = 65'536;
 
   FrameTable() = default;  // empty, in memory
   FrameTable(FrameTable&& other) noexcept { swap(other); }
@@ -75,6 +77,26 @@ class FrameTable {
   void for_each(Show&& show) const {
     look(0, slot_count(), show);
   }
+  // Shows all, a part at a time, and lets the mutex, which protects the table, go in between.
+  // What is there all the time is shown. If it was rearranged meanwhile, begin() is called once
+  // more and all is shown anew; if that goes on, the mutex is held for all of it.
+  template <class Mutex, class Begin, class Show>
+  void look_at_all(Mutex& mutex, Begin&& begin, Show&& show) const {
+    constexpr int kMostAttempts = 8;
+    std::unique_lock lock(mutex);
+    for (int attempt = 1;; ++attempt) {
+      begin();
+      const std::uint64_t arrangement = arrangement_;
+      std::uint64_t position = 0;
+      while (arrangement == arrangement_) {
+        position =
+            look(position, attempt < kMostAttempts ? kSlotsOfOneLook : slot_count(), show);
+        if (position == 0) return;
+        lock.unlock();
+        lock.lock();
+      }
+    }
+  }
 
  private:
   struct Slot {
@@ -99,6 +121,7 @@ class FrameTable {
   FrameTableHeader* header_ = nullptr;  // null: not a frame yet
   Slot* slots_ = nullptr;
   std::uint64_t mask_ = 0;
+  std::uint64_t arrangement_ = 0;  // another one when a frame moves to another part of a look
 };
 
 }  // namespace zazen

@@ -2,15 +2,15 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
-#include <fstream>
-#include <iterator>
 #include <string>
+#include <vector>
 
+#include "bodhi/process_life.h"
 #include "bodhi/unique_fd.h"
 #include "bodhi/view.h"
 #include "daemon/acting_as.h"
@@ -18,27 +18,20 @@
 namespace zazen {
 namespace {
 
-// Gone, or a zombie that its parent has not collected: it will open nothing any more.
-bool is_dead(pid_t pid) {
-  if (::kill(pid, 0) != 0 && errno == ESRCH) return true;
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string text((std::istreambuf_iterator<char>(file)), {});
-  std::size_t name_end = text.rfind(')');  // the state follows the name in parentheses
-  if (name_end == std::string::npos || name_end + 2 >= text.size()) return false;
-  return text[name_end + 2] == 'Z' || text[name_end + 2] == 'X';
-}
-
 bool owner_is_dead(int job_fd, bool* has_view) {
   View view = {};
   UniqueFd file(::openat(job_fd, kViewFile, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   *has_view = file.valid() && ::pread(file.get(), &view, sizeof view, 0) == sizeof view &&
               view.magic == kViewMagic && view.version == kViewVersion && view.owner_pid > 0;
-  return *has_view && is_dead(view.owner_pid);
+  return *has_view && process_is_over(view.owner_pid);
 }
 
-bool is_over(int job_fd) {
+// What a rank did can still be told from its directory, if it has a view.
+bool is_over(int job_fd, bool* has_view_out) {
   bool has_view = false;
-  if (owner_is_dead(job_fd, &has_view)) return true;
+  bool dead = owner_is_dead(job_fd, &has_view);
+  *has_view_out = has_view;
+  if (dead) return true;
   struct stat st = {};
   if (has_view || ::fstat(job_fd, &st) != 0) return false;
   return std::time(nullptr) - st.st_mtime > kOrphanAgeSeconds;
@@ -58,22 +51,81 @@ void remove_job(int jobs_fd, const char* name, int job_fd) {
   ::unlinkat(jobs_fd, name, AT_REMOVEDIR);
 }
 
+bool keep_job(int jobs_fd, const char* name, int job_fd, int reports_fd) {
+  struct stat st = {};
+  if (reports_fd < 0 || ::fstat(job_fd, &st) != 0) return false;
+  ActingAs owner(PeerIdentity{st.st_uid, st.st_gid, {}});
+  return owner.ok() && ::renameat(jobs_fd, name, reports_fd, name) == 0;
+}
+
+UniqueFd open_job(int parent_fd, const char* name) {
+  return UniqueFd(::openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+struct KeptReport {
+  std::string name;
+  std::time_t since;
+  std::uint64_t bytes;
+};
+
+std::uint64_t bytes_in(int job_fd) {
+  std::uint64_t bytes = 0;
+  for (const char* name : {kViewFile, kTallyFile}) {
+    struct stat st = {};
+    if (::fstatat(job_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+      bytes += static_cast<std::uint64_t>(st.st_size);
+    }
+  }
+  return bytes;
+}
+
 }  // namespace
 
-int sweep_jobs(const std::string& jobs_directory) {
+int sweep_jobs(const std::string& jobs_directory, const std::string& reports_directory) {
   DIR* jobs = ::opendir(jobs_directory.c_str());
   if (jobs == nullptr) return 0;
-  int removed = 0;
+  UniqueFd reports(::open(reports_directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  int gone = 0;
   while (dirent* entry = ::readdir(jobs)) {
     if (entry->d_name[0] == '.') continue;
-    UniqueFd job(::openat(::dirfd(jobs), entry->d_name,
-                          O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!job.valid() || !is_over(job.get())) continue;
-    remove_job(::dirfd(jobs), entry->d_name, job.get());
+    UniqueFd job = open_job(::dirfd(jobs), entry->d_name);
+    bool has_view = false;
+    if (!job.valid() || !is_over(job.get(), &has_view)) continue;
+    if (!has_view || !keep_job(::dirfd(jobs), entry->d_name, job.get(), reports.get())) {
+      remove_job(::dirfd(jobs), entry->d_name, job.get());
+    }
     struct stat st = {};
-    if (::fstat(job.get(), &st) == 0 && st.st_nlink == 0) ++removed;
+    if (::fstatat(::dirfd(jobs), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0) ++gone;
   }
   ::closedir(jobs);
+  return gone;
+}
+
+int prune_reports(const std::string& reports_directory, const ReportLimits& limits) {
+  DIR* reports = ::opendir(reports_directory.c_str());
+  if (reports == nullptr) return 0;
+  std::vector<KeptReport> kept;
+  while (dirent* entry = ::readdir(reports)) {
+    if (entry->d_name[0] == '.') continue;
+    UniqueFd job = open_job(::dirfd(reports), entry->d_name);
+    struct stat st = {};
+    if (!job.valid() || ::fstat(job.get(), &st) != 0) continue;
+    kept.push_back({entry->d_name, st.st_ctime, bytes_in(job.get())});
+  }
+  std::ranges::sort(kept, std::ranges::greater(), &KeptReport::since);
+  std::uint64_t bytes = 0, ranks = 0;
+  int removed = 0;
+  for (const KeptReport& report : kept) {
+    bytes += report.bytes;
+    ++ranks;
+    bool stays = std::time(nullptr) - report.since <= limits.age_seconds &&
+                 bytes <= limits.bytes && ranks <= limits.ranks;
+    if (stays) continue;
+    UniqueFd job = open_job(::dirfd(reports), report.name.c_str());
+    if (job.valid()) remove_job(::dirfd(reports), report.name.c_str(), job.get());
+    ++removed;
+  }
+  ::closedir(reports);
   return removed;
 }
 

@@ -1,5 +1,6 @@
-// The directories of ended jobs: <runtime>/jobs/XXXXXX belongs to a rank, which removes it
-// when it ends; one that was killed does not.
+// The directories of ended jobs: <runtime>/jobs/XXXXXX belongs to a rank, which moves it to
+// <runtime>/reports when it ends; for one that was killed the daemon does. There `zazenctl
+// report` finds what the rank did, for a while.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,8 +10,18 @@ namespace zazen {
 inline constexpr std::int64_t kJobSweepPeriodMs = 10'000;
 inline constexpr std::int64_t kOrphanAgeSeconds = 3'600;
 
-// Removes the directories whose owner is dead, and those that are older than
-// kOrphanAgeSeconds and have no valid view. Returns how many.
-int sweep_jobs(const std::string& jobs_directory);
+// Takes away the directories whose owner is dead, to the reports if it has a view and there is
+// a directory for them, and those that are older than kOrphanAgeSeconds and have no valid view.
+// Returns how many.
+int sweep_jobs(const std::string& jobs_directory, const std::string& reports_directory);
+
+// The runtime directory is in memory on most machines, so the reports are bounded, too.
+struct ReportLimits {
+  std::int64_t age_seconds = 7 * 86'400;
+  std::uint64_t bytes = 64'000'000;
+  std::uint64_t ranks = 4'096;
+};
+// Removes the oldest ones beyond the limits. Returns how many.
+int prune_reports(const std::string& reports_directory, const ReportLimits& limits = {});
 
 }  // namespace zazen

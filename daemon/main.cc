@@ -159,11 +159,14 @@ int run(const std::optional<std::string>& file, bool in_background) {
   dev_t cache_dev = disk.dev();
   std::unique_ptr<Store> store = require(Store::open(config, std::move(disk)));
 
-  // Where the ranks keep their views; what dead jobs left goes.
+  // Where the ranks keep their views, and what they did; what dead jobs left is moved there.
   std::string jobs = config.runtime + "/" + kJobsDirectory;
-  require(config.all_users ? require_shared_directory(jobs, "jobs directory")
-                           : require_secure_directory(jobs, "jobs directory"));
-  sweep_jobs(jobs);
+  std::string reports = config.runtime + "/" + kReportsDirectory;
+  for (const std::string& directory : {jobs, reports}) {
+    require(config.all_users ? require_shared_directory(directory, "jobs directory")
+                             : require_secure_directory(directory, "jobs directory"));
+  }
+  sweep_jobs(jobs, reports);
 
   // The socket first, then the table: who sees the table finds somebody at home.
   std::unique_ptr<Publisher> publisher =
@@ -171,7 +174,7 @@ int run(const std::optional<std::string>& file, bool in_background) {
   Service service(config, *store, *publisher, std::min(kLargestQueue, descriptors / 4));
   std::unique_ptr<Server> server = require(Server::listen(
       config.runtime, service, std::min(kMostClients, descriptors / 8), config.all_users));
-  publisher->serve();
+  publisher->serve([&service] { service.doubt_all(); });
   for (const std::string& problem : find_problems(config, service.origins())) {
     log_line(LogLevel::kWarn, "problem", {{"what", problem}});
   }
@@ -208,7 +211,7 @@ int run(const std::optional<std::string>& file, bool in_background) {
   bool all_ended = service.stop() && reloads.stop(Filler::kStopLimit);
   server->send_last_answers();
   store->stop_cleanly(trusted);
-  sweep_jobs(jobs);
+  sweep_jobs(jobs, reports);
   ::rmdir(jobs.c_str());
   log_line(LogLevel::kInfo, "stopped");
   // A thread that an origin holds still uses what the destructors would take away.

@@ -22,6 +22,13 @@ bool copy_text(const std::string& text, char* out, std::size_t capacity) {
   return true;
 }
 
+// Unlike monotonic_ms() it goes on while the machine sleeps.
+std::int64_t awake_or_asleep_ms() {
+  timespec now = {};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
 // A daemon that was killed could not say that it stopped: programs that still map its table
 // learn it from us, and look for the new one.
 void retire_old_table(const std::string& path) {
@@ -140,14 +147,14 @@ Publisher::~Publisher() {
   if (counters_ != nullptr) ::munmap(counters_, sizeof(Counters));
 }
 
-void Publisher::serve() {
+void Publisher::serve(std::function<void()> on_gap) {
   current_.table->heartbeat_ms = monotonic_ms();
   {
     std::lock_guard lock(mutex_);
     serving_ = true;
     show_state();
   }
-  heart_ = std::thread([this] { beat(); });
+  heart_ = std::thread([this, on_gap = std::move(on_gap)] { beat(on_gap); });
 }
 
 Status Publisher::republish(const Config& config) {
@@ -192,11 +199,18 @@ void Publisher::show_state() {
                                     : DaemonState::kOutOfUse;
 }
 
-void Publisher::beat() {
+void Publisher::beat(const std::function<void()>& on_gap) {
   CrashStack crash_stack;
+  std::int64_t last_ms = awake_or_asleep_ms();
   std::unique_lock lock(mutex_);
   while (!stopped_.wait_for(lock, std::chrono::milliseconds(kHeartbeatPeriodMs),
                             [this] { return stopping_; })) {
+    if (awake_or_asleep_ms() - last_ms >= kMissedBeatsMs) {
+      lock.unlock();
+      on_gap();
+      lock.lock();
+    }
+    last_ms = awake_or_asleep_ms();
     current_.table->heartbeat_ms = monotonic_ms();
   }
 }

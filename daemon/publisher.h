@@ -10,6 +10,7 @@
 #pragma once
 #include <array>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -31,7 +32,10 @@ class Publisher {
                                                     dev_t cache_dev, std::uint64_t instance);
   ~Publisher();
 
-  void serve();
+  // `on_gap` is called, before the next heartbeat, when there was none for so long that
+  // programs may have given up telling us something: the daemon was stopped, or the machine
+  // asleep.
+  void serve(std::function<void()> on_gap);
   // The table of a changed configuration, in which each dataset has the position that it had.
   // Who sees the old one superseded finds the new one serving.
   Status republish(const Config& config);
@@ -65,7 +69,7 @@ class Publisher {
   Publisher() = default;
   Status make_table(const Config& config, const NodeId& node, dev_t cache_dev,
                     std::uint64_t instance, Published* out) const;
-  void beat();
+  void beat(const std::function<void()>& on_gap);
   void show_state();  // mutex_ is held
 
   std::string runtime_;

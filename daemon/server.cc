@@ -35,6 +35,12 @@ void keep_few_in_flight(int socket) {
   ::setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &least, sizeof least);
 }
 
+// Connected and gone, without a word.
+bool has_hung_up(int socket) {
+  char byte;
+  return ::recv(socket, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 bool has_taken_all(int socket) {
   int unread = 0;
   return ::ioctl(socket, SIOCOUTQ, &unread) == 0 && unread == 0;
@@ -125,6 +131,7 @@ void Server::accept_clients() {
       if (errno != EAGAIN) pause_accepting(true);
       return;
     }
+    if (has_hung_up(socket.get())) continue;
     Peer peer = identify_peer(socket.get());
     if (peer == nullptr || (!all_users_ && !is_own_user(*peer))) continue;
     bool has_room = clients_.size() < client_limit_ || make_room(peer->uid);
@@ -139,6 +146,11 @@ void Server::accept_clients() {
     client.id = id;
     client.peer = std::move(peer);
     client.last_turn = ++turn_;
+    // Most have asked already.
+    if (!read_requests(client)) {
+      close(id);
+      continue;
+    }
     update_watch(client);
     if (!has_room) return pause_accepting(true);
   }

@@ -22,6 +22,7 @@ constexpr off_t kLargestListing = off_t{1} << 27;
 constexpr std::uint32_t kOnlyQuestion = 0, kAllDatasets = ~std::uint32_t{0};
 constexpr std::int64_t kScrubPatienceMs = 200;
 constexpr std::int64_t kRightsPeriodMs = 10'000;
+constexpr std::int64_t kReconcileAgainMs = 5'000;
 
 template <class T>
 std::string as_bytes(const T& value) {
@@ -55,15 +56,26 @@ void Service::take_up(std::uint32_t dataset) {
   for (const auto& [fetched, seq] : store_.fetched_lately()) {
     if (fetched == dataset) young_.note(dataset, seq, monotonic_ms());
   }
-  auto reconcile = [this, dataset] {
+  post_reconcile(dataset);
+}
+
+void Service::post_reconcile(std::uint32_t dataset) {
+  if (housework_[dataset].reconciling.exchange(true)) return;
+  reconciling_.post([this, dataset] {
+    // Who may reach the copies decides what the index tells of them: nothing, if the origin
+    // does not say. But nobody's room waits for that.
+    auto look = [this, dataset] {
+      store_.mirror_rights(dataset);
+      return 0;
+    };
+    if (store_.serves_all_users()) (void)origins().ask(dataset, look, Filler::kOriginLimit);
     for (FrameSeq seq : store_.reconcile(dataset)) young_.note(dataset, seq, monotonic_ms());
-  };
-  if (!store_.serves_all_users()) return reconciling_.post(reconcile);
-  // Who may reach the copies decides what the index tells of them.
-  samples_.post([this, dataset, reconcile] {
-    store_.mirror_rights(dataset);
-    reconciling_.post(reconcile);
+    housework_[dataset].reconciling = false;
   });
+}
+
+void Service::reconcile_again() {
+  for (std::uint32_t dataset : store_.not_reconciled()) post_reconcile(dataset);
 }
 
 bool Service::is_answered(const MessageHeader& header) {
@@ -133,6 +145,7 @@ Service::Taken Service::take_frame(const Asked& asked, Packet& packet) {
   }
   fill.dataset = *dataset;
   fill.kind = header.type == MessageType::kPush ? FrameKind::kNative : FrameKind::kAlien;
+  fill.wanted = (header.flags & kNotYetOpened) != 0 ? Wanted::kLater : Wanted::kNow;
   fill.origin = std::move(packet.passed);
   fill.client = asked.peer;
   if (is_answered(header)) {
@@ -150,18 +163,15 @@ void Service::take_dataset(const Asked& asked, Packet& packet) {
   bool all = type == MessageType::kList && names.dataset_length == 0;
   if (!dataset && !all) return answer(asked, ENOENT);
   if (type == MessageType::kList) {
-    // What the answer is depends on who asks; the daemon's own user may see it all.
-    if (!asked.is_own_user()) {
-      questions_.post([this, asked, dataset] { answer_lists({asked}, dataset); });
-    } else if (lists_.add(dataset.value_or(kAllDatasets), asked)) {
-      long_errands_.post([this, dataset] {
-        answer_lists(lists_.take(dataset.value_or(kAllDatasets)), dataset);
-      });
+    if (dataset) {
+      if_allowed(asked, Wish::kList, *dataset, [=, this] { post_list(asked, dataset); });
+    } else {
+      post_list(asked, dataset);
     }
   } else if (type == MessageType::kSample) {
     if_allowed(asked, Wish::kSearch, *dataset, [this, asked, index = *dataset] {
       if (!comparisons_.add(index, asked)) return;
-      samples_.post([this, index] {
+      samples_.post(index, [this, index] {
         std::vector<Asked> askers = comparisons_.take(index);
         int status = sample(index);
         for (const Asked& one : askers) answer(one, status);
@@ -173,7 +183,7 @@ void Service::take_dataset(const Asked& asked, Packet& packet) {
     auto fd = std::make_shared<UniqueFd>(std::move(packet.passed));
     if_allowed(asked, Wish::kWrite, *dataset, [this, asked, index = *dataset, fd] {
       samples_.post(
-          [this, asked, index, fd] { answer(asked, keep_listing(index, fd->get())); });
+          index, [this, asked, index, fd] { answer(asked, keep_listing(index, fd->get())); });
     });
   }
 }
@@ -231,7 +241,7 @@ void Service::take_verify(const Asked& asked, const Packet& packet) {
 void Service::if_allowed(const Asked& asked, Wish wish, std::uint32_t dataset,
                          std::function<void()> errand) {
   if (asked.is_own_user()) return errand();
-  questions_.post([=, this] {
+  questions_.post(dataset, [=, this] {
     int refusal = ask_permission(*asked.peer, wish, config_.datasets[dataset]);
     if (refusal != 0) return answer(asked, refusal);
     errand();
@@ -243,7 +253,7 @@ void Service::post_invalidate(const Asked& asked, std::uint32_t dataset, FrameSe
                               bool found_stale) {
   auto errand = [=, this] { invalidate(asked, dataset, seq, found_stale); };
   if (asked.is_own_user()) return errands_.post(errand);
-  questions_.post([=, this] {
+  questions_.post(dataset, [=, this] {
     const DatasetConfig& config = config_.datasets[dataset];
     if (may_change(*asked.peer, config, store_.name_of(dataset, seq))) {
       return errands_.post(errand);
@@ -321,14 +331,28 @@ void Service::drop_stale(std::uint32_t dataset, const SampleResult& result) {
   store_.drop_exactly(dataset, result.stale);
 }
 
+// Of all datasets, what the answer is depends on who asks.
+void Service::post_list(const Asked& asked, std::optional<std::uint32_t> dataset) {
+  if (!dataset && !asked.is_own_user()) {
+    long_errands_.post([this, asked] { answer_lists({asked}, std::nullopt); });
+  } else if (lists_.add(dataset.value_or(kAllDatasets), asked)) {
+    long_errands_.post([this, dataset] {
+      answer_lists(lists_.take(dataset.value_or(kAllDatasets)), dataset);
+    });
+  }
+}
+
+// Datasets that the asker may not list, or whose origin does not say, are left out.
 void Service::answer_lists(const std::vector<Asked>& askers,
                            std::optional<std::uint32_t> dataset) {
   std::vector<ListRecord> records;
   for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
     if (dataset ? *dataset != i : config_.datasets[i].removed.get()) continue;
-    int refusal = ask_permission(*askers.front().peer, Wish::kList, config_.datasets[i]);
-    if (refusal != 0 && dataset) return answer(askers.front(), refusal);
-    if (refusal != 0) continue;
+    auto question = [peer = askers.front().peer, config = config_.datasets[i]] {
+      return ask_permission(*peer, Wish::kList, config);
+    };
+    bool known = dataset || askers.front().is_own_user();
+    if (!known && origins().ask(i, question, Filler::kOriginLimit) != 0) continue;
     for (const StoredFrame& frame : store_.list(i)) {
       records.push_back({frame.seq, frame.held.bytes, i, frame.held.kind,
                          static_cast<std::uint16_t>(frame.pinned ? 1 : 0)});
@@ -381,11 +405,18 @@ int Service::keep_listing(std::uint32_t dataset, int fd) {
   return store_.keep_listing(dataset, encoded);
 }
 
+void Service::doubt_all() {
+  log_line(LogLevel::kWarn, "heartbeat_gap",
+           {{"what", "the daemon was held up: its copies are compared with their origins"}});
+  for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) sweep_.doubt(i);
+}
+
 // While it was out of use a change may not have dropped its copy: so opens are checked now.
 void Service::disk_changed(bool usable) {
   for (std::uint32_t i = 0; usable && i < config_.datasets.size(); ++i) {
     sweep_.distrust(i);
   }
+  if (usable) reconcile_again();
   publisher_.set_usable(usable);
 }
 
@@ -398,21 +429,40 @@ void Service::note_opens() {
   store_.note_opens(opens);
 }
 
-void Service::keep_house() {
+void Service::do_housework(std::uint32_t dataset) {
+  Housework& work = housework_[dataset];
+  work.posted = false;
+  if (work.rights_due.exchange(false)) store_.mirror_rights(dataset);
+  look_at_young(dataset);
+}
+
+void Service::do_chores() {
   note_opens();
-  for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
-    if (young_.due(i, monotonic_ms()).empty()) continue;
-    samples_.post([this, i] { look_at_young(i); });
+  if (monotonic_ms() >= next_reconcile_ms_) {
+    next_reconcile_ms_ = monotonic_ms() + kReconcileAgainMs;
+    reconcile_again();
   }
-  if (store_.serves_all_users() && monotonic_ms() >= next_rights_ms_) {
-    next_rights_ms_ = monotonic_ms() + kRightsPeriodMs;
-    for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
-      samples_.post([this, i] { store_.mirror_rights(i); });
-    }
+  chores_posted_ = false;
+}
+
+void Service::keep_house() {
+  // Not here: whoever lists a million copies holds the store's lock.
+  if (!chores_posted_.exchange(true)) errands_.post([this] { do_chores(); });
+  bool rights = store_.serves_all_users() && monotonic_ms() >= next_rights_ms_;
+  if (rights) next_rights_ms_ = monotonic_ms() + kRightsPeriodMs;
+  for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
+    Housework& work = housework_[i];
+    if (rights) work.rights_due = true;
+    if (!work.rights_due && young_.due(i, monotonic_ms()).empty()) continue;
+    if (work.posted.exchange(true)) continue;
+    samples_.post(i, [this, i] { do_housework(i); });
   }
   if (monotonic_ms() < next_sweep_ms_) return;
   next_sweep_ms_ = monotonic_ms() + kJobSweepPeriodMs;
-  errands_.post([jobs = config_.runtime + "/" + kJobsDirectory] { sweep_jobs(jobs); });
+  errands_.post([runtime = config_.runtime + "/"] {
+    sweep_jobs(runtime + kJobsDirectory, runtime + kReportsDirectory);
+    prune_reports(runtime + kReportsDirectory);
+  });
 }
 
 bool Service::stop() {

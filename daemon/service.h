@@ -1,11 +1,14 @@
 // Service: what each message of a client means. It blocks nowhere: what may take time is
 // handed to threads, and the answers come through the outbox.
 #pragma once
+#include <array>
+#include <atomic>
 #include <cstdint>
 
 #include "bodhi/config.h"
 #include "daemon/askers.h"
 #include "daemon/filler.h"
+#include "daemon/origin_lanes.h"
 #include "daemon/outbox.h"
 #include "daemon/packet.h"
 #include "daemon/permission.h"
@@ -44,6 +47,8 @@ class Service {
   bool trusts_all() const { return !sweep_.has_doubts() && store_.health().problem().empty(); }
   // A dataset that a reload adds: nobody watched its copies.
   void doubt(std::uint32_t dataset) { sweep_.doubt(dataset); }
+  // The daemon was not there for a while, and may not have heard of changes.
+  void doubt_all();
   OriginThreads& origins() { return filler_.origins(); }
 
  private:
@@ -74,11 +79,16 @@ class Service {
   void invalidate(const Asked& asked, std::uint32_t dataset, FrameSeq seq, bool found_stale);
   void look_at_young(std::uint32_t dataset);
   void drop_stale(std::uint32_t dataset, const SampleResult& result);
+  void post_list(const Asked& asked, std::optional<std::uint32_t> dataset);
   void answer_lists(const std::vector<Asked>& askers, std::optional<std::uint32_t> dataset);
   void answer_statuses();
   void answer_all(const std::vector<Asked>& askers, const std::string& body, UniqueFd content);
   int keep_listing(std::uint32_t dataset, int fd);
   void note_opens();
+  void post_reconcile(std::uint32_t dataset);
+  void reconcile_again();  // what could not be reconciled
+  void do_chores();
+  void do_housework(std::uint32_t dataset);
   void disk_changed(bool usable);
 
   const Config& config_;
@@ -87,6 +97,14 @@ class Service {
   const std::int64_t started_ms_;
   std::int64_t next_sweep_ms_;
   std::int64_t next_rights_ms_ = 0;
+  struct Housework {  // of one dataset; while its origin hangs no more of it is posted
+    std::atomic<bool> posted = false;
+    std::atomic<bool> rights_due = false;
+    std::atomic<bool> reconciling = false;
+  };
+  std::array<Housework, kMaxDatasets> housework_;
+  std::atomic<bool> chores_posted_ = false;
+  std::int64_t next_reconcile_ms_ = 0;  // of the chores
   std::atomic<bool> stopping_ = false;
   Outbox outbox_;
   YoungCopies young_;
@@ -98,9 +116,9 @@ class Service {
       1};  // apart: nobody's status or invalidation waits for a million copies
   WorkQueue reconciling_{1};
   ReadOrder reads_;
-  WorkQueue samples_{1};    // apart: an origin that hangs must not hold up the errands
-  WorkQueue scrubs_{1};     // apart: reading a large copy takes its time
-  WorkQueue questions_{4};  // so are those that ask the origin what a client may
+  WorkQueue scrubs_{1};       // apart: reading a large copy takes its time
+  OriginLanes samples_{1};    // apart: an origin that hangs must not hold up the errands
+  OriginLanes questions_{2};  // so are those that ask the origin what a client may
 };
 
 }  // namespace zazen

@@ -101,6 +101,8 @@ std::string status_json(const Config& config, const Store& store, const Publishe
                                    {"pushes", fills.pushes},
                                    {"fills_dropped", fills.dropped},
                                    {"fills_failed", fills.failed},
+                                   {"fills_under_way", fills.under_way},
+                                   {"copied_bytes", fills.bytes},
                                    {"sweep", sweep_json(config, usage, sweep)},
                                    {"read_in", copies_read},
                                    {"datasets", datasets}};

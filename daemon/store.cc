@@ -23,7 +23,6 @@
 namespace zazen {
 namespace {
 
-constexpr std::uint64_t kSlotsOfOneLook = 65'536;
 // A log is written anew when it has this many records more than twice what is held.
 constexpr std::uint64_t kIdleRecords = 131'072, kRecentRecords = 65'536;
 // With less room than this a refused name says nothing of the directory.
@@ -124,22 +123,23 @@ std::vector<StoredFrame> Store::list(std::uint32_t dataset) const {
 
 std::vector<FrameSeq> Store::frames_from(std::uint32_t dataset, FrameSeq first,
                                          std::size_t limit) const {
-  std::priority_queue<FrameSeq> lowest;
-  for (FrameKind kind : {FrameKind::kNative, FrameKind::kAlien}) {
-    std::uint64_t position = 0;
-    do {
-      std::lock_guard lock(mutex_);
-      position = inventory_.table(dataset, kind)
-                     .look(position, kSlotsOfOneLook, [&](FrameSeq seq, std::uint64_t) {
-                       if (seq < first) return;
-                       lowest.push(seq);
-                       if (lowest.size() > limit) lowest.pop();
-                     });
-    } while (position != 0);
+  std::vector<FrameSeq> frames;
+  // Aliens first: one that is pushed meanwhile is then met among the natives.
+  for (FrameKind kind : {FrameKind::kAlien, FrameKind::kNative}) {
+    std::priority_queue<FrameSeq> lowest;
+    inventory_.table(dataset, kind)
+        .look_at_all(
+            mutex_, [&] { lowest = {}; },
+            [&](FrameSeq seq, std::uint64_t) {
+              if (seq < first) return;
+              lowest.push(seq);
+              if (lowest.size() > limit) lowest.pop();
+            });
+    for (; !lowest.empty(); lowest.pop()) frames.push_back(lowest.top());
   }
-  std::vector<FrameSeq> frames(lowest.size());
-  for (auto it = frames.rbegin(); it != frames.rend(); ++it, lowest.pop()) *it = lowest.top();
+  std::sort(frames.begin(), frames.end());
   frames.erase(std::unique(frames.begin(), frames.end()), frames.end());
+  if (frames.size() > limit) frames.resize(limit);
   return frames;
 }
 
@@ -150,15 +150,13 @@ std::vector<FrameSeq> Store::sample(std::uint32_t dataset, std::size_t at_random
   std::mt19937_64 random(std::random_device{}());
   FrameSeq first = std::numeric_limits<FrameSeq>::max(), last = 0;
   for (FrameKind kind : kKinds) {
-    std::uint64_t position = 0;
-    do {
-      std::lock_guard lock(mutex_);
-      position = inventory_.table(dataset, kind)
-                     .look(position, kSlotsOfOneLook, [&](FrameSeq seq, std::uint64_t) {
-                       first = std::min(first, seq);
-                       last = std::max(last, seq);
-                     });
-    } while (position != 0);
+    inventory_.table(dataset, kind)
+        .look_at_all(
+            mutex_, [] {},
+            [&](FrameSeq seq, std::uint64_t) {
+              first = std::min(first, seq);
+              last = std::max(last, seq);
+            });
   }
   std::set<FrameSeq> chosen;
   std::lock_guard lock(mutex_);
@@ -196,8 +194,16 @@ Temporary Store::make_temporary(std::uint32_t dataset) const {
 
 void Store::publish(std::span<FinishedCopy> batch) {
   flush_data(batch);
+  {
+    std::lock_guard names(names_mutex_);
+    give_names(batch);
+  }
+  // Without the lock: an origin may take its time. Who drops a copy meanwhile takes its name.
+  for (FinishedCopy& copy : batch) {
+    if (copy.status == 0 && copy.is_current && !copy.is_current()) copy.status = ESTALE;
+  }
   std::lock_guard names(names_mutex_);
-  give_names(batch);
+  keep_names(batch);
   log_batch(batch);
   for (const FinishedCopy& copy : batch) health_.note(copy.status);
   for (const FinishedCopy& copy : batch) compact(copy.dataset, copy.kind);
@@ -239,14 +245,21 @@ void Store::give_names(std::span<FinishedCopy> batch) {
       unlink_copy(copy.dataset, copy.seq);
       copy.status = code;
     }
-    if (copy.status == 0 && copy.is_current && !copy.is_current()) {
-      unlink_copy(copy.dataset, copy.seq);
-      // After a crash it would be found as a copy that was not logged yet.
-      flush_removal_beneath(files_[copy.dataset].directory.get(),
-                            name_of(copy.dataset, copy.seq));
-      copy.status = ESTALE;
+  }
+}
+
+void Store::keep_names(std::span<FinishedCopy> batch) {
+  for (FinishedCopy& copy : batch) {
+    struct stat local = {};
+    if (copy.status == ESTALE) {
+      // Durably: after a crash it would be found as a copy that was not logged yet.
+      remove(copy.dataset, std::span(&copy.seq, 1), true);
+    } else if (copy.status == 0 && ::fstat(copy.file.fd(), &local) == 0 &&
+               local.st_nlink == 0) {
+      copy.status = ECANCELED;
+    } else if (copy.status == 0) {
+      index(copy.dataset, copy.file.fd());
     }
-    if (copy.status == 0) index(copy.dataset, copy.file.fd());
   }
 }
 

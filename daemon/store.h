@@ -10,6 +10,7 @@
 // Thread safe. names_mutex_ (names and logs, held during input and output) is taken before
 // mutex_ (memory only).
 #pragma once
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <functional>
@@ -32,6 +33,7 @@
 #include "daemon/inventory.h"
 #include "daemon/pins.h"
 #include "daemon/reconcile.h"
+#include "daemon/table_turn.h"
 #include "daemon/turn_mutex.h"
 
 namespace zazen {
@@ -69,7 +71,7 @@ struct FinishedCopy {  // written, with identity and mode; ready to be published
   // Where all users are served: who may search the directories of its name, outermost first.
   std::vector<AccessList> directories;
   // Asked once it has its name, if there is one: false, and it loses it again. From then on who
-  // changes the origin finds the copy under its name, and drops it.
+  // changes the origin finds the copy under its name, and drops it. No lock is held meanwhile.
   std::function<bool()> is_current;
   int status = 0;  // publish()'s answer: 0 or an errno
 };
@@ -125,6 +127,8 @@ class Store {
   // Compares the files with what is held, and puts them into the index. Takes seconds for
   // millions of copies. Returns adopted aliens that may still be young (young_copies.h).
   std::vector<FrameSeq> reconcile(std::uint32_t dataset);
+  // Datasets for which that was tried in vain: the disk did not let us know.
+  std::set<std::uint32_t> not_reconciled() const;
   // Ends it, and who waits for it. For the stop.
   void give_up_reconciling();
   // The last call: what the next start may believe is written down.
@@ -137,7 +141,7 @@ class Store {
   std::string name_of(std::uint32_t dataset, FrameSeq seq) const;
   bool serves_all_users() const { return config_.all_users; }
   // Looks at the origin's directories: who may reach the copies (mirrored_rights.h). Nothing to
-  // do where only one user is served. One thread at a time.
+  // do where only one user is served. One look at a time, so that the last one counts.
   void mirror_rights(std::uint32_t dataset);
   // Names the index that goes with this store, for the table that is published with it.
   std::uint64_t instance() const { return index_.instance(); }
@@ -174,10 +178,12 @@ class Store {
   void note_opens(std::span<const std::uint64_t> opens);
   // Not valid if there is no room, nor to be made. A native that needs room waits until the
   // store is reconciled; before that, no alien makes room for another.
-  Reservation reserve(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes);
+  Reservation reserve(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes,
+                      Wanted wanted = Wanted::kNow);
   // The disk was full before its limit (ENOSPC, EDQUOT): aliens go as in a full cache. False if
   // none did.
-  bool make_room(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes);
+  bool make_room(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes,
+                 Wanted wanted = Wanted::kNow);
   Temporary make_temporary(std::uint32_t dataset) const;
   void publish(std::span<FinishedCopy> batch);
 
@@ -227,7 +233,8 @@ class Store {
   bool evict_for(Room need, std::span<const std::uint32_t> from);
   std::optional<FrameSeq> choose_victim(std::uint32_t dataset);
   // These four: mutex_ is held.
-  std::vector<std::uint32_t> who_gives_way(std::uint32_t dataset, FrameKind kind, Room need);
+  std::vector<std::uint32_t> who_gives_way(std::uint32_t dataset, FrameKind kind, Room need,
+                                           Wanted wanted);
   Room evictable(std::uint32_t dataset) const;
   void take_in(std::uint32_t dataset, FrameSeq seq, FrameKind kind, std::uint64_t bytes);
   void let_go(std::uint32_t dataset, FrameSeq seq);
@@ -238,6 +245,7 @@ class Store {
   Amount remove(std::uint32_t dataset, std::span<const FrameSeq> frames, bool durable);
   void flush_data(std::span<FinishedCopy> batch);
   void give_names(std::span<FinishedCopy> batch);
+  void keep_names(std::span<FinishedCopy> batch);
   int flush_names(const std::set<std::uint32_t>& touched, bool all);
   void log_batch(std::span<FinishedCopy> batch);
   SequenceLog& log_of(std::uint32_t dataset, FrameKind kind);
@@ -275,15 +283,20 @@ class Store {
   bool stopped_cleanly_ = true;
   std::atomic<bool> giving_up_ = false;
 
+  struct RightsTurn {  // of one dataset
+    std::mutex mutex;
+    TableTurn frames;
+  };
+  std::array<RightsTurn, kMaxDatasets> rights_turns_;
+
   mutable std::mutex mutex_;
-  std::set<std::uint32_t> open_to_all_;               // datasets that everybody can reach
-  std::map<std::uint32_t, std::size_t> next_rights_;  // only the thread that mirrors them
+  std::set<std::uint32_t> open_to_all_;  // datasets that everybody can reach
   Inventory inventory_;
   Eviction eviction_;
   std::vector<Pins> pins_;          // one for each dataset
   std::vector<bool> unreconciled_;  // by dataset
   std::condition_variable reconciled_;
-  bool stuck_ = false;  // a dataset cannot be reconciled
+  std::set<std::uint32_t> stuck_;  // cannot be reconciled at present
   std::uint64_t reserved_bytes_ = 0;
   std::uint64_t reserved_files_ = 0;
   std::uint64_t unallocated_bytes_ = 0;

@@ -21,7 +21,6 @@ namespace zazen {
 namespace {
 
 constexpr std::size_t kPart = 64;  // names_mutex_ is let go in between
-constexpr std::uint64_t kSlotsOfOneLook = 65'536;
 
 bool is_later(const timespec& a, const timespec& b) {
   return std::pair(a.tv_sec, a.tv_nsec) > std::pair(b.tv_sec, b.tv_nsec);
@@ -123,8 +122,14 @@ bool Store::is_reconciled_locked() const {
 
 bool Store::wait_until_reconciled() {
   std::unique_lock lock(mutex_);
-  reconciled_.wait(lock, [this] { return giving_up_ || stuck_ || is_reconciled_locked(); });
+  reconciled_.wait(lock,
+                   [this] { return giving_up_ || !stuck_.empty() || is_reconciled_locked(); });
   return is_reconciled_locked();
+}
+
+std::set<std::uint32_t> Store::not_reconciled() const {
+  std::lock_guard lock(mutex_);
+  return stuck_;
 }
 
 void Store::give_up_reconciling() {
@@ -142,7 +147,7 @@ std::vector<FrameSeq> Store::reconcile(std::uint32_t dataset) {
   if (!done) {
     log_line(LogLevel::kError, "not_reconciled", {{"dataset", config_.datasets[dataset].path}});
     std::lock_guard lock(mutex_);
-    stuck_ = true;
+    stuck_.insert(dataset);
     reconciled_.notify_all();
     return findings.young;
   }
@@ -183,6 +188,7 @@ void Store::finish_reconciling(std::uint32_t dataset, const Findings& findings) 
   std::unique_lock lock(mutex_);
   if (!inventory_.newest(dataset)) inventory_.set_newest(dataset, findings.newest);
   unreconciled_[dataset] = false;
+  stuck_.erase(dataset);
   if (!pins_[dataset].ranges().empty()) recount(dataset, {});  // by now their sizes are known
   if (!is_reconciled_locked()) return;
   // The limits may have been lowered since the last time.
@@ -249,10 +255,11 @@ bool Store::forget_lost(std::uint32_t dataset, bool sizes_are_known, Findings& f
         {
           std::lock_guard lock(mutex_);
           const FrameTable& table = inventory_.table(dataset, kind);
-          position =
-              table.look(position, kSlotsOfOneLook, [&](FrameSeq seq, std::uint64_t bytes) {
-                if (sizes_are_known || bytes == FrameTable::kUnknown) suspects.push_back(seq);
-              });
+          position = table.look(position, FrameTable::kSlotsOfOneLook,
+                                [&](FrameSeq seq, std::uint64_t bytes) {
+                                  if (sizes_are_known || bytes == FrameTable::kUnknown)
+                                    suspects.push_back(seq);
+                                });
         }
         findings.forgotten += forget_missing(dataset, suspects);
       } while (position != 0 && !giving_up_);

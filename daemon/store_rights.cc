@@ -9,11 +9,6 @@
 #include "daemon/store.h"
 
 namespace zazen {
-namespace {
-
-constexpr std::size_t kRightsInTurn = 1000;
-
-}  // namespace
 
 // Everybody can read the index: of a copy that not everybody can read, only the copy tells.
 bool Store::is_everybodys(std::uint32_t dataset, const struct stat& copy) const {
@@ -23,6 +18,7 @@ bool Store::is_everybodys(std::uint32_t dataset, const struct stat& copy) const 
 
 void Store::mirror_rights(std::uint32_t dataset) {
   if (!config_.all_users) return;
+  std::lock_guard turn(rights_turns_[dataset].mutex);
   bool open_to_all = false;
   int code = zazen::mirror_rights(disk_.root_fd(), config_.datasets[dataset], &open_to_all);
   if (code != 0) {
@@ -40,15 +36,18 @@ void Store::mirror_rights(std::uint32_t dataset) {
   mirror_rights_of_names(dataset);
 }
 
-// Where each frame has a directory of its own, some at a time, in turn.
+// Where each frame has a directory of its own, some at a time, in turn. rights_turns_ is held.
 void Store::mirror_rights_of_names(std::uint32_t dataset) {
   std::string name = name_of(dataset, 0);
   if (name.find('/', config_.datasets[dataset].name.directory_length() + 1) == name.npos)
     return;
-  std::vector<StoredFrame> frames = list(dataset);
-  std::size_t& next = next_rights_[dataset];
-  for (std::size_t i = 0; i < std::min(frames.size(), kRightsInTurn); ++i, ++next) {
-    name = name_of(dataset, frames[next % frames.size()].seq);
+  std::unique_lock lock(mutex_);
+  std::vector<FrameSeq> frames =
+      rights_turns_[dataset].frames.next({&inventory_.table(dataset, FrameKind::kNative),
+                                          &inventory_.table(dataset, FrameKind::kAlien)});
+  lock.unlock();
+  for (FrameSeq seq : frames) {
+    name = name_of(dataset, seq);
     (void)grant_search(files_[dataset].directory.get(), name.substr(0, name.rfind('/')),
                        rights_of_directories(config_.datasets[dataset], name));
   }

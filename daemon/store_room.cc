@@ -47,17 +47,18 @@ void Store::note_opens(std::span<const std::uint64_t> opens) {
   eviction_.note_opens(opens);
 }
 
-Reservation Store::reserve(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes) {
+Reservation Store::reserve(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes,
+                           Wanted wanted) {
   if (bytes > std::numeric_limits<std::uint64_t>::max() / 4) return {};
   std::vector<std::uint32_t> from;
   {
     // Most misses of a full cache end here, without waiting for the disk.
     std::lock_guard lock(mutex_);
-    if (kind == FrameKind::kNative) eviction_.note_push(dataset);
+    if (kind == FrameKind::kNative || wanted == Wanted::kLater) eviction_.note_use(dataset);
     Room need = deficit(bytes, 1);
     if (need.none()) return hold(bytes);
     if (kind == FrameKind::kAlien) {
-      if (is_reconciled_locked()) from = who_gives_way(dataset, kind, need);
+      if (is_reconciled_locked()) from = who_gives_way(dataset, kind, need, wanted);
       if (from.empty()) return {};
     }
   }
@@ -66,7 +67,7 @@ Reservation Store::reserve(std::uint32_t dataset, FrameKind kind, std::uint64_t 
   std::unique_lock lock(mutex_);
   Room need = deficit(bytes, 1);
   if (kind == FrameKind::kNative && !need.none()) {
-    from = who_gives_way(dataset, kind, need);
+    from = who_gives_way(dataset, kind, need, wanted);
     if (from.empty()) return {};
   }
   lock.unlock();
@@ -75,11 +76,12 @@ Reservation Store::reserve(std::uint32_t dataset, FrameKind kind, std::uint64_t 
   return deficit(bytes, 1).none() ? hold(bytes) : Reservation();
 }
 
-bool Store::make_room(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes) {
+bool Store::make_room(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes,
+                      Wanted wanted) {
   if (!wait_until_reconciled()) return false;
   Room need{std::max<std::uint64_t>(bytes, 1), 1};
   std::unique_lock lock(mutex_);
-  std::vector<std::uint32_t> from = who_gives_way(dataset, kind, need);
+  std::vector<std::uint32_t> from = who_gives_way(dataset, kind, need, wanted);
   lock.unlock();
   if (from.empty()) return false;
   std::lock_guard names(names_mutex_);
@@ -87,10 +89,10 @@ bool Store::make_room(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes
 }
 
 std::vector<std::uint32_t> Store::who_gives_way(std::uint32_t dataset, FrameKind kind,
-                                                Room need) {
+                                                Room need, Wanted wanted) {
   std::vector<Room> all;
   for (std::uint32_t i = 0; i < kMaxDatasets; ++i) all.push_back(evictable(i));
-  return eviction_.who_gives_way(dataset, kind, need, all);
+  return eviction_.who_gives_way(dataset, kind, need, all, wanted);
 }
 
 Room Store::evictable(std::uint32_t dataset) const {

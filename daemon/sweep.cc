@@ -9,6 +9,7 @@
 
 #include "bodhi/table.h"
 #include "daemon/log.h"
+#include "daemon/origin_threads.h"
 
 namespace zazen {
 namespace {
@@ -20,6 +21,7 @@ constexpr std::int64_t kStepMs = 100;          // of a pass that is spread out
 constexpr std::int64_t kLongestPauseMs = 500;  // then it is seen whether there are more copies
 constexpr std::int64_t kAgainMs = 2'000;       // a dataset that stays distrusted
 constexpr milliseconds kPatience(2'000);       // at the end, with an origin that hangs
+constexpr milliseconds kOriginLimit(10'000);   // for kMostAtOnce frames
 
 }  // namespace
 
@@ -41,7 +43,10 @@ class Sweep::Worker {
         pass();
       }
     }
+    bool caught = !origins_->stop(kPatience / 2);
+    if (caught) (void)origins_.release();  // its thread still uses it
     std::lock_guard lock(shared_->mutex);
+    shared_->caught = caught;
     shared_->ended = true;
     shared_->changed.notify_all();
   }
@@ -122,8 +127,9 @@ class Sweep::Worker {
     *from = last ? std::nullopt : std::optional(frames.back() + 1);
     std::erase_if(frames, [&](FrameSeq seq) { return !store_.find(dataset, seq); });
     if (frames.empty()) return 0;
-    *result = compare_frames(store_, dataset, frames, 1, &shared_->stopping);
+    *result = compare(dataset, frames);
     if (stopping()) return 0;
+    if (result->status == ETIMEDOUT) *from = std::nullopt;  // the others have their turn
     if (!result->stale.empty()) {
       distrust(*shared_, hooks_, dataset);
       hooks_.drop(dataset, *result);
@@ -132,6 +138,20 @@ class Sweep::Worker {
     }
     rest(frames.size());
     return frames.size();
+  }
+
+  SampleResult compare(std::uint32_t dataset, const std::vector<FrameSeq>& frames) {
+    auto result = std::make_shared<SampleResult>();
+    auto question = [&store = store_, shared = shared_, dataset, frames, result] {
+      *result = compare_frames(store, dataset, frames, 1, &shared->stopping);
+      return 0;
+    };
+    if (int code = origins_->ask(dataset, question, kOriginLimit); code != 0) {
+      SampleResult not_answered;
+      not_answered.status = code;
+      return not_answered;
+    }
+    return std::move(*result);
   }
 
   // The store goes through all that it has for each answer: many frames are asked for at once,
@@ -183,6 +203,9 @@ class Sweep::Worker {
   // All copies of one dataset, at full speed. What is stale is known to be, from then on.
   void compare_once(std::uint32_t dataset) {
     bool known = store_.is_reconciled();
+    std::unique_lock lock(shared_->mutex);
+    const std::uint64_t times = shared_->doubts[dataset].times_unclean;
+    lock.unlock();
     for (std::optional<FrameSeq> from = 0; from && known;) {
       SampleResult result;
       compare_next(dataset, &from, kMostAtOnce, &result);
@@ -190,7 +213,7 @@ class Sweep::Worker {
       known = result.status == 0 && result.unknown == 0;
     }
     clear(dataset, [&](Doubt& doubt) {
-      doubt.unclean = !known;
+      doubt.unclean = !known || doubt.times_unclean != times;
       doubt.due_ms = monotonic_ms() + kAgainMs;
     });
   }
@@ -199,6 +222,7 @@ class Sweep::Worker {
   const std::int64_t period_ms_;
   const Hooks hooks_;
   const std::shared_ptr<Shared> shared_;
+  std::unique_ptr<OriginThreads> origins_ = std::make_unique<OriginThreads>();
   std::int64_t begin_ms_ = 0;  // of the pass
   std::uint64_t done_ = 0;
   std::deque<FrameSeq> ahead_;
@@ -233,8 +257,10 @@ void Sweep::distrust(Shared& shared, const Hooks& hooks, std::uint32_t dataset) 
 
 void Sweep::doubt(std::uint32_t dataset) {
   std::lock_guard lock(shared_->mutex);
-  shared_->doubts[dataset].unclean = true;
-  shared_->doubts[dataset].due_ms = 0;
+  Doubt& doubt = shared_->doubts[dataset];
+  doubt.unclean = true;
+  doubt.times_unclean += 1;
+  doubt.due_ms = 0;
   hooks_.mark(dataset, true);
   shared_->changed.notify_all();
 }
@@ -257,12 +283,9 @@ bool Sweep::stop() {
   shared_->changed.notify_all();
   bool ended = shared_->changed.wait_for(lock, kPatience, [this] { return shared_->ended; });
   lock.unlock();
-  if (ended) {
-    thread_.join();
-    return true;
-  }
+  ended ? thread_.join() : thread_.detach();
+  if (ended && !shared_->caught) return true;
   log_line(LogLevel::kWarn, "sweep_hangs", {{"what", "an origin does not answer"}});
-  thread_.detach();
   return false;
 }
 

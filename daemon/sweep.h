@@ -10,7 +10,8 @@
 // not stop cleanly casts doubt on all datasets, until each has been compared once, which is
 // done at full speed. If an origin cannot be asked it is tried again, and the doubt stays.
 //
-// The thread is the sweep's own: an origin that hangs holds up nothing else. Thread safe.
+// The threads are the sweep's own, one of them for each origin: one that hangs holds up nothing
+// else. Thread safe.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -57,6 +58,7 @@ class Sweep {
  private:
   struct Doubt {
     bool unclean = false;
+    std::uint64_t times_unclean = 0;  // a comparison clears only what it knew when it began
     bool stale = false;
     std::uint64_t times =
         0;  // that it was stale; a pass clears only what it knew when it began
@@ -67,6 +69,7 @@ class Sweep {
     std::condition_variable changed;
     std::atomic<bool> stopping = false;
     bool ended = false;
+    bool caught = false;  // in an origin
     std::vector<Doubt> doubts;
     SweepProgress progress;
   };

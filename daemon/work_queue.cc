@@ -17,13 +17,17 @@ void WorkQueue::post(std::function<void()> work) {
   changed_.notify_one();
 }
 
-bool WorkQueue::stop(std::chrono::milliseconds limit) {
+void WorkQueue::close() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
     queue_.clear();
   }
   changed_.notify_all();
+}
+
+bool WorkQueue::stop(std::chrono::milliseconds limit) {
+  close();
   return threads_.join_for(limit);
 }
 

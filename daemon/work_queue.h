@@ -18,7 +18,9 @@ class WorkQueue {
   ~WorkQueue() { stop(); }
 
   void post(std::function<void()> work);
-  // Waits for what runs, up to the limit; what is queued is dropped. False: it still runs.
+  // Nothing more is begun: what is queued is dropped.
+  void close();
+  // close(), and waits for what runs, up to the limit. False: it still runs.
   bool stop(std::chrono::milliseconds limit = kForEver);
 
  private:

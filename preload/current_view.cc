@@ -9,6 +9,7 @@
 #include "preload/hook.h"
 #include "preload/log.h"
 #include "preload/raw.h"
+#include "preload/settings.h"
 
 namespace zazen {
 
@@ -68,6 +69,30 @@ bool directories_agree(const CurrentView& current) {
   return true;
 }
 
+// Null if this process is not the rank itself.
+const CurrentView* own_view() {
+  const CurrentView* current = current_view();
+  bool own = current != nullptr && current->view->owner_pid == raw_call(SYS_getpid);
+  return own ? current : nullptr;
+}
+
+// <runtime>/jobs/X becomes <runtime>/reports/X.
+bool move_to_reports(const char* directory) {
+  std::size_t runtime = std::strlen(settings.runtime), jobs = sizeof kJobsDirectory - 1;
+  if (std::strncmp(directory, settings.runtime, runtime) != 0) return false;
+  const char* below = directory + runtime;
+  if (below[0] != '/' || std::strncmp(below + 1, kJobsDirectory, jobs) != 0) return false;
+  const char* name = below + 1 + jobs;
+  char target[kMaxPath + sizeof kReportsDirectory];
+  char* out = target;
+  std::memcpy(out, directory, runtime + 1);
+  out += runtime + 1;
+  std::memcpy(out, kReportsDirectory, sizeof kReportsDirectory - 1);
+  out += sizeof kReportsDirectory - 1;
+  std::memcpy(out, name, std::strlen(name) + 1);
+  return raw::renameat2(AT_FDCWD, directory, AT_FDCWD, target, 0) == 0;
+}
+
 }  // namespace
 
 int adopt_view(const char* directory) {
@@ -109,10 +134,17 @@ void inherit_view(const char* directory) {
   active_view.store(current, std::memory_order_release);
 }
 
-void remove_own_view() {
-  const CurrentView* current = current_view();
-  if (current == nullptr || current->view->owner_pid != raw_call(SYS_getpid)) return;
+void note_ending(Ending ending) {
+  const CurrentView* current = own_view();
+  Ending none = Ending::kNoWord;
+  if (current != nullptr) current->tally->ending.compare_exchange_strong(none, ending);
+}
+
+void put_away_own_view() {
+  const CurrentView* current = own_view();
+  if (current == nullptr) return;
   ErrnoKeeper keep;
+  if (move_to_reports(current->directory)) return;
   int fd = raw::openat(AT_FDCWD, current->directory,
                        O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
   if (fd < 0) return;

@@ -31,8 +31,11 @@ void drop_view();
 
 // At start, with ZAZEN_VIEW from the environment.
 void inherit_view(const char* directory);
-// At exit: the rank itself removes the directory of its view.
-void remove_own_view();
+// In MPI_Finalize, and at exit: how the rank ended, for `zazenctl report`.
+void note_ending(Ending ending);
+// At exit: the rank itself moves the directory of its view to the reports of the node, or
+// removes it if there are none.
+void put_away_own_view();
 
 // The view's dataset with this path, or -1.
 int view_dataset(const CurrentView& view, const char* path);

@@ -26,10 +26,24 @@ bool heart_beats(const Table& table, std::int64_t now_ms) {
   return now_ms - table.heartbeat_ms.load(std::memory_order_relaxed) <= kMissedBeatsMs;
 }
 
+// By SIGSTOP or a debugger. False also where the process cannot be seen.
+bool is_stopped(std::int32_t pid) {
+  char path[32], text[128];  // "7 (zazend) T 1 ..."
+  ::snprintf(path, sizeof path, "/proc/%d/stat", pid);
+  int fd = raw::openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0) return false;
+  ssize_t size = raw::read(fd, text, sizeof text - 1);
+  raw::close(fd);
+  text[size > 0 ? size : 0] = '\0';
+  const char* name_end = std::strrchr(text, ')');
+  return name_end != nullptr && name_end[1] == ' ' &&
+         (name_end[2] == 'T' || name_end[2] == 't');
+}
+
 // As receive_message(). After the first kAnswerMs it goes on as long as the daemon's heart
-// beats.
-int receive_answer(const Route& route, int socket, char* reply, std::size_t size,
-                   int limit_ms) {
+// beats and, but for an invalidation, which it has to hear of, it is not stopped.
+int receive_answer(MessageType type, const Route& route, int socket, char* reply,
+                   std::size_t size, int limit_ms) {
   std::int64_t deadline_ms = monotonic_ms() + limit_ms;
   for (;;) {
     int received_fd = -1;
@@ -37,7 +51,9 @@ int receive_answer(const Route& route, int socket, char* reply, std::size_t size
     if (received_fd >= 0) raw::close(received_fd);
     if (got != -ETIMEDOUT) return got;
     std::int64_t now_ms = monotonic_ms();
-    if (now_ms >= deadline_ms || !heart_beats(*route.node->table, now_ms)) return got;
+    const Table& table = *route.node->table;
+    if (now_ms >= deadline_ms || !heart_beats(table, now_ms)) return got;
+    if (type != MessageType::kInvalidate && is_stopped(table.pid)) return got;
   }
 }
 
@@ -63,7 +79,7 @@ int exchange(MessageType type, const Route& route, const char* name, int passed_
   if (socket >= 0) result = send_message(socket, packet, size, passed_fd, kSendMs);
   if (result == 0 && answer_ms > 0) {
     alignas(MessageHeader) char reply[256];
-    int got = receive_answer(route, socket, reply, sizeof reply, answer_ms);
+    int got = receive_answer(type, route, socket, reply, sizeof reply, answer_ms);
     MessageHeader header;
     if (got < static_cast<int>(sizeof header)) {
       result = got < 0 ? got : -EPROTO;

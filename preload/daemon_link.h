@@ -3,8 +3,9 @@
 //
 // Each call opens a socket, sends one message, and closes the socket before it returns: the
 // shim keeps no descriptor. Everything is bounded; a daemon that does not answer costs a
-// program at most kAnswerMs (kMissedBeatsMs if the open waits for its copy, or for its turn at
-// a spinning disk), and is then left alone for a second.
+// program at most kAnswerMs, and is then left alone for a second. An open that waits for its
+// copy, or for its turn at a spinning disk, goes on waiting while the daemon's heart beats and
+// the kernel does not say that it is stopped.
 #pragma once
 #include "preload/route.h"
 
@@ -12,9 +13,7 @@ namespace zazen {
 
 inline constexpr int kSendMs = 5;
 inline constexpr int kAnswerMs = 250;
-// For fill = "wait": how long an open may wait for the copy, and for a daemon that has stopped.
-inline constexpr int kFillMs = 60'000;
-inline constexpr std::int64_t kMissedBeatsMs = 4 * kHeartbeatPeriodMs;
+inline constexpr int kFillMs = 60'000;  // for fill = "wait"
 
 // Hands the origin's fd to the daemon. With `wait`, true says that the copy is there now.
 bool send_fill(const Route& route, int origin_fd, bool wait);

@@ -8,7 +8,9 @@
 #include <cstdint>
 
 // Memory that few processes need, apart from what every start writes: a page less to fault in.
-#define ZAZEN_SELDOM_USED __attribute__((section(".bss.seldom_used")))
+// The linker sorts by these names: what only begins with something needed comes in between.
+#define ZAZEN_SELDOM_USED __attribute__((section(".data.y_seldom_used")))
+#define ZAZEN_BEGINNING_USED __attribute__((section(".data.x_beginning_used")))
 
 #define ZAZEN_HOOK extern "C" __attribute__((visibility("default")))
 

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <stdio.h>
 
 #include <cstring>
 
@@ -28,7 +29,8 @@ constexpr SupportedMpi kSupported[] = {
 
 enum class Stage { kBefore, kPrepared, kJoined, kOver };
 
-constinit char own_directory[kMaxPath] = {};
+// "" unless the path of this library begins there.
+ZAZEN_SELDOM_USED constinit char start_directory[kMaxPath] = {};
 constinit std::atomic<int> depth{0};
 constinit Stage stage = Stage::kBefore;  // only the outermost call touches it
 constinit std::atomic<bool> initialised{false};
@@ -80,16 +82,22 @@ const SupportedMpi* find_mpi() {
   return nullptr;
 }
 
+const char* own_path() {
+  struct dl_find_object own;  // dladdr would also search the symbols
+  void* here = reinterpret_cast<void*>(&own_path);
+  return ::_dl_find_object(here, &own) == 0 ? own.dlfo_link_map->l_name : "";
+}
+
 void* open_beside_us(const char* place, const char* file) {
-  char path[kMaxPath + 64];
-  std::size_t length = 0;
-  for (const char* part : {static_cast<const char*>(own_directory), place, file}) {
-    std::size_t size = std::strlen(part);
-    if (size == 0 || length + size >= sizeof path) return nullptr;
-    std::memcpy(path + length, part, size);
-    length += size;
-  }
-  path[length] = '\0';
+  const char* own = own_path();
+  const char* slash = std::strrchr(own, '/');
+  bool is_relative = own[0] != '/';
+  if (slash == nullptr || (is_relative && start_directory[0] == '\0')) return nullptr;
+  char path[2 * kMaxPath];
+  int length =
+      ::snprintf(path, sizeof path, "%s%s%.*s%s%s", start_directory, is_relative ? "/" : "",
+                 static_cast<int>(slash - own), own, place, file);
+  if (length < 0 || static_cast<std::size_t>(length) >= sizeof path) return nullptr;
   if (raw::faccessat(AT_FDCWD, path, R_OK, 0) != 0) return nullptr;
   void* handle = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
@@ -139,21 +147,11 @@ bool takes_part() {
 
 }  // namespace
 
-void find_own_directory() {
-  struct dl_find_object own;  // dladdr would also search the symbols
-  if (::_dl_find_object(reinterpret_cast<void*>(&find_own_directory), &own) != 0) return;
-  const char* path = own.dlfo_link_map->l_name;
-  const char* slash = std::strrchr(path, '/');
-  if (slash == nullptr) return;
-  std::size_t length = static_cast<std::size_t>(slash - path), prefix = 0;
-  if (path[0] != '/') {
-    if (raw_call(SYS_getcwd, own_directory, sizeof own_directory) <= 0) return;
-    prefix = std::strlen(own_directory);
-    if (prefix + 1 < sizeof own_directory) own_directory[prefix++] = '/';
+void remember_start_directory() {
+  if (own_path()[0] == '/') return;
+  if (raw_call(SYS_getcwd, start_directory, sizeof start_directory) <= 0) {
+    start_directory[0] = '\0';
   }
-  if (prefix + length >= sizeof own_directory) length = prefix = 0;
-  std::memcpy(own_directory + prefix, path, length);
-  own_directory[prefix + length] = '\0';
 }
 
 void* find_mpi_function(const char* name, MpiLibraries libraries) {
@@ -206,6 +204,7 @@ void MpiCall::after_init(int mpi_error) {
 void MpiCall::before_finalize() {
   if (!outermost_ || stage != Stage::kJoined) return;
   stage = Stage::kOver;
+  note_ending(Ending::kFinalized);
   if (plugin == nullptr) return;
   ErrnoKeeper keep;
   Guard guard;

@@ -8,8 +8,8 @@
 
 namespace zazen {
 
-// Remembers where this library lies, while a relative path still means what it meant.
-void find_own_directory();
+// If the path of this library is a relative one: what it is relative to, before that changes.
+void remember_start_directory();
 
 struct MpiLibraries {  // how the file names begin of those that have a function
   const char* openmpi;

@@ -61,6 +61,9 @@ inline int execveat(int directory, const char* path, char* const argv[], char* c
 inline ssize_t readlinkat(int directory, const char* path, char* out, std::size_t capacity) {
   return call(SYS_readlinkat, directory, path, out, capacity);
 }
+inline ssize_t read(int fd, void* bytes, std::size_t size) {
+  return call(SYS_read, fd, bytes, size);
+}
 inline ssize_t write(int fd, const void* bytes, std::size_t size) {
   return call(SYS_write, fd, bytes, size);
 }

@@ -38,7 +38,7 @@ LedgerSums sum(const Ledger& ledger) {
 }  // namespace
 
 void write_serial_report() {
-  if (!is_serial() || settings.ledger == nullptr) return;
+  if (settings.ledger == nullptr || !is_serial()) return;
   ErrnoKeeper keep;
   Guard guard;
   const Ledger& ledger = *settings.ledger;

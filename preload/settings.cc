@@ -1,6 +1,5 @@
 #include "preload/settings.h"
 
-#include <stdlib.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
@@ -8,17 +7,50 @@
 
 #include "bodhi/runtime_line.h"
 #include "bodhi/view.h"
+#include "preload/hook.h"
 #include "preload/raw.h"
 
 namespace zazen {
 
-constinit Settings settings;
+ZAZEN_BEGINNING_USED constinit Settings settings;
 
 namespace {
 
+constexpr char kOurs[] = "ZAZEN_";
+
+bool begins_with(const char* text, const char* prefix) {
+  while (*prefix != '\0' && *text == *prefix) ++text, ++prefix;
+  return *prefix == '\0';
+}
+
+// The environment from the first variable of ours on.
+class Variables {
+ public:
+  explicit Variables(const char* const* environment) {
+    while (environment != nullptr && *environment != nullptr &&
+           !begins_with(*environment, kOurs)) {
+      ++environment;
+    }
+    first_ = environment;
+  }
+  bool empty() const { return first_ == nullptr || *first_ == nullptr; }
+
+  // As getenv does it, which would cost a page of libc that no other start needs.
+  const char* find(const char* name) const {
+    std::size_t length = std::strlen(name);
+    for (const char* const* at = first_; *at != nullptr; ++at) {
+      if (begins_with(*at, name) && (*at)[length] == '=') return *at + length + 1;
+    }
+    return nullptr;
+  }
+
+ private:
+  const char* const* first_;
+};
+
 // A value that is empty or too long is taken as not set.
-bool copy_variable(const char* name, char (&out)[kMaxPath]) {
-  const char* value = ::secure_getenv(name);
+bool copy_variable(const Variables& variables, const char* name, char (&out)[kMaxPath]) {
+  const char* value = variables.find(name);
   if (value == nullptr) return false;
   std::size_t length = std::strlen(value);
   if (length == 0 || length >= sizeof out) return false;
@@ -27,8 +59,8 @@ bool copy_variable(const char* name, char (&out)[kMaxPath]) {
 }
 
 // A relative name means one in the directory where the program was started.
-bool copy_file_variable(const char* name, char (&out)[kMaxPath]) {
-  if (!copy_variable(name, out)) return false;
+bool copy_file_variable(const Variables& variables, const char* name, char (&out)[kMaxPath]) {
+  if (!copy_variable(variables, name, out)) return false;
   if (out[0] == '/') return true;
   char directory[kMaxPath];
   if (raw_call(SYS_getcwd, directory, sizeof directory) <= 0) return true;
@@ -40,13 +72,13 @@ bool copy_file_variable(const char* name, char (&out)[kMaxPath]) {
   return true;
 }
 
-bool is_disabled() {
-  const char* value = ::secure_getenv("ZAZEN_DISABLE");
+bool is_disabled(const Variables& variables) {
+  const char* value = variables.find("ZAZEN_DISABLE");
   return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
 }
 
-LogLevel log_level() {
-  const char* value = ::secure_getenv("ZAZEN_LOG");
+LogLevel log_level(const Variables& variables) {
+  const char* value = variables.find("ZAZEN_LOG");
   if (value == nullptr) return LogLevel::kOff;
   if (std::strcmp(value, "warn") == 0) return LogLevel::kWarn;
   if (std::strcmp(value, "info") == 0) return LogLevel::kInfo;
@@ -55,10 +87,10 @@ LogLevel log_level() {
 }
 
 // A relative runtime directory would mean another one after the next chdir.
-void find_runtime() {
+void find_runtime(const Variables& variables) {
   char config[kMaxPath];
-  bool named = copy_variable("ZAZEN_RUNTIME", settings.runtime);
-  bool has_config = copy_variable("ZAZEN_CONFIG", config);
+  bool named = copy_variable(variables, "ZAZEN_RUNTIME", settings.runtime);
+  bool has_config = copy_variable(variables, "ZAZEN_CONFIG", config);
   settings.configured = named || has_config;
   if (!named && has_config &&
       scan_runtime_file(config, settings.runtime, sizeof settings.runtime) == 0) {
@@ -71,17 +103,20 @@ void find_runtime() {
 
 }  // namespace
 
-void read_settings() {
-  if (::getauxval(AT_SECURE) != 0 || is_disabled()) return;
-  settings.pid = static_cast<pid_t>(raw_call(SYS_getpid));
-  settings.log_level = log_level();
+void read_settings(const char* const* environment) {
+  Variables variables(environment);
+  if (variables.empty() || ::getauxval(AT_SECURE) != 0 || is_disabled(variables)) return;
+  settings.log_level = log_level(variables);
   if (settings.log_level != LogLevel::kOff) settings.first_stderr.remember();
-  copy_file_variable("ZAZEN_LOG_FILE", settings.log_file);
-  find_runtime();
-  copy_variable(kViewVariable, settings.inherited_view);
+  copy_file_variable(variables, "ZAZEN_LOG_FILE", settings.log_file);
+  find_runtime(variables);
+  copy_variable(variables, kViewVariable, settings.inherited_view);
   settings.active = settings.configured || settings.inherited_view[0] != '\0';
-  if (settings.active && copy_file_variable("ZAZEN_REPORT", settings.report)) {
+  if (settings.active && copy_file_variable(variables, "ZAZEN_REPORT", settings.report)) {
     settings.ledger = make_ledger();
+  }
+  if (settings.ledger != nullptr || settings.log_level != LogLevel::kOff) {
+    settings.pid = static_cast<pid_t>(raw_call(SYS_getpid));
   }
 }
 

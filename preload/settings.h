@@ -12,17 +12,17 @@ struct Settings {
   bool active = false;      // false: every hook forwards and does nothing else
   bool configured = false;  // ZAZEN_RUNTIME or ZAZEN_CONFIG is set, be its content good or bad
   LogLevel log_level = LogLevel::kOff;
-  int pid = 0;                         // of the process that read them
+  int pid = 0;                         // of the process that read them, if it may report
+  Ledger* ledger = nullptr;            // null unless a report is wanted
   char runtime[kMaxPath] = {};         // "" if there is none
   char log_file[kMaxPath] = {};        // "": standard error
   char report[kMaxPath] = {};          // "": none wanted
   char inherited_view[kMaxPath] = {};  // the directory in ZAZEN_VIEW, "" if there is none
   FirstStderr first_stderr;            // known if there is a log
-  Ledger* ledger = nullptr;            // null unless a report is wanted
 };
 extern Settings settings;
 
 // With AT_SECURE or ZAZEN_DISABLE nothing is read and `active` stays false.
-void read_settings();
+void read_settings(const char* const* environment);
 
 }  // namespace zazen

@@ -53,6 +53,19 @@ struct PushOptions : CommonOptions {
   bool dry_run = false;
 };
 
+struct WarmOptions : CommonOptions {
+  static constexpr std::size_t kMostJobs = 64;
+  std::vector<std::string> paths;
+  std::string frames;    // "A-B"
+  std::size_t jobs = 8;  // frames that are under way at a time
+  bool dry_run = false;
+};
+
+struct TopOptions : CommonOptions {
+  std::string interval = "1s";
+  bool once = false;
+};
+
 struct VerifyOptions : CommonOptions {
   std::vector<std::string> paths;  // none: all
   std::string frames;              // "A-B"
@@ -66,6 +79,11 @@ struct RunOptions : CommonOptions {
   std::vector<std::string> command;
   bool verbose = false;
   bool dry_run = false;
+};
+
+struct ReportOptions : CommonOptions {
+  std::vector<std::string> jobs;  // beginnings of their numbers, or "last"; none: a list
+  std::vector<std::string> from;  // more runtime directories
 };
 
 struct ExplainOptions : CommonOptions {
@@ -82,7 +100,10 @@ int ls_command(const LsOptions& options);
 int evict_command(const EvictOptions& options);
 int pin_command(const PinOptions& options, bool pin);
 int push_command(const PushOptions& options);
+int warm_command(const WarmOptions& options);
+int top_command(const TopOptions& options);
 int verify_command(const VerifyOptions& options);
+int report_command(const ReportOptions& options);
 int explain_command(const ExplainOptions& options);
 int doctor_command(const DoctorOptions& options);
 int run_command(const RunOptions& options);  // returns only if it did not start the program

@@ -73,8 +73,11 @@ struct Invocation {
   PinOptions pin;
   PinOptions unpin;
   PushOptions push;
+  WarmOptions warm;
+  TopOptions top;
   VerifyOptions verify;
   RunOptions run;
+  ReportOptions report;
   ExplainOptions explain;
   DoctorOptions doctor;
 };
@@ -100,6 +103,14 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
   status->add_flag("-p", chosen.status.exact_bytes, "Print exact numbers of bytes");
   status->add_flag("--prometheus", chosen.status.prometheus,
                    "Print metrics, for node_exporter's textfile collector");
+
+  CLI::App* top = add_command(
+      app, "top", "Watch what this node does: hits, misses, copying, by dataset; q ends it.",
+      "zazenctl top --interval 5s", chosen.top);
+  top->add_option("--interval", chosen.top.interval, "How often to look")
+      ->type_name("TIME")
+      ->capture_default_str();
+  top->add_flag("--once", chosen.top.once, "One interval only; exit 3 if no daemon answers");
 
   CLI::App* ls =
       add_command(app, "ls", "List the datasets of this node, or the frames that it holds.",
@@ -143,6 +154,20 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
       ->allow_extra_args(false);
   push->add_flag("--dry-run", chosen.push.dry_run, "Only say how many frames would be pushed");
 
+  CLI::App* warm = add_command(
+      app, "warm", "Bring frames into this node's cache before anybody asks for them.",
+      "zazenctl warm /sim1 --frames 0-999", chosen.warm);
+  warm->add_option("PATH", chosen.warm.paths, "Datasets, or frames in them")
+      ->type_name("")
+      ->required();
+  warm->add_option("--frames", chosen.warm.frames, "Only these sequence numbers")
+      ->type_name("A-B");
+  warm->add_option("--jobs", chosen.warm.jobs, "How many frames are under way at a time")
+      ->type_name("N")
+      ->capture_default_str();
+  warm->add_flag("--dry-run", chosen.warm.dry_run,
+                 "Only say how many frames would be brought, and about how much");
+
   CLI::App* verify = add_command(
       app, "verify", "Read the copies and compare their checksums; drop those that are bad.",
       "zazenctl verify /sim1 --frames 0-99", chosen.verify);
@@ -176,6 +201,20 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
   run->get_option("--json")->needs(dry_run)->description("Print JSON, with --dry-run");
   run->formatter(std::make_shared<RunHelp>());
   run->prefix_command();
+
+  CLI::App* report = add_command(
+      app, "report",
+      "List the recent jobs, or say of one who read what, what was lost, and how to mend it.",
+      "zazenctl report last", chosen.report);
+  report
+      ->add_option("JOB", chosen.report.jobs,
+                   "The beginning of a job's number, or: last (default: a list)")
+      ->type_name("");
+  report
+      ->add_option("--from", chosen.report.from,
+                   "Also what another node's runtime directory has; may be repeated")
+      ->type_name("RUNTIME")
+      ->allow_extra_args(false);
 
   CLI::App* explain =
       add_command(app, "explain", "Say what the shim does with a path, and which rule decides.",
@@ -271,11 +310,14 @@ int zazenctl(int argc, char** argv) {
   if (line.command == "status") return status_command(with_config(chosen.status));
   if (line.command == "ls") return ls_command(with_config(chosen.ls));
   if (line.command == "evict") return evict_command(with_config(chosen.evict));
+  if (line.command == "report") return report_command(with_config(chosen.report));
   if (line.command == "explain") return explain_command(with_config(chosen.explain));
   if (line.command == "doctor") return doctor_command(with_config(chosen.doctor));
   if (line.command == "pin") return pin_command(with_config(chosen.pin), true);
   if (line.command == "unpin") return pin_command(with_config(chosen.unpin), false);
   if (line.command == "push") return push_command(with_config(chosen.push));
+  if (line.command == "warm") return warm_command(with_config(chosen.warm));
+  if (line.command == "top") return top_command(with_config(chosen.top));
   if (line.command == "verify") return verify_command(with_config(chosen.verify));
 
   chosen.run.command = std::move(extra);

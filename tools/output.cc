@@ -75,7 +75,8 @@ std::string plural(std::uint64_t count, const std::string& noun) {
   return format_count(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-void TextTable::print() const {
+std::vector<std::string> TextTable::lines() const {
+  std::vector<std::string> lines;
   std::vector<std::size_t> widths;
   for (const Column& column : columns_) widths.push_back(column.title.size());
   for (const auto& row : rows_) {
@@ -83,7 +84,7 @@ void TextTable::print() const {
       widths[i] = std::max(widths[i], width_of(row[i]));
   }
 
-  auto print_row = [&](auto cell) {
+  auto add_row = [&](auto cell) {
     std::string line;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const std::string& text = cell(i);
@@ -92,12 +93,17 @@ void TextTable::print() const {
       line += columns_[i].align == kLeft ? text + padding : padding + text;
     }
     line.erase(line.find_last_not_of(' ') + 1);
-    fmt::print("{}\n", line);
+    lines.push_back(std::move(line));
   };
-  print_row([&](std::size_t i) -> const std::string& { return columns_[i].title; });
+  add_row([&](std::size_t i) -> const std::string& { return columns_[i].title; });
   for (const auto& row : rows_) {
-    print_row([&](std::size_t i) -> const std::string& { return row[i]; });
+    add_row([&](std::size_t i) -> const std::string& { return row[i]; });
   }
+  return lines;
+}
+
+void TextTable::print() const {
+  for (const std::string& line : lines()) fmt::print("{}\n", line);
 }
 
 }  // namespace zazen

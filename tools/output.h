@@ -38,6 +38,7 @@ class TextTable {
   };
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  std::vector<std::string> lines() const;
   void print() const;
 
  private:

@@ -8,7 +8,6 @@
 // process could not send us a copy instead.
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -22,6 +21,7 @@
 #include "bodhi/units.h"
 #include "tools/commands.h"
 #include "tools/node.h"
+#include "tools/origin_frame.h"
 #include "tools/output.h"
 #include "tools/past_the_shim.h"
 #include "tools/progress.h"
@@ -77,17 +77,9 @@ class DatasetPush {
  private:
   void send(FrameSeq seq) {
     std::string name = frame_name(dataset_, seq);
-    UniqueFd origin(static_cast<int>(
-        past_the_shim(SYS_openat, directory_fd_, name.c_str(),
-                      O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)));
-    if (!origin.valid() && errno == ELOOP)
-      return fail(seq, "a symbolic link, which is not cached");
-    struct stat st;
-    if (!origin.valid() || past_the_shim(SYS_fstat, origin.get(), &st) != 0) {
-      return fail(seq, std::strerror(errno));
-    }
-    if (!S_ISREG(st.st_mode)) return fail(seq, "not a regular file");
-    OriginFrame frame{seq, static_cast<std::uint64_t>(st.st_size)};
+    Result<OpenOriginFrame> origin = open_origin_frame(directory_fd_, name);
+    if (!origin) return fail(seq, origin.error().context);
+    OriginFrame frame{seq, origin->bytes};
 
     for (;;) {
       retry_silent_peers();
@@ -96,7 +88,7 @@ class DatasetPush {
       PushPeer& peer = peers_[*node];
       if (peer.outstanding() >= PushPeer::kMostOutstanding) collect(*node);
       if (placement_.is_dead(*node)) continue;
-      Status sent = peer.send(dataset_, frame, name, origin.get());
+      Status sent = peer.send(dataset_, frame, name, origin->fd.get());
       if (sent) return;
       if (!is_silence(sent.error())) return fail(seq, std::strerror(sent.error().code));
       lose(*node, sent.error());

@@ -33,6 +33,7 @@ class MpiCommunicator final : public Communicator {
   std::vector<std::string> all_gather(const std::string& mine) override;
   void broadcast(std::string& bytes, int root) override;
   std::string scatter(const std::vector<std::string>& parts, int root) override;
+  Delivery all_to_all(std::span<const MessagePair> to) override;
   std::unique_ptr<Communicator> split(int colour) override;
 
  private:

@@ -15,6 +15,7 @@
 
 #include "bodhi/report.h"
 #include "coord/audit.h"
+#include "coord/audit_report.h"
 #include "coord/job.h"
 #include "coord/mpi/audit_messages.h"
 #include "coord/mpi/clock.h"
@@ -133,8 +134,8 @@ std::optional<Fragment> own_fragment(const PluginHost& host) {
 
 // Frames that the origin has now and the agreed listings lack. One stat for each dataset;
 // a listing only where that shows a change.
-std::uint64_t frames_arrived_later(const Agreement& agreement) {
-  std::uint64_t arrived = 0;
+std::int64_t frames_arrived_later(const Agreement& agreement) {
+  std::int64_t arrived = 0;
   for (std::size_t d = 0; d < agreement.datasets.size(); ++d) {
     const AgreedDataset& dataset = agreement.datasets[d];
     FrameName name;
@@ -153,37 +154,10 @@ std::uint64_t frames_arrived_later(const Agreement& agreement) {
 
 void write_job_report(const Audit& audit, std::uint64_t arrived_later, const char* reason) {
   const Agreement& agreement = job->agreement;
-  std::vector<RankReport> ranks(audit.by_rank.size());
-  for (std::size_t r = 0; r < ranks.size(); ++r) {
-    const RankAudit& from = audit.by_rank[r];
-    RankReport& to = ranks[r];
-    to = {};
-    to.rank = static_cast<std::int32_t>(r);
-    from.node.copy(to.node, sizeof to.node - 1);
-    to.assigned = from.assigned;
-    to.read = from.read;
-    to.hits = from.hits;
-    to.misses = from.misses;
-    to.reported = from.reported;
-  }
-  JobReport report{};
-  report.filtered = audit.filtered;
-  report.complete = audit.complete;
-  report.frames_listed = audit.sum(&DatasetAudit::listed);
-  report.frames_read = audit.sum(&DatasetAudit::read);
-  report.frames_read_twice = audit.sum(&DatasetAudit::read_twice);
-  report.frames_never_read = audit.sum(&DatasetAudit::never_read);
+  AuditReport figures(audit, agreement.nodes);
+  JobReport& report = figures.report();
   report.frames_arrived_later = arrived_later;
-  report.exactly_once = audit.exactly_once;
-  report.hits = audit.hits;
-  report.misses = audit.misses;
-  report.bytes_local = audit.bytes_local;
-  report.bytes_origin = audit.bytes_origin;
   report.protocol_seconds = job->protocol_seconds;
-  report.nodes = agreement.nodes;
-  report.ranks = agreement.ranks;
-  report.rank_reports = ranks.data();
-  report.rank_count = ranks.size();
   report.reason = reason;
   if (int code = write_report(job->settings.report.c_str(), report))
     say_if_asked(job->settings, {"zazen: " + Error{code, job->settings.report, {}}.message()});
@@ -207,6 +181,9 @@ void after_init(const PluginHost* host) {
     job->settings.report = report_file(job->settings.report);
     agree(*host);
     job->protocol_seconds = seconds_now() - job->started_at;
+    if (job->agreement.filtered)
+      job->agreement.tally->protocol_us =
+          static_cast<std::uint64_t>(job->protocol_seconds * 1e6);
     if (job->agreement.rank != 0) return;
     say_if_asked(job->settings, start_words(job->agreement, job->protocol_seconds));
     begin_report();

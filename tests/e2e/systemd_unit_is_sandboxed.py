@@ -8,38 +8,12 @@ import subprocess
 
 from nodes import ZAZEND, Nodes, skip
 from processes import expect, wait_until
+from systemd_unit import UNIT, analyze, calls_beyond
 
-UNIT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "packaging", "systemd",
-                    "zazend.service")
 MOST = 2.0
 
 if not shutil.which("systemd-analyze") or not shutil.which("strace"):
     skip("systemd-analyze or strace is not installed")
-
-
-def analyze(*words):
-    return subprocess.run(["systemd-analyze", *words], capture_output=True, text=True,
-                          env=dict(os.environ, SYSTEMD_PAGER="", SYSTEMD_COLORS="0"))
-
-
-def members(group):
-    """The system calls of a set, and of the sets in it."""
-    done = analyze("syscall-filter", group)
-    words = [line.strip() for line in done.stdout.splitlines() if line.startswith("    ")]
-    calls = {word for word in words if re.fullmatch(r"[a-z0-9_]+", word)}
-    for word in words:
-        if word.startswith("@"):
-            calls |= members(word)
-    return calls
-
-
-def allowed(unit):
-    calls = members("@default")
-    for line in re.findall(r"^SystemCallFilter=(.*)$", unit, re.MULTILINE):
-        words = line.lstrip("~").split()
-        named = set().union(*(members(word) if word[0] == "@" else {word} for word in words))
-        calls = calls - named if line.startswith("~") else calls | named
-    return calls
 
 
 def fill(nodes, node, data, names):
@@ -50,8 +24,6 @@ def fill(nodes, node, data, names):
     wait_until(filled, "the fills")
 
 
-with open(UNIT) as file:
-    text = file.read()
 exposure = re.search(r"exposure level for \S+: ([0-9.]+)",
                      analyze("security", "--offline=true", UNIT).stdout)
 expect(exposure and float(exposure[1]) <= MOST, f"exposure: {exposure and exposure[0]}")
@@ -76,9 +48,5 @@ with Nodes(1) as nodes:
     finally:
         os.kill(node.status()["pid"], signal.SIGTERM)
         tracer.wait(30)
-    with open(calls_file) as file:
-        calls = set(re.findall(r"^\d+ +(?:<\.\.\. )?([a-z0-9_]+)(?:\(| resumed)", file.read(),
-                               re.MULTILINE))
-    expect({"openat", "pread64", "epoll_wait", "sendmsg"} <= calls, f"a trace: {sorted(calls)}")
-    beyond = calls - allowed(text)
+    beyond = calls_beyond(calls_file)
     expect(not beyond, f"system calls beyond the unit's filter: {sorted(beyond)}")

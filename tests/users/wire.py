@@ -20,12 +20,16 @@ def connect(runtime):
     return client
 
 
-def ask(runtime, kind, dataset, name="", fd=None):
-    """Sends one message and returns the status of the answer: 0 or an errno."""
+def message(kind, dataset, name=""):
     body = struct.pack("=HH", len(dataset), len(name)) + (dataset + name).encode()
     if kind == EVICT:
         body = struct.pack("=QQII", 0, 2**64 - 1, 3, len(dataset)) + dataset.encode()
-    packet = HEADER.pack(MAGIC, VERSION, kind, len(body), WAIT, 1, 0, 0) + body
+    return HEADER.pack(MAGIC, VERSION, kind, len(body), WAIT, 1, 0, 0) + body
+
+
+def ask(runtime, kind, dataset, name="", fd=None):
+    """Sends one message and returns the status of the answer: 0 or an errno."""
+    packet = message(kind, dataset, name)
     passed = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))] if fd is not None else []
     with connect(runtime) as client:
         client.sendmsg([packet], passed)

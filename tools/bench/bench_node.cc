@@ -31,13 +31,6 @@ Status write_file(const std::string& path, const std::string& content) {
   return Done{};
 }
 
-// Without the order of spinning disks (D17), which many virtual disks say they are.
-std::string configuration(const BenchLayout& layout) {
-  return "node = \"bench\"\nread_order = \"none\"\ncache = \"" + layout.cache() + "\"\nruntime = \"" +
-         layout.runtime() + "\"\n\n[[dataset]]\npath = \"" + layout.dataset() +
-         "\"\nframes = \"" + kFrameTemplate + "\"\n";
-}
-
 Status make_files(const BenchLayout& layout) {
   for (const std::string& directory : {layout.dataset(), layout.other_directory()}) {
     if (mkdir(directory.c_str(), 0755) != 0) return last_error(directory);
@@ -49,7 +42,7 @@ Status make_files(const BenchLayout& layout) {
   Status written =
       write_file(layout.other_directory() + "/" + layout.other_name(), "no frame\n");
   if (!written) return written;
-  return write_file(layout.config(), configuration(layout));
+  return write_file(layout.config(), bench_configuration(layout, kFrameTemplate, {}));
 }
 
 std::string whole_file(const std::string& path) {
@@ -100,6 +93,14 @@ Status push_frames(const BenchLayout& layout) {
 }
 
 }  // namespace
+
+// Without the order of spinning disks (D17), which many virtual disks say they are.
+std::string bench_configuration(const BenchLayout& layout, const std::string& frames,
+                                const std::string& dataset_keys) {
+  return "node = \"bench\"\nread_order = \"none\"\ncache = \"" + layout.cache() +
+         "\"\nruntime = \"" + layout.runtime() + "\"\n\n[[dataset]]\npath = \"" +
+         layout.dataset() + "\"\nframes = \"" + frames + "\"\n" + dataset_keys;
+}
 
 Result<TemporaryDirectory> TemporaryDirectory::make(const std::string& parent) {
   std::error_code error;

@@ -26,6 +26,10 @@ class TemporaryDirectory {
   std::string path_;
 };
 
+// One dataset, with this template and further keys.
+std::string bench_configuration(const BenchLayout& layout, const std::string& frames,
+                                const std::string& dataset_keys);
+
 // A zazend with this layout's configuration, as soon as it serves.
 Result<ChildProcess> start_daemon(const std::string& zazend, const BenchLayout& layout);
 

@@ -5,8 +5,11 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 
+#include "tools/bench/clients_bench.h"
+#include "tools/bench/fills_bench.h"
 #include "tools/bench/interruption.h"
 #include "tools/bench/listing_bench.h"
+#include "tools/bench/protocol_start.h"
 #include "tools/bench/restart_bench.h"
 #include "tools/bench/shim_bench.h"
 #include "tools/bench/worker.h"
@@ -48,6 +51,32 @@ int restart_command(const RestartBenchOptions& options, bool json) {
   Result<RestartFigures> figures = measure_restart(options);
   if (!figures) return failed(figures.error());
   print_restart_figures(*figures, json);
+  return 0;
+}
+
+int protocol_command(const std::string& frames, const std::string& workload, bool json) {
+  const std::optional<std::size_t> count = parse_frames(frames);
+  if (!count) {
+    print_error("--frames " + frames + ": not a number of frames",
+                "zazen-bench protocol --help shows what there is");
+    return kUsage;
+  }
+  return failed(start_protocol_bench(*count, workload, json));
+}
+
+int fills_command(const FillsBenchOptions& options, bool json) {
+  note_interruptions();
+  Result<std::vector<FillFigures>> figures = measure_fills(options);
+  if (!figures) return failed(figures.error());
+  print_fill_figures(*figures, json);
+  return 0;
+}
+
+int clients_command(const ClientsBenchOptions& options, bool json) {
+  note_interruptions();
+  Result<std::vector<ClientFigures>> figures = measure_clients(options);
+  if (!figures) return failed(figures.error());
+  print_client_figures(*figures, json);
   return 0;
 }
 
@@ -112,6 +141,53 @@ int zazen_bench(int argc, char** argv) {
   restart->add_flag("--synthetic", restart_options.synthetic,
                     "Only in the sequence log, without a file for each");
 
+  std::string frames = "1e7", workload = "roundrobin";
+  CLI::App* protocol = app.add_subcommand(
+      "protocol", "Assign frames by both algorithms, under mpirun; each rank is a node.");
+  protocol->add_flag("--json", json, "Print JSON");
+  protocol->add_option("--frames", frames, "How many frames (default: 1e7)")->type_name("N");
+  protocol->add_option("--workload", workload, "What the nodes hold (default: roundrobin)")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"roundrobin", "blocks", "holes"}));
+  protocol->footer(
+      "\nroundrobin: each frame native on one node, in random order; blocks: natives in "
+      "blocks, "
+      "all\nothers aliens; holes: roundrobin with 5% of the frames nowhere, 5% aliens on "
+      "several.\n"
+      "\nExample:\n  mpirun -n 8 zazen-bench protocol --frames 1e9 --workload holes --json\n");
+
+  FillsBenchOptions fills_options;
+  fills_options.directory = options.directory;
+  CLI::App* fills = app.add_subcommand(
+      "fills", "Compare reads of a throttled file server's frames with and without Zazen.");
+  fills->add_flag("--json", json, "Print JSON");
+  fills
+      ->add_option("--dir", fills_options.directory,
+                   "Where to make frames and cache (default: $TMPDIR or /tmp)")
+      ->type_name("DIR");
+  fills->add_option("--rounds", fills_options.rounds, "Pairs of each case (default: 5)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000).description(""));
+  fills->footer("\nIt needs FUSE. A round takes about 40 seconds.\n");
+
+  ClientsBenchOptions clients_options;
+  clients_options.directory = options.directory;
+  CLI::App* clients = app.add_subcommand(
+      "clients", "Compare a client's requests with and without others that attack the daemon.");
+  clients->add_flag("--json", json, "Print JSON");
+  clients
+      ->add_option("--dir", clients_options.directory,
+                   "Where to make the temporary directory (default: $TMPDIR or /tmp)")
+      ->type_name("DIR");
+  clients->add_option("--rounds", clients_options.rounds, "Pairs of each attack (default: 5)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000).description(""));
+  clients
+      ->add_option("--requests", clients_options.requests,
+                   "Of each kind in a turn (default: 500)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1'000'000).description(""));
+
   Side side = Side::kPlain;
   std::string root;
   CLI::App* worker = app.add_subcommand("shim-worker", "One side of one round")->group("");
@@ -126,6 +202,17 @@ int zazen_bench(int argc, char** argv) {
   lister->add_option("DIRECTORY", directory)->required();
   CLI::App* reader = app.add_subcommand("restart-worker", "The reader")->group("");
   reader->add_option("DIRECTORY", directory)->required();
+  FrameReading reading;
+  CLI::App* filler = app.add_subcommand("fills-worker", "A reader")->group("");
+  filler->add_option("PATH", reading.path)->required();
+  filler->add_option("FIRST", reading.first)->required();
+  filler->add_option("END", reading.end)->required();
+  filler->add_option("PIECE", reading.piece)->required();
+  filler->add_option("PAUSE_MS", reading.pause_ms)->required();
+  std::string attack;
+  CLI::App* attacker = app.add_subcommand("clients-attacker", "An attack")->group("");
+  attacker->add_option("ATTACK", attack)->required();
+  attacker->add_option("RUNTIME", directory)->required();
 
   try {
     app.parse(argc, argv);
@@ -139,6 +226,11 @@ int zazen_bench(int argc, char** argv) {
   if (worker->parsed()) return shim_worker(side, root);
   if (lister->parsed()) return listing_worker(directory);
   if (reader->parsed()) return restart_worker(directory);
+  if (protocol->parsed()) return protocol_command(frames, workload, json);
+  if (filler->parsed()) return fills_worker(reading);
+  if (attacker->parsed()) return clients_attacker(attack, directory);
+  if (fills->parsed()) return fills_command(fills_options, json);
+  if (clients->parsed()) return clients_command(clients_options, json);
   if (restart->parsed()) return restart_command(restart_options, json);
   if (listing->parsed()) return listing_command(listing_options, json);
   return shim_command(options, json);

@@ -12,7 +12,8 @@ Result<Programs> find_programs() {
   fs::path self = fs::read_symlink("/proc/self/exe", error);
   if (error) return Error{error.value(), "/proc/self/exe", {}};
   fs::path build = self.parent_path().parent_path();
-  Programs programs{self, build / "daemon/zazend", build / "preload/libzazen.so"};
+  Programs programs{self, build / "daemon/zazend", build / "preload/libzazen.so",
+                    build / "tests/fills/slow_origin"};
   for (const std::string& each : {programs.zazend, programs.shim}) {
     if (access(each.c_str(), R_OK) != 0) {
       return Error{errno, each, "build it: cmake --build --preset release"};

@@ -8,6 +8,7 @@ namespace zazen {
 
 struct Programs {
   std::string self, zazend, shim;
+  std::string slow_origin;  // a file server for tests; built only with them
 };
 
 Result<Programs> find_programs();

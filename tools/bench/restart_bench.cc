@@ -29,30 +29,41 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr FrameSeq kFramesRead = 256;  // have an origin, and are not evicted
+constexpr FrameSeq kFramesRead = 256;  // and not evicted
 constexpr int kStatusSamples = 100;
 constexpr int kPatienceMs = 600'000;
+constexpr auto kPause = std::chrono::milliseconds(20);
 constexpr char kContent[] = "a frame";
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-Status make_copy(const BenchLayout& layout, FrameSeq seq, int cache_fd) {
-  OriginIdentity identity = {};
-  identity.version = kIdentityVersion;
-  identity.mode = S_IFREG | 0644;
-  identity.size = sizeof kContent;
-  if (seq < kFramesRead) {
-    UniqueFd origin(open(layout.origin(seq).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
-    struct stat st;
-    if (write(origin.get(), kContent, sizeof kContent) != sizeof kContent ||
-        fstat(origin.get(), &st) != 0) {
-      return last_error(layout.origin(seq));
+// One origin file has so many names: a name is cheaper to make than a file.
+constexpr FrameSeq kNamesOfOne = 60'000;
+
+// Each frame has an origin, or else the daemon would find that out, and drop the copy.
+Status make_origins(const BenchLayout& layout, FrameSeq frames) {
+  for (FrameSeq seq = 0; seq < frames; ++seq) {
+    std::string name = layout.origin(seq);
+    if (seq % kNamesOfOne != 0) {
+      std::string first = layout.origin(seq - seq % kNamesOfOne);
+      if (link(first.c_str(), name.c_str()) != 0) return last_error(name);
+      continue;
     }
-    identity = identity_of(st, FrameKind::kAlien, 0);
+    if (interruption() != 0) return Error{EINTR, name, {}};
+    UniqueFd origin(open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+    if (write(origin.get(), kContent, sizeof kContent) != sizeof kContent) {
+      return last_error(name);
+    }
   }
-  identity.kind = FrameKind::kAlien;
+  return Done{};
+}
+
+// As a daemon leaves it that fetched it an hour ago.
+Status make_copy(const BenchLayout& layout, FrameSeq seq, int cache_fd,
+                 const struct stat& origin) {
+  OriginIdentity identity = identity_of(origin, FrameKind::kAlien, 0);
   UniqueFd copy(openat(cache_fd, layout.frame_name(seq).c_str(),
                        O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (write(copy.get(), kContent, sizeof kContent) != sizeof kContent) {
@@ -61,7 +72,11 @@ Status make_copy(const BenchLayout& layout, FrameSeq seq, int cache_fd) {
   if (int code = write_identity(copy.get(), identity); code != 0) {
     return Error{code, layout.copy(seq), {}};
   }
-  if (fchmod(copy.get(), kCopyMode) != 0) return last_error(layout.copy(seq));
+  const time_t an_hour_ago = time(nullptr) - 3600;
+  const timespec times[] = {{an_hour_ago, 0}, {an_hour_ago, 0}};
+  if (futimens(copy.get(), times) != 0 || fchmod(copy.get(), kCopyMode) != 0) {
+    return last_error(layout.copy(seq));
+  }
   return Done{};
 }
 
@@ -75,19 +90,30 @@ Status make_cache(const BenchLayout& layout, const RestartBenchOptions& options)
   for (const std::string& path : {layout.cache(), layout.runtime()}) {
     if (chmod(path.c_str(), 0700) != 0) return last_error(path);
   }
-  std::ofstream(layout.config()) << "node = \"bench\"\ncache = \"" << layout.cache()
-                                 << "\"\nruntime = \"" << layout.runtime()
-                                 << "\"\n\n[[dataset]]\npath = \"" << layout.dataset()
-                                 << "\"\nframes = \"" << kFrameTemplate
-                                 << "\"\nvalidate = \"never\"\n";
+  std::ofstream config(layout.config());
+  if (options.synthetic) {
+    // The copies would be in a directory that is none: so the daemon cannot tell that they are
+    // missing, and forgets nothing.
+    std::ofstream(copies + "/no-directory");
+    config << bench_configuration(layout, "no-directory/f{seq}", "");
+  } else {
+    config << bench_configuration(layout, kFrameTemplate, "validate = \"never\"\n");
+    if (Status made = make_origins(layout, options.frames); !made) return made;
+  }
+  config.close();
   UniqueFd directory(open(copies.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory.valid()) return last_error(copies);
   Result<SequenceLog> log = SequenceLog::open(directory.get(), kAlienLog);
   if (!log) return log.error();
   std::vector<FrameSeq> some;
+  struct stat origin = {};
   for (FrameSeq seq = 0; seq < options.frames; ++seq) {
     if (!options.synthetic) {
-      if (Status made = make_copy(layout, seq, directory.get()); !made) return made;
+      if (seq % kNamesOfOne == 0 && stat(layout.origin(seq).c_str(), &origin) != 0) {
+        return last_error(layout.origin(seq));
+      }
+      Status made = make_copy(layout, seq, directory.get(), origin);
+      if (!made) return made;
     }
     some.push_back(seq);
     if (some.size() < 10'000 && seq + 1 < options.frames) continue;
@@ -163,7 +189,7 @@ Result<double> wait_until_reconciled(const BenchLayout& layout, Measured& node) 
     node.look();
     if (status->at("reconciled").get<bool>()) return seconds_since(begin);
     if (interruption() != 0) return Error{EINTR, "reconciliation", {}};
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::this_thread::sleep_for(kPause);
   }
 }
 
@@ -206,6 +232,8 @@ Status measure_eviction(const Programs& programs, const BenchLayout& layout, Mea
     during.insert(during.end(), turn->begin(), turn->end());
     status_ms.push_back(asked->front());
     node.look();
+    // A reader that never rests would take one core from the eviction.
+    std::this_thread::sleep_for(kPause);
   }
   eviction.join();
   if (!failed) return failed;
@@ -237,7 +265,6 @@ Result<RestartFigures> measure_restart(const RestartBenchOptions& options) {
     StartFigures first;
     Result<Measured> node = Measured::start(*programs, layout, &first);
     if (!node) return node.error();
-    // Frames without files are forgotten by the reconciliation: it is not given the time.
     if (!options.synthetic) {
       if (Result<double> done = wait_until_reconciled(layout, *node); !done)
         return done.error();

@@ -1,8 +1,8 @@
 // `zazen-bench restart`: how soon a daemon with many copies serves after a clean stop and after
 // SIGKILL, what memory it takes, and how it answers while everything is evicted.
 //
-// The copies are made here as a daemon would leave them. With `synthetic` only the sequence log
-// is: then the frames are in the daemon's tables, but its reconciliation forgets them, so what
+// The copies are made here as a daemon would leave them, and an origin for each. With
+// `synthetic` only the sequence log is: then the frames are in the daemon's tables, and what
 // needs files is not measured.
 #pragma once
 #include <cstdint>

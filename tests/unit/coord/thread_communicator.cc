@@ -76,6 +76,31 @@ std::string ThreadCommunicator::scatter(const std::vector<std::string>& parts, i
   return mine;
 }
 
+Delivery ThreadCommunicator::all_to_all(std::span<const MessagePair> to) {
+  count(&CallCounts::exchanges);
+  const auto me = static_cast<std::size_t>(rank_);
+  board_->messages[me] = to;
+  board_->barrier.arrive_and_wait();
+  std::vector<MessagePair> messages(board_->messages.size());
+  std::size_t total = 0;
+  for (std::size_t r = 0; r < messages.size(); ++r)
+    if (board_->messages[r].size() == messages.size()) {
+      messages[r] = board_->messages[r][me];
+      total += messages[r].first.size() + messages[r].second.size();
+    }
+  auto buffer = std::make_unique_for_overwrite<std::byte[]>(total);
+  std::byte* end = buffer.get();
+  for (std::size_t r = 0; r < messages.size(); ++r)
+    for (auto piece : {&MessagePair::first, &MessagePair::second}) {
+      if (r == me) continue;
+      std::byte* begin = end;
+      end = std::ranges::copy(messages[r].*piece, begin).out;
+      messages[r].*piece = {begin, end};
+    }
+  board_->barrier.arrive_and_wait();
+  return {std::move(buffer), std::move(messages)};
+}
+
 std::unique_ptr<Communicator> ThreadCommunicator::split(int colour) {
   board_->colours[static_cast<std::size_t>(rank_)] = colour;
   board_->barrier.arrive_and_wait();

@@ -15,7 +15,7 @@ namespace zazen {
 
 struct CallCounts {
   std::atomic<int> ors{0}, combines{0}, sums{0}, mins{0}, gathers{0}, broadcasts{0},
-      scatters{0};
+      scatters{0}, exchanges{0};
 };
 
 class ThreadCommunicator final : public Communicator {
@@ -26,12 +26,14 @@ class ThreadCommunicator final : public Communicator {
           barrier(ranks),
           words(static_cast<std::size_t>(ranks)),
           texts(static_cast<std::size_t>(ranks)),
+          messages(static_cast<std::size_t>(ranks)),
           colours(static_cast<std::size_t>(ranks)) {}
     const int size;
     std::barrier<> barrier;
     std::vector<std::span<std::uint64_t>> words;
     std::vector<std::string> texts;
     std::vector<std::string> parts;
+    std::vector<std::span<const MessagePair>> messages;
     std::vector<int> colours;
     std::map<int, std::shared_ptr<Board>> children;
     CallCounts calls;  // by rank 0 of this board
@@ -50,6 +52,7 @@ class ThreadCommunicator final : public Communicator {
   std::vector<std::string> all_gather(const std::string& mine) override;
   void broadcast(std::string& bytes, int root) override;
   std::string scatter(const std::vector<std::string>& parts, int root) override;
+  Delivery all_to_all(std::span<const MessagePair> to) override;
   std::unique_ptr<Communicator> split(int colour) override;
 
  private:

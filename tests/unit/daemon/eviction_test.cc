@@ -50,7 +50,7 @@ TEST(EvictionTest, NativeIsGivenWayByTheLongestUnusedFirst) {
   for (const auto& each : opens) eviction.note_opens(each);
   EXPECT_EQ(eviction.who_gives_way(0, FrameKind::kNative, kOne, evictable),
             (Datasets{1, 2, 0}));
-  eviction.note_push(1);
+  eviction.note_use(1);
   EXPECT_EQ(eviction.who_gives_way(0, FrameKind::kNative, {25, 1}, evictable).front(), 2u);
   EXPECT_TRUE(eviction.who_gives_way(0, FrameKind::kNative, {31, 1}, evictable).empty());
 }
@@ -86,6 +86,20 @@ TEST(EvictionTest, OneMissOfSixteenIsLetInAndEachAlienIsAsLikelyToGo) {
   }
   EXPECT_NEAR(let_in, kMisses / 16, 200);
   EXPECT_NEAR(from_second, let_in * 9 / 10, 100);
+}
+
+TEST(EvictionTest, FrameThatNobodyHasOpenedDisplacesOnlyWhatIsIdle) {
+  Eviction eviction(3, 1);
+  const Room evictable[] = {kOne, kOne, kOne};
+  for (int i = 0; i < 1'000; ++i) {
+    EXPECT_TRUE(
+        eviction.who_gives_way(0, FrameKind::kAlien, kOne, evictable, Wanted::kLater).empty());
+  }
+  const std::uint64_t opens[] = {Eviction::kIdleOpens, 0, 0};
+  eviction.note_opens(opens);
+  eviction.note_use(2);  // a dataset that was warmed is in use
+  EXPECT_EQ(eviction.who_gives_way(0, FrameKind::kAlien, kOne, evictable, Wanted::kLater),
+            (Datasets{1}));
 }
 
 }  // namespace

@@ -96,6 +96,32 @@ TEST_F(FillerTest, PushOfAnAlienMakesItANativeWithoutCopying) {
   EXPECT_EQ(alien_log(), Frames{});
 }
 
+// The lock on names is given in turn. While a long removal has it, the push finds the alien and
+// waits for its turn, behind the removal of that alien.
+TEST_F(FillerTest, PushOfAnAlienThatIsEvictedMeanwhileCopiesIt) {
+  write_file(origin("f1"), "one");
+  Frames many;
+  for (FrameSeq seq = 10; seq < 20'000; ++seq) many.push_back(seq);
+  for (int round = 0; round < 5; ++round) {
+    ASSERT_EQ(fill(1), 0);
+    std::thread removal([&] { store_->drop(0, many); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::thread eviction([&] {
+      store_->evict(
+          0, {.first = 1, .last = 1, .natives = false, .aliens = true, .dry_run = false});
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::future<int> pushed = submit(request(1, FrameKind::kNative));
+    eviction.join();
+    removal.join();
+    EXPECT_EQ(pushed.get(), 0);
+    EXPECT_EQ(store_->find(0, 1)->kind, FrameKind::kNative);
+    EXPECT_EQ(read_file(copy("f1")), "one");
+    const FrameSeq one[] = {1};
+    store_->drop(0, one);
+  }
+}
+
 TEST_F(FillerTest, FillOfANativeLeavesItANative) {
   write_file(origin("f1"), "one");
   ASSERT_EQ(fill(1, FrameKind::kNative), 0);

@@ -1,7 +1,10 @@
 #include "daemon/frame_table.h"
 
+#include <functional>
 #include <map>
+#include <set>
 
+#include "daemon/table_turn.h"
 #include "tests/unit/daemon/scratch.h"
 
 namespace zazen {
@@ -74,6 +77,87 @@ TEST_F(FrameTableTest, LookInPartsShowsAll) {
   } while (position != 0);
   EXPECT_EQ(seen, expected);
   EXPECT_EQ(table.look(1 << 30, 1, [](FrameSeq, std::uint64_t) { FAIL(); }), 0u);
+}
+
+// A mutex behind which somebody else changes the table whenever it is let go.
+struct BusyMutex {
+  void lock() {
+    if (++locked > 1 && change) change(locked);
+  }
+  void unlock() {}
+  std::function<void(int)> change;
+  int locked = 0;
+};
+
+constexpr FrameSeq kMany = 3 * FrameTable::kSlotsOfOneLook;
+
+std::set<FrameSeq> look_at_all(const FrameTable& table, std::function<void(int)> change) {
+  std::set<FrameSeq> shown;
+  BusyMutex mutex{std::move(change)};
+  table.look_at_all(
+      mutex, [&] { shown.clear(); }, [&](FrameSeq seq, std::uint64_t) { shown.insert(seq); });
+  return shown;
+}
+
+TEST_F(FrameTableTest, LookAtAllMissesNothingWhileTheTableGrows) {
+  FrameTable table;
+  for (FrameSeq seq = 0; seq < kMany; ++seq) table.set(seq, 1);
+  FrameSeq added = kMany;
+  std::set<FrameSeq> shown = look_at_all(table, [&](int locked) {
+    // Twice as large in the middle of the first look.
+    for (; locked == 3 && added < 3 * kMany; ++added) table.set(added, 1);
+  });
+  for (FrameSeq seq = 0; seq < kMany; ++seq) ASSERT_TRUE(shown.contains(seq)) << seq;
+}
+
+TEST_F(FrameTableTest, LookAtAllMissesNothingWhileTheTableShrinks) {
+  FrameTable table;
+  for (FrameSeq seq = 0; seq < kMany; ++seq) table.set(seq, 1);
+  std::set<FrameSeq> shown = look_at_all(table, [&](int locked) {
+    // A few go with each part, so that the others move up; then nearly all.
+    std::mt19937_64 random(static_cast<std::uint64_t>(locked));
+    for (int i = 0; i < 1'000; ++i) table.erase(kMany / 8 + random() % (kMany - kMany / 8));
+    if (locked != 6) return;
+    for (FrameSeq seq = kMany / 8; seq < kMany; ++seq) table.erase(seq);
+  });
+  for (FrameSeq seq = 0; seq < kMany / 8; ++seq) ASSERT_TRUE(shown.contains(seq)) << seq;
+}
+
+TEST_F(FrameTableTest, LookAtAllEndsThoughTheTableIsRearrangedWithoutEnd) {
+  FrameTable table;
+  for (FrameSeq seq = 0; seq < kMany; ++seq) table.set(seq, 1);
+  int times = 0;
+  std::set<FrameSeq> shown = look_at_all(table, [&](int) {
+    ++times;
+    ASSERT_LT(times, 100);
+    for (FrameSeq seq = kMany; seq < 3 * kMany; ++seq) {
+      times % 2 == 1 ? table.set(seq, 1) : static_cast<void>(table.erase(seq));
+    }
+  });
+  for (FrameSeq seq = 0; seq < kMany; ++seq) ASSERT_TRUE(shown.contains(seq)) << seq;
+}
+
+TEST_F(FrameTableTest, TurnsMeetEveryFrameInEachRoundAndAreBounded) {
+  FrameTable natives, aliens;
+  for (FrameSeq seq = 0; seq < 20'000; ++seq) (seq % 3 == 0 ? natives : aliens).set(seq, 1);
+  TableTurn turn;
+  for (int round = 0; round < 2; ++round) {
+    std::set<FrameSeq> met;
+    int slices = 0;
+    for (; met.size() < 20'000 && slices < 100; ++slices) {
+      std::vector<FrameSeq> slice = turn.next({&natives, &aliens});
+      EXPECT_LT(slice.size(), TableTurn::kFrames + TableTurn::kSlots);
+      met.insert(slice.begin(), slice.end());
+    }
+    EXPECT_EQ(met.size(), 20'000u) << "in round " << round;
+  }
+}
+
+TEST_F(FrameTableTest, FewFramesAreMetInEachTurn) {
+  FrameTable natives, aliens;
+  for (FrameSeq seq = 0; seq < 300; ++seq) (seq < 10 ? natives : aliens).set(seq, 1);
+  TableTurn turn;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(turn.next({&natives, &aliens}).size(), 300u);
 }
 
 TEST_F(FrameTableTest, RandomFrameIsEachAboutAsOften) {

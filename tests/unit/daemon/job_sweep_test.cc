@@ -11,6 +11,8 @@ namespace {
 
 class JobSweepTest : public Scratch {
  protected:
+  std::string reports() const { return runtime() + "-reports"; }
+
   std::string make_job(const std::string& name, pid_t owner) {
     View view = {};
     view.magic = kViewMagic;
@@ -29,7 +31,7 @@ TEST_F(JobSweepTest, DeadOwnersDirectoryGoes) {
   ::waitpid(child, nullptr, 0);
   std::string dead = make_job("dead", child);
   std::string alive = make_job("alive", ::getpid());
-  EXPECT_EQ(sweep_jobs(runtime()), 1);
+  EXPECT_EQ(sweep_jobs(runtime(), reports()), 1);
   EXPECT_FALSE(exists(dead));
   EXPECT_TRUE(exists(alive + "/view"));
 }
@@ -40,7 +42,7 @@ TEST_F(JobSweepTest, AZombiesDirectoryGoes) {
   siginfo_t ended;
   ::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT);
   std::string dead = make_job("dead", child);
-  EXPECT_EQ(sweep_jobs(runtime()), 1);
+  EXPECT_EQ(sweep_jobs(runtime(), reports()), 1);
   EXPECT_FALSE(exists(dead));
   ::waitpid(child, nullptr, 0);
 }
@@ -52,13 +54,40 @@ TEST_F(JobSweepTest, DirectoryWithoutAViewGoesWhenItIsOld) {
   write_file(old + "/view", "no view");
   const timespec times[2] = {{1, 0}, {1, 0}};
   ASSERT_EQ(::utimensat(AT_FDCWD, old.c_str(), times, 0), 0);
-  EXPECT_EQ(sweep_jobs(runtime()), 1);
+  EXPECT_EQ(sweep_jobs(runtime(), reports()), 1);
   EXPECT_TRUE(exists(young));
   EXPECT_FALSE(exists(old));
 }
 
+TEST_F(JobSweepTest, WhatADeadRankDidIsKeptWhereThereIsAPlaceForIt) {
+  ASSERT_EQ(::mkdir(reports().c_str(), 0700), 0);
+  pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ::waitpid(child, nullptr, 0);
+  std::string dead = make_job("dead", child);
+  EXPECT_EQ(sweep_jobs(runtime(), reports()), 1);
+  EXPECT_FALSE(exists(dead));
+  EXPECT_TRUE(exists(reports() + "/dead/view"));
+  EXPECT_TRUE(exists(reports() + "/dead/tally"));
+}
+
+TEST_F(JobSweepTest, ReportsAreBounded) {
+  for (const char* name : {"first", "second", "third"}) {
+    write_file(reports() + "/" + name + "/view", std::string(1'000, 'x'));
+  }
+  ReportLimits limits;
+  EXPECT_EQ(prune_reports(reports(), limits), 0);
+  limits.ranks = 2;
+  EXPECT_EQ(prune_reports(reports(), limits), 1);
+  limits.bytes = 1'500;
+  EXPECT_EQ(prune_reports(reports(), limits), 1);
+  limits.age_seconds = -1;
+  EXPECT_EQ(prune_reports(reports(), limits), 1);
+  EXPECT_EQ(prune_reports(reports(), limits), 0);
+}
+
 TEST_F(JobSweepTest, MissingDirectoryIsNoError) {
-  EXPECT_EQ(sweep_jobs(runtime() + "/none"), 0);
+  EXPECT_EQ(sweep_jobs(runtime() + "/none", reports()), 0);
 }
 
 }  // namespace

@@ -275,6 +275,25 @@ TEST_F(RestartTest, NobodyWaitsForAReconciliationThatIsGivenUp) {
   EXPECT_FALSE(store_->is_reconciled());
 }
 
+TEST_F(RestartTest, ReconciliationThatFailedCanBeTriedAgain) {
+  use_template("run/f{seq}");
+  fill_store();
+  stop_uncleanly();
+  open_store();
+  std::filesystem::rename(copy("run"), copy("away"));
+  write_file(copy("run"), "no directory");
+  store_->reconcile(0);
+  EXPECT_FALSE(store_->is_reconciled());
+  EXPECT_EQ(store_->not_reconciled(), std::set<std::uint32_t>{0});
+
+  std::filesystem::remove(copy("run"));
+  std::filesystem::rename(copy("away"), copy("run"));
+  store_->reconcile(0);
+  EXPECT_TRUE(store_->is_reconciled());
+  EXPECT_TRUE(store_->not_reconciled().empty());
+  expect_full();
+}
+
 TEST_F(RestartTest, AdoptedAlienMayBeYoung) {
   fill_store();
   stop_uncleanly();

@@ -65,6 +65,24 @@ TEST_F(StoreTest, CopyThatIsNoLongerCurrentLosesItsName) {
   EXPECT_EQ(alien_log(), Frames{});
 }
 
+TEST_F(StoreTest, CopiesCanBeDroppedWhileTheOriginIsAsked) {
+  open_store();
+  ASSERT_EQ(publish(6, "other"), 0);
+  std::vector<FinishedCopy> batch;
+  for (FrameSeq seq : {7, 8, 9}) batch.push_back(finished(seq, "hello"));
+  batch[1].is_current = [&] {
+    for (FrameSeq seq : {6, 7, 8}) store_->drop(0, std::span(&seq, 1));
+    return true;
+  };
+  store_->publish(batch);
+  EXPECT_EQ(batch[0].status, ECANCELED);
+  EXPECT_EQ(batch[1].status, ECANCELED);
+  EXPECT_EQ(batch[2].status, 0);
+  EXPECT_EQ(alien_log(), Frames{9});
+  EXPECT_EQ(files(), 1u);
+  EXPECT_FALSE(exists(copy("f7")));
+}
+
 TEST_F(StoreTest, PublishedCopyIsNamedLoggedAndFound) {
   open_store();
   ASSERT_EQ(publish(7, "hello", FrameKind::kNative), 0);

@@ -26,6 +26,7 @@ class SweepTest : public FilledStore {
                      .drop =
                          [this](std::uint32_t dataset, const SampleResult& result) {
                            store_->drop_exactly(dataset, result.stale);
+                           if (on_drop_) on_drop_();
                          }});
   }
   void TearDown() override { sweep_.reset(); }
@@ -41,6 +42,7 @@ class SweepTest : public FilledStore {
 
   std::atomic<bool> checked_ = false;
   std::atomic<int> doubts_ = 0;
+  std::function<void()> on_drop_;
   std::unique_ptr<Sweep> sweep_;
 };
 
@@ -107,6 +109,20 @@ TEST_F(SweepTest, AfterAnUncleanStopAllIsComparedOnce) {
   store_->reconcile(0);
   wait_for([&] { return !checked_; });
   EXPECT_EQ(held(), (Frames{1, 3, 4, 5}));
+}
+
+TEST_F(SweepTest, DoubtThatIsCastDuringAComparisonIsFollowedByAnother) {
+  rewrite(2);
+  open_store();
+  on_drop_ = [this, first = true]() mutable {
+    if (!std::exchange(first, false)) return;
+    rewrite(1);  // which was compared already
+    sweep_->doubt(0);
+  };
+  start(kNever);
+  store_->reconcile(0);
+  wait_for([&] { return !store_->find(0, 1); });
+  EXPECT_EQ(held(), (Frames{3, 4, 5}));
 }
 
 TEST_F(SweepTest, AnOriginThatIsNotThereKeepsCopiesAndDoubt) {

@@ -1,0 +1,58 @@
+// The exchange: the default algorithm, over the leaders of the nodes (docs/protocol.md).
+//
+// Every node owns a slice of the domain. (1) Each node sends each owner its claims there, as
+// packed sets. (2) The owner applies the rules to its slice (slice_owner.h). (3) One sum of a
+// few numbers for each node tells all of them the wins of each node and the residues of each
+// slice, hence the quotas. (4) The owners return exceptions only: claims lost, residues to
+// adopt; if there are none in the whole job, this step is left out.
+//
+// A node that fails on the way (memory, bytes that make no sense) takes part in every
+// collective all the same, and says so in the sum. run() then throws, on every node if it was
+// before the sum; the caller votes before anybody uses a result.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "coord/communicator.h"
+#include "coord/packed_set.h"
+#include "coord/trouble.h"
+
+namespace zazen {
+
+class ExchangeProtocol {
+ public:
+  // ranks: of each node, by leader.
+  ExchangeProtocol(std::size_t domain, std::vector<std::uint64_t> ranks);
+
+  // Before run(): the frames of the domain that this node holds.
+  PackedSet& natives() { return natives_; }
+  PackedSet& aliens() { return aliens_; }
+
+  // Collective; every leader has the same domain and ranks. `trouble` is what has gone wrong
+  // here already.
+  void run(Communicator& leaders, Trouble trouble = {});
+
+  // After run(): the frames of this node, residues among them; and how many residues there
+  // are in all.
+  const PackedSet& own() const { return own_; }
+  std::uint64_t residue_count() const { return residue_count_; }
+
+ private:
+  std::vector<MessagePair> claims() const;
+
+  std::size_t domain_;
+  std::vector<std::uint64_t> ranks_;
+  std::vector<std::uint64_t> counters_;
+  PackedSet natives_;
+  PackedSet aliens_;
+  PackedSet own_;
+  std::uint64_t residue_count_ = 0;
+};
+
+// The frames of a node: what it claims, without what it lost, and what it adopts. verdicts
+// has the bytes of the two sets for each owner. Throws std::runtime_error if they make no
+// sense. Takes the natives' memory where nothing has changed.
+PackedSet apply_verdicts(PackedSet natives, const PackedSet& aliens,
+                         std::span<const MessagePair> verdicts);
+
+}  // namespace zazen

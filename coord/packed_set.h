@@ -1,0 +1,246 @@
+// PackedSet: a set of frame indexes [0, domain), small enough to be sent as it lies in memory.
+//
+// The domain is cut into chunks of 65,536 frames, and each chunk takes the cheapest form: a
+// list, runs, a stride, gaps of one byte, or a bitmap of 8 KB. All chunks stand one after the
+// other in one buffer in the form of the wire, so the part of a slice (whole chunks) is sent
+// without encoding anything. A node that holds 1 of p frames at random needs a byte for each
+// of its frames if p is above 10, and a bit for each frame of the domain otherwise.
+//
+// A chunk is a head of 8 bytes and a payload, padded to 8. Chunks past the end of the bytes
+// are empty. Bytes that come from another rank are read by PackedReader and decode_chunk(),
+// which believe nothing.
+#pragma once
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "bodhi/result.h"
+#include "coord/bitmap.h"
+#include "coord/rules.h"
+
+namespace zazen {
+
+inline constexpr std::size_t kChunkFrames = 65'536;
+using ChunkWords = std::array<std::uint64_t, kChunkFrames / 64>;  // the bits of one chunk
+
+inline std::size_t chunk_count(std::size_t domain) {
+  return (domain + kChunkFrames - 1) / kChunkFrames;
+}
+
+enum class ChunkForm : std::uint8_t {
+  kEmpty,
+  kList,    // positions of 16 bits
+  kRuns,    // first and last position of each, never touching
+  kStride,  // first position and stride
+  kGaps,    // one byte b for each frame: b frames are left out before it; 255: 255 without one
+  kBitmap,  // 64-bit words
+};
+
+struct PackedChunk {
+  ChunkForm form = ChunkForm::kEmpty;
+  std::uint32_t count = 0;
+  std::span<const std::byte> payload;  // without padding
+};
+
+class PackedSet {
+ public:
+  PackedSet() = default;
+  explicit PackedSet(std::size_t domain) : domain_(domain) {}
+  static PackedSet pack(const Bitmap& frames);
+  static Result<PackedSet> decode(std::span<const std::byte> bytes, std::size_t domain);
+
+  std::size_t domain() const { return domain_; }
+  std::size_t chunks() const { return chunk_count(domain_); }
+  std::size_t count() const { return count_; }
+  // How many frames the chunk has room for: less than 65,536 in the last one only.
+  std::size_t chunk_limit(std::size_t chunk) const {
+    return std::min(kChunkFrames, domain_ - chunk * kChunkFrames);
+  }
+
+  // Chunks are put in ascending order; those left out are empty.
+  void put_chunk(std::size_t chunk, const ChunkWords& words);
+  void put_chunk(std::size_t chunk, const PackedChunk& packed);
+  void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
+
+  PackedChunk chunk(std::size_t chunk) const;
+  std::span<const std::byte> bytes() const { return bytes_; }
+  std::span<const std::byte> bytes(Block chunks) const;
+
+  template <class Visit>
+  void for_each(Visit&& visit) const;
+  bool operator==(const PackedSet& other) const;
+
+ private:
+  void begin_chunk(std::size_t chunk);
+  std::byte* extend(ChunkForm form, std::size_t count, std::size_t payload);
+
+  std::size_t domain_ = 0;
+  std::size_t count_ = 0;
+  std::vector<std::size_t> offsets_;  // of the chunks that were put
+  std::vector<std::byte> bytes_;
+};
+
+// Sets the bits of the members; the bitmap has the set's domain.
+void unpack(const PackedSet& set, Bitmap* out);
+
+// The members number begin to end (exclusive), in ascending order.
+PackedSet ranked_part(const PackedSet& set, Block members);
+
+// Builds a set from ascending frames.
+class PackedSetWriter {
+ public:
+  explicit PackedSetWriter(std::size_t domain) : set_(domain), words_{} {}
+
+  void append(std::size_t frame) {
+    if (frame / kChunkFrames != chunk_) flush(frame / kChunkFrames);
+    words_[frame % kChunkFrames / 64] |= std::uint64_t{1} << (frame % 64);
+    dirty_ = true;
+  }
+  // first, first + stride, ..., count of them.
+  void append_run(std::size_t first, std::size_t stride, std::size_t count);
+  PackedSet take();
+
+ private:
+  void flush(std::size_t next_chunk);
+
+  PackedSet set_;
+  ChunkWords words_;
+  std::size_t chunk_ = 0;
+  bool dirty_ = false;
+};
+
+// Goes through the chunks of a set that came as bytes. next() is false if a head is malformed;
+// payloads are checked by decode_chunk().
+class PackedReader {
+ public:
+  PackedReader() = default;
+  explicit PackedReader(std::span<const std::byte> bytes) : rest_(bytes) {}
+
+  bool next(std::size_t limit, PackedChunk* chunk);
+  bool done() const { return rest_.empty(); }
+
+ private:
+  std::span<const std::byte> rest_;
+};
+
+inline std::uint64_t load_word(const std::byte* bytes, std::size_t word) {
+  std::uint64_t value;
+  std::memcpy(&value, bytes + word * sizeof value, sizeof value);
+  return value;
+}
+inline std::size_t load_position(const std::byte* bytes, std::size_t index) {
+  std::uint16_t value;
+  std::memcpy(&value, bytes + index * sizeof value, sizeof value);
+  return value;
+}
+
+bool bitmap_is_sound(const PackedChunk& chunk, std::size_t limit);
+
+// Calls visitor.bit(position), .range(first, last) or .words(bytes, count), ascending, with
+// positions below `limit`. False, perhaps after some calls, if the payload is malformed.
+template <class Visitor>
+bool decode_chunk(const PackedChunk& chunk, std::size_t limit, Visitor&& visitor) {
+  const std::byte* payload = chunk.payload.data();
+  const std::size_t size = chunk.payload.size(), count = chunk.count;
+  switch (chunk.form) {
+    case ChunkForm::kEmpty:
+      return count == 0 && size == 0;
+    case ChunkForm::kList: {
+      if (size != 2 * count) return false;
+      for (std::size_t i = 0, least = 0; i < count; ++i) {
+        const std::size_t position = load_position(payload, i);
+        if (position < least || position >= limit) return false;
+        visitor.bit(position);
+        least = position + 1;
+      }
+      return true;
+    }
+    case ChunkForm::kRuns: {
+      if (size % 4 != 0) return false;
+      std::size_t found = 0, least = 0;
+      for (std::size_t i = 0; i < size / 4; ++i) {
+        const std::size_t first = load_position(payload, 2 * i);
+        const std::size_t last = load_position(payload, 2 * i + 1);
+        if (first < least || last < first || last >= limit) return false;
+        visitor.range(first, last);
+        found += last - first + 1;
+        least = last + 2;
+      }
+      return found == count;
+    }
+    case ChunkForm::kStride: {
+      if (size != 4) return false;
+      const std::size_t first = load_position(payload, 0), stride = load_position(payload, 1);
+      if (count < 2 || stride == 0 || first + stride * (count - 1) >= limit) return false;
+      for (std::size_t i = 0; i < count; ++i) visitor.bit(first + i * stride);
+      return true;
+    }
+    case ChunkForm::kGaps: {
+      std::size_t position = 0, found = 0;
+      for (std::size_t i = 0; i < size; ++i) {
+        const auto gap = static_cast<std::size_t>(payload[i]);
+        position += gap;
+        if (gap == 255) continue;
+        if (position >= limit) return false;
+        visitor.bit(position++);
+        ++found;
+      }
+      return found == count && (size == 0 || payload[size - 1] != std::byte{255});
+    }
+    case ChunkForm::kBitmap:
+      if (!bitmap_is_sound(chunk, limit)) return false;
+      visitor.words(payload, size / 8);
+      return true;
+  }
+  return false;
+}
+
+// What is done with the frames of a chunk, word by word where the form allows it: op(word,
+// bits) for one word of the chunk's bits.
+template <class Op>
+struct ByWords {
+  Op op;
+  void bit(std::size_t position) { op(position / 64, std::uint64_t{1} << (position % 64)); }
+  void range(std::size_t first, std::size_t last) {
+    const std::uint64_t all = ~std::uint64_t{0};
+    const std::uint64_t head = all << (first % 64), tail = all >> (63 - last % 64);
+    if (first / 64 == last / 64) return op(first / 64, head & tail);
+    op(first / 64, head);
+    for (std::size_t w = first / 64 + 1; w < last / 64; ++w) op(w, all);
+    op(last / 64, tail);
+  }
+  void words(const std::byte* bytes, std::size_t count) {
+    for (std::size_t w = 0; w < count; ++w) op(w, load_word(bytes, w));
+  }
+};
+template <class Op>
+ByWords(Op) -> ByWords<Op>;
+
+// words |= chunk. False if the chunk is malformed.
+bool or_chunk(const PackedChunk& chunk, std::size_t limit, ChunkWords* words);
+bool is_sound(const PackedChunk& chunk, std::size_t limit);
+bool any_bit(const ChunkWords& words);
+
+template <class Visit>
+void for_each_bit(const ChunkWords& words, Visit&& visit) {
+  for (std::size_t w = 0; w < words.size(); ++w)
+    for (std::uint64_t bits = words[w]; bits != 0; bits &= bits - 1)
+      visit(w * 64 + static_cast<std::size_t>(std::countr_zero(bits)));
+}
+
+template <class Visit>
+void PackedSet::for_each(Visit&& visit) const {
+  for (std::size_t c = 0; c < offsets_.size(); ++c) {
+    auto each = [&](std::size_t word, std::uint64_t bits) {
+      for (; bits != 0; bits &= bits - 1)
+        visit(c * kChunkFrames + word * 64 + static_cast<std::size_t>(std::countr_zero(bits)));
+    };
+    decode_chunk(chunk(c), chunk_limit(c), ByWords{each});
+  }
+}
+
+}  // namespace zazen

@@ -1,0 +1,28 @@
+"""With fill = "wait" and a daemon that is stopped (SIGSTOP), an open waits a quarter of a second for
+it, and not until its heartbeats are missed."""
+import re
+import shutil
+import signal
+
+from nodes import SHIM, Nodes, skip
+from processes import expect, run
+
+if not shutil.which("strace"):
+    skip("strace is not installed")
+
+with Nodes(1) as nodes:
+    data = nodes.dataset(frames=8, sizes=(1000,), ordinary=False, keys='fill = "wait"')
+    node = nodes[0]
+    nodes.start()
+    node.signal(signal.SIGSTOP)
+    calls_file = nodes.path("calls")
+    files = [data.file(name) for name in sorted(data.frames)]
+    run(["strace", "-qq", "-o", calls_file, "-e", "trace=connect,poll,ppoll",
+         "-E", f"LD_PRELOAD={SHIM}", "-E", f"ZAZEN_CONFIG={node.config}", "cat", *files],
+        nodes.env).succeeded()
+    with open(calls_file) as file:
+        calls = file.read()
+    in_vain = [talk.count("(Timeout)") for talk in re.split(r"^connect\(", calls, flags=re.M)[1:]]
+    expect(in_vain, f"it was not asked: {calls}")
+    expect(max(in_vain) == 1, f"waits of each talk: {in_vain}")
+    node.signal(signal.SIGCONT)

@@ -1,0 +1,23 @@
+// Random states of the caches of a cluster, for the tests of the protocol: natives and aliens
+// on none, one or several nodes, in patterns that real jobs and bad luck leave behind.
+#pragma once
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "coord/bitmap.h"
+
+namespace zazen {
+
+struct CacheStates {
+  std::size_t frames = 0;
+  std::vector<std::uint64_t> ranks;  // of each node
+  std::vector<Bitmap> natives, aliens;
+
+  std::size_t nodes() const { return ranks.size(); }
+};
+
+// 1 to 12 nodes. Most domains are small; one of 200 has several chunks.
+CacheStates random_states(std::mt19937_64& random);
+
+}  // namespace zazen

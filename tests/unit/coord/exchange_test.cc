@@ -1,0 +1,192 @@
+// The exchange on threads: its examples, its collectives, its failures. That it is right for
+// any state of the caches is exchange_properties' business.
+#include "coord/exchange.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <optional>
+
+#include "cache_states.h"
+#include "coord/quotas.h"
+#include "coord/slice_owner.h"
+#include "thread_communicator.h"
+
+namespace zazen {
+namespace {
+
+using Indexes = std::vector<std::size_t>;
+
+struct Holdings {
+  Indexes natives, aliens;
+};
+
+struct Outcome {
+  std::vector<Indexes> own;  // by node
+  std::vector<std::uint64_t> residues;
+  std::vector<std::string> failures;
+  std::shared_ptr<ThreadCommunicator::Board> board;
+};
+
+PackedSet pack(const Indexes& frames, std::size_t domain) {
+  PackedSetWriter writer(domain);
+  for (std::size_t i : frames) writer.append(i);
+  return writer.take();
+}
+
+Outcome run_nodes(std::size_t frames, const std::vector<Holdings>& nodes,
+                  std::vector<std::uint64_t> ranks = {}, int in_trouble = -1) {
+  if (ranks.empty()) ranks.assign(nodes.size(), 1);
+  Outcome outcome;
+  outcome.own.resize(nodes.size());
+  outcome.residues.resize(nodes.size());
+  outcome.failures.resize(nodes.size());
+  outcome.board = run_ranks(static_cast<int>(nodes.size()), [&](Communicator& leaders) {
+    const auto me = static_cast<std::size_t>(leaders.rank());
+    ExchangeProtocol protocol(frames, ranks);
+    protocol.natives() = pack(nodes[me].natives, frames);
+    protocol.aliens() = pack(nodes[me].aliens, frames);
+    Trouble trouble;
+    if (leaders.rank() == in_trouble) trouble.note("no memory");
+    try {
+      protocol.run(leaders, trouble);
+      protocol.own().for_each([&](std::size_t i) { outcome.own[me].push_back(i); });
+      outcome.residues[me] = protocol.residue_count();
+    } catch (const std::exception& e) {
+      outcome.failures[me] = e.what();
+    }
+  });
+  return outcome;
+}
+
+TEST(Exchange, ThePerfectCaseIsOneExchangeAndOneSum) {
+  Outcome outcome = run_nodes(4, {{{0, 2}, {}}, {{1, 3}, {}}});
+  EXPECT_EQ(outcome.own[0], (Indexes{0, 2}));
+  EXPECT_EQ(outcome.own[1], (Indexes{1, 3}));
+  EXPECT_EQ(outcome.board->calls.exchanges, 1);
+  EXPECT_EQ(outcome.board->calls.sums, 1);
+  EXPECT_EQ(outcome.board->calls.ors + outcome.board->calls.combines, 0);
+}
+
+TEST(Exchange, ExceptionsTakeOneMoreExchange) {
+  Outcome outcome = run_nodes(4, {{{0, 2}, {1}}, {{1}, {}}});
+  EXPECT_EQ(outcome.own[0], (Indexes{0, 2}));
+  EXPECT_EQ(outcome.own[1], (Indexes{1, 3}));
+  EXPECT_EQ(outcome.residues[0], 1U);
+  EXPECT_EQ(outcome.board->calls.exchanges, 2);
+  EXPECT_EQ(outcome.board->calls.sums, 1);
+}
+
+TEST(Exchange, ANodeKeepsAFrameThatItHasInBothLogs) {
+  Outcome outcome = run_nodes(3, {{{0}, {0, 1, 2}}, {{2}, {0}}});
+  EXPECT_EQ(outcome.own[0], (Indexes{0, 1}));
+  EXPECT_EQ(outcome.own[1], Indexes{2});
+}
+
+TEST(Exchange, AContestedNativeThatIsAlsoAnAlienIsLostAsBoth) {
+  Outcome outcome = run_nodes(2, {{{0, 1}, {0, 1}}, {{0, 1}, {0, 1}}});
+  EXPECT_EQ(outcome.own[0].size(), 1U);
+  EXPECT_EQ(outcome.own[1].size(), 1U);
+  EXPECT_NE(outcome.own[0], outcome.own[1]);
+}
+
+TEST(Exchange, ContestedFramesAreSharedEvenly) {
+  Indexes all(9000);
+  std::iota(all.begin(), all.end(), 0);
+  for (bool native : {true, false}) {
+    const Holdings holdings = native ? Holdings{all, {}} : Holdings{{}, all};
+    Outcome outcome = run_nodes(9000, {holdings, holdings, holdings, {}});
+    for (std::size_t n = 0; n < 3; ++n) EXPECT_EQ(outcome.own[n].size(), 3000U);
+    EXPECT_TRUE(outcome.own[3].empty());
+  }
+}
+
+TEST(Exchange, NodesWithMoreRanksTakeMore) {
+  Indexes all(900);
+  std::iota(all.begin(), all.end(), 0);
+  Outcome contested = run_nodes(900, {{{}, all}, {{}, all}}, {1, 2});
+  EXPECT_EQ(contested.own[0].size(), 300U);
+  EXPECT_EQ(contested.own[1].size(), 600U);
+  Outcome residues = run_nodes(900, {{}, {}}, {1, 2});
+  EXPECT_EQ(residues.own[0].size(), 300U);
+  EXPECT_EQ(residues.own[1].size(), 600U);
+}
+
+TEST(Exchange, ResiduesGoToThoseWithLess) {
+  Outcome outcome = run_nodes(10, {{{0, 1, 2, 3, 4, 5}, {}}, {{6}, {}}, {}});
+  EXPECT_EQ(outcome.own[0].size(), 6U);
+  EXPECT_EQ(outcome.own[1], (Indexes{6, 7}));
+  EXPECT_EQ(outcome.own[2], (Indexes{8, 9}));
+}
+
+TEST(Exchange, AnEmptyDomainAndASingleNodeAreFine) {
+  EXPECT_TRUE(run_nodes(0, {{}, {}}).own[1].empty());
+  EXPECT_EQ(run_nodes(3, {{{1}, {}}}).own[0], (Indexes{0, 1, 2}));
+}
+
+TEST(Exchange, OneNodeInTroubleStopsAllOfThemAndNobodyWaits) {
+  for (int node : {0, 1, 2}) {
+    Outcome outcome = run_nodes(6, {{{0, 1}, {}}, {{2}, {}}, {{3}, {4}}}, {}, node);
+    for (int n = 0; n < 3; ++n)
+      EXPECT_EQ(outcome.failures[static_cast<std::size_t>(n)],
+                n == node ? "no memory" : "another node is in trouble");
+  }
+}
+
+TEST(Exchange, MalformedClaimsAreRefused) {
+  const std::byte junk[] = {std::byte{1}, std::byte{2}, std::byte{3}};
+  SliceOwner owner(100, 0, std::vector<std::uint64_t>{1, 1});
+  const Claims claims[] = {{{}, {}}, {junk, {}}};
+  EXPECT_THROW(owner.decide(claims), std::runtime_error);
+  // A verdict that takes what the node never claimed, or gives what it has.
+  const PackedSet one = pack({1}, 100), none(100);
+  const MessagePair takes[] = {{one.bytes(), {}}}, gives[] = {{{}, one.bytes()}};
+  EXPECT_THROW(apply_verdicts(none, none, takes), std::runtime_error);
+  EXPECT_THROW(apply_verdicts(one, none, gives), std::runtime_error);
+  EXPECT_EQ(apply_verdicts(none, none, gives), one);
+}
+
+TEST(Exchange, RandomStatesGiveEveryFrameToExactlyOneNode) {
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    std::mt19937_64 random(seed);
+    const CacheStates states = random_states(random);
+    std::vector<Bitmap> own(states.nodes(), Bitmap(states.frames));
+    run_ranks(static_cast<int>(states.nodes()), [&](Communicator& leaders) {
+      const auto me = static_cast<std::size_t>(leaders.rank());
+      ExchangeProtocol protocol(states.frames, states.ranks);
+      protocol.natives() = PackedSet::pack(states.natives[me]);
+      protocol.aliens() = PackedSet::pack(states.aliens[me]);
+      protocol.run(leaders);
+      protocol.own().for_each([&](std::size_t i) { own[me].set(i); });
+    });
+    std::size_t total = 0;
+    Bitmap all(states.frames);
+    for (const Bitmap& mine : own) {
+      total += mine.count();
+      mine.for_each([&](std::size_t i) { all.set(i); });
+    }
+    ASSERT_EQ(total, states.frames) << "seed " << seed;
+    ASSERT_TRUE(all.full()) << "seed " << seed;
+  }
+}
+
+TEST(Quotas, TheyFillTheLowestFirstAndAddUp) {
+  auto quotas = [](std::vector<std::uint64_t> wins, std::vector<std::uint64_t> ranks,
+                   std::uint64_t residues) {
+    std::vector<std::uint64_t> result(wins.size());
+    fill_quotas(wins, ranks, residues, result);
+    return result;
+  };
+  using List = std::vector<std::uint64_t>;
+  EXPECT_EQ(quotas({0, 0, 0}, {1, 1, 1}, 7), (List{3, 2, 2}));
+  EXPECT_EQ(quotas({10, 0, 4}, {1, 1, 1}, 4), (List{0, 4, 0}));
+  EXPECT_EQ(quotas({10, 0, 4}, {1, 1, 1}, 8), (List{0, 6, 2}));
+  EXPECT_EQ(quotas({10, 0, 4}, {1, 1, 1}, 100), (List{28, 38, 34}));
+  EXPECT_EQ(quotas({5, 5}, {1, 4}, 15), (List{0, 15}));
+  EXPECT_EQ(quotas({5, 5}, {1, 4}, 0), (List{0, 0}));
+  const std::uint64_t large = std::uint64_t{1} << 40;
+  EXPECT_EQ(quotas({large, 0}, {1 << 20, 1 << 20}, large), (List{0, large}));
+}
+
+}  // namespace
+}  // namespace zazen

@@ -1,0 +1,47 @@
+// Work that waits for an origin for ever, and what goes on meanwhile.
+#include "daemon/origin_lanes.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+
+namespace zazen {
+namespace {
+
+constexpr std::chrono::milliseconds kShort(20);
+
+TEST(OriginLanesTest, OneThatHangsHoldsUpItsOwnDatasetOnly) {
+  std::promise<void> gate, reached;
+  std::shared_future<void> open = gate.get_future().share();
+  OriginLanes lanes(2);
+  std::atomic<int> late = 0;
+  for (int i = 0; i < 2; ++i) lanes.post(7, [open] { open.wait(); });
+  lanes.post(7, [&] { ++late; });
+  lanes.post(8, [&] { reached.set_value(); });
+  reached.get_future().wait();
+  EXPECT_EQ(late, 0) << "its turn has not come";
+  gate.set_value();
+  while (late == 0) std::this_thread::sleep_for(kShort);
+}
+
+TEST(OriginLanesTest, StopDoesNotWaitForWhatHangs) {
+  // It stays: its thread still uses it, as in a process that is about to end.
+  static auto* lanes = new OriginLanes(1);
+  static std::promise<void> gate, begun, left;
+  std::atomic<bool> dropped = true;
+  lanes->post(0, [] {
+    begun.set_value();
+    gate.get_future().wait();
+    left.set_value();
+  });
+  lanes->post(0, [&] { dropped = false; });
+  begun.get_future().wait();
+  EXPECT_FALSE(lanes->stop(kShort));
+  lanes->post(1, [&] { dropped = false; });
+  gate.set_value();
+  left.get_future().wait();
+  EXPECT_TRUE(dropped);
+}
+
+}  // namespace
+}  // namespace zazen

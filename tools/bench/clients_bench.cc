@@ -1,0 +1,253 @@
+#include "tools/bench/clients_bench.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "bodhi/unique_fd.h"
+#include "bodhi/wire.h"
+#include "tools/bench/bench_node.h"
+#include "tools/bench/interruption.h"
+#include "tools/bench/programs.h"
+#include "tools/bench/samples.h"
+#include "tools/bench/worker_process.h"
+
+namespace zazen {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kPatienceMs = 60'000;
+constexpr int kTries = 20;  // a connection may have to give way before its request is sent
+constexpr int kHeld = 2'500, kDeaf = 100;
+
+struct Attack {
+  const char* name;
+  int processes;
+};
+constexpr Attack kAttacks[] = {
+    {"spin", 1},  // no attack: what any work on this machine costs
+    {"hold", 4}, {"come_and_go", 1}, {"garbage", 1}, {"deaf", 1},
+};
+
+enum class Request { kStatus, kSample, kFill };
+constexpr Request kRequests[] = {Request::kStatus, Request::kSample, Request::kFill};
+
+const char* name_of(Request request) {
+  switch (request) {
+    case Request::kStatus:
+      return "status";
+    case Request::kSample:
+      return "sample";
+    case Request::kFill:
+      return "fill";
+  }
+  return "";
+}
+
+std::string frame_packet(MessageType type, const std::string& dataset,
+                         const std::string& name) {
+  std::string packet(kMaxMessage, '\0');
+  packet.resize(encode_frame_message(type, 1, kWaitForIt, dataset.c_str(), name.c_str(),
+                                     packet.data(), packet.size()));
+  return packet;
+}
+
+std::string status_packet() {
+  MessageHeader header = {};
+  header.magic = kWireMagic;
+  header.version = kWireVersion;
+  header.type = MessageType::kStatus;
+  header.flags = kWaitForIt;
+  header.request = 1;
+  return std::string(reinterpret_cast<const char*>(&header), sizeof header);
+}
+
+class Guest {  // asks as a program or a tool does: a new connection for each request
+ public:
+  Guest(const BenchLayout& layout, int requests) : layout_(layout), requests_(requests) {}
+
+  // Milliseconds.
+  Result<std::vector<double>> ask(Request request) const {
+    std::string packet = status_packet();
+    UniqueFd origin;
+    if (request == Request::kSample)
+      packet = frame_packet(MessageType::kSample, layout_.dataset(), "");
+    if (request == Request::kFill) {
+      packet = frame_packet(MessageType::kFill, layout_.dataset(), layout_.frame_name(0));
+      origin = UniqueFd(open(layout_.origin(0).c_str(), O_RDONLY | O_CLOEXEC));
+    }
+    std::vector<double> times;
+    for (int i = 0; i < requests_; ++i) {
+      Clock::time_point begin = Clock::now();
+      int code = ECONNRESET;
+      for (int tries = 0; code == ECONNRESET && tries < kTries; ++tries) {
+        code = ask_once(packet, origin.get());
+      }
+      if (code != 0) return Error{code, std::string("a request of ") + name_of(request), {}};
+      times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
+      if (interruption() != 0) return Error{EINTR, "a client", {}};
+    }
+    return times;
+  }
+
+ private:
+  int ask_once(const std::string& packet, int passed_fd) const {
+    int connected = connect_daemon(layout_.runtime().c_str(), kPatienceMs);
+    if (connected < 0) return -connected;
+    UniqueFd socket(connected);
+    int sent = send_message(socket.get(), packet.data(), packet.size(), passed_fd, kPatienceMs);
+    if (sent == -EPIPE) return ECONNRESET;
+    if (sent < 0) return -sent;
+    char buffer[kMaxMessage];
+    int answer_fd = -1;
+    int size = receive_message(socket.get(), buffer, sizeof buffer, &answer_fd, kPatienceMs);
+    UniqueFd closed(answer_fd);
+    if (size <= 0) return size == 0 ? ECONNRESET : -size;
+    return reinterpret_cast<const MessageHeader*>(buffer)->status;
+  }
+
+  const BenchLayout& layout_;
+  const int requests_;
+};
+
+struct Turns {  // of one kind of request
+  std::vector<double> calm_p50, calm_p99, attacked_p50, attacked_p99;
+};
+
+Result<std::vector<WorkerProcess>> start_attack(const Programs& programs, const Attack& attack,
+                                                const BenchLayout& layout) {
+  std::vector<WorkerProcess> attackers;
+  for (int i = 0; i < attack.processes; ++i) {
+    Result<WorkerProcess> one =
+        WorkerProcess::start({programs.self, "clients-attacker", attack.name, layout.runtime()},
+                             plain_environment());
+    if (!one) return one.error();
+    attackers.push_back(std::move(*one));
+    if (auto ready = attackers.back().take_turn("attack"); !ready) return ready.error();
+  }
+  return attackers;
+}
+
+Status run_pair(const Programs& programs, const Attack& attack, const BenchLayout& layout,
+                const Guest& guest, std::vector<Turns>& turns) {
+  for (bool attacked : {false, true}) {
+    std::vector<WorkerProcess> attackers;
+    if (attacked) {
+      Result<std::vector<WorkerProcess>> started = start_attack(programs, attack, layout);
+      if (!started) return started.error();
+      attackers = std::move(*started);
+    }
+    for (std::size_t i = 0; i < std::size(kRequests); ++i) {
+      Result<std::vector<double>> times = guest.ask(kRequests[i]);
+      if (!times) return times.error();
+      (attacked ? turns[i].attacked_p50 : turns[i].calm_p50).push_back(median(*times));
+      (attacked ? turns[i].attacked_p99 : turns[i].calm_p99)
+          .push_back(percentile(*times, 0.99));
+    }
+  }
+  return Done{};
+}
+
+[[noreturn]] void wait_for_the_end() {
+  for (;;) pause();
+}
+
+UniqueFd connection(const std::string& runtime) {
+  return UniqueFd(connect_daemon(runtime.c_str(), kPatienceMs));
+}
+
+void ask_and_never_read(const std::vector<UniqueFd>& deaf) {
+  const std::string packet = frame_packet(MessageType::kList, "", "");
+  std::vector<pollfd> writable;
+  for (const UniqueFd& one : deaf) writable.push_back({one.get(), POLLOUT, 0});
+  for (;;) {
+    poll(writable.data(), writable.size(), 1'000);
+    for (pollfd& one : writable) {
+      if (one.revents != 0 &&
+          send(one.fd, packet.data(), packet.size(), MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
+          errno != EAGAIN) {
+        one.fd = -1;  // the daemon has closed it
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::vector<ClientFigures>> measure_clients(const ClientsBenchOptions& options) {
+  Result<Programs> programs = find_programs();
+  if (!programs) return programs.error();
+  Result<BenchNode> node = BenchNode::start(programs->zazend, options.directory);
+  if (!node) return node.error();
+  Guest guest(node->layout(), options.requests);
+  std::vector<ClientFigures> figures;
+  for (const Attack& attack : kAttacks) {
+    std::vector<Turns> turns(std::size(kRequests));
+    for (int i = 0; i < options.rounds; ++i) {
+      Status done = run_pair(*programs, attack, node->layout(), guest, turns);
+      if (!done) return done.error();
+    }
+    for (std::size_t i = 0; i < std::size(kRequests); ++i) {
+      std::vector<double> ratios;
+      for (std::size_t turn = 0; turn < turns[i].calm_p99.size(); ++turn) {
+        ratios.push_back(turns[i].attacked_p99[turn] / turns[i].calm_p99[turn]);
+      }
+      figures.push_back({attack.name, name_of(kRequests[i]), median(turns[i].calm_p50),
+                         median(turns[i].calm_p99), median(turns[i].attacked_p50),
+                         median(turns[i].attacked_p99), median(ratios)});
+    }
+  }
+  if (Status stopped = node->stop(); !stopped) return stopped.error();
+  return figures;
+}
+
+void print_client_figures(const std::vector<ClientFigures>& figures, bool as_json) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const ClientFigures& one : figures) {
+    if (as_json) {
+      all.push_back({{"attack", one.attack},
+                     {"request", one.request},
+                     {"calm_p50_ms", one.calm_p50_ms},
+                     {"calm_p99_ms", one.calm_p99_ms},
+                     {"attacked_p50_ms", one.attacked_p50_ms},
+                     {"attacked_p99_ms", one.attacked_p99_ms},
+                     {"p99_ratio", one.p99_ratio}});
+    } else {
+      fmt::print(
+          "{:12} {:7} p50 {:6.2f} -> {:6.2f} ms   p99 {:6.2f} -> {:6.2f} ms   ratio {:.2f}\n",
+          one.attack, one.request, one.calm_p50_ms, one.attacked_p50_ms, one.calm_p99_ms,
+          one.attacked_p99_ms, one.p99_ratio);
+    }
+  }
+  if (as_json) fmt::print("{}\n", all.dump(2));
+}
+
+int clients_attacker(const std::string& attack, const std::string& runtime) {
+  rlimit limit = {};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  std::string line;
+  if (!std::getline(std::cin, line)) return 1;
+  int held = attack == "hold" ? kHeld : attack == "deaf" ? kDeaf : 0;
+  std::vector<UniqueFd> connections;
+  for (int i = 0; i < held; ++i) connections.push_back(connection(runtime));
+  std::cout << "[]" << std::endl;
+  if (attack == "hold") wait_for_the_end();
+  for (volatile std::uint64_t spins = 0; attack == "spin";) spins = spins + 1;
+  if (attack == "deaf") ask_and_never_read(connections);
+  for (;;) {
+    UniqueFd socket = connection(runtime);
+    if (attack == "garbage") (void)!send(socket.get(), "garbage", 7, MSG_NOSIGNAL);
+  }
+}
+
+}  // namespace zazen

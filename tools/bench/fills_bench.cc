@@ -1,0 +1,304 @@
+#include "tools/bench/fills_bench.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+
+#include "bodhi/client.h"
+#include "bodhi/unique_fd.h"
+#include "tools/bench/bench_node.h"
+#include "tools/bench/interruption.h"
+#include "tools/bench/programs.h"
+#include "tools/bench/samples.h"
+#include "tools/bench/worker_process.h"
+
+namespace zazen {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint64_t kMb = 1 << 20;
+constexpr std::uint64_t kRate = 20 * kMb, kFrameBytes = 32 * kMb;
+constexpr FrameSeq kFrames = 8;
+constexpr auto kPatience = std::chrono::seconds(120);
+constexpr auto kPause = std::chrono::milliseconds(5);
+
+struct FillCase {
+  const char* name;
+  const char* title;
+  int readers;  // each has a frame of its own
+  std::uint64_t first, end, piece;
+  int pause_ms;
+};
+
+constexpr FillCase kCases[] = {
+    {"whole", "the whole frame", 1, 0, kFrameBytes, kMb, 0},
+    {"begin", "its first 4 MB", 1, 0, 4 * kMb, kMb / 8, 0},
+    {"middle", "4 MB in its middle", 1, kFrameBytes / 2, kFrameBytes / 2 + 4 * kMb, kMb / 8, 0},
+    {"work", "8 MB, with 0.1 s of work after each", 1, 0, 8 * kMb, kMb, 100},
+    {"begin_of_8", "the first 4 MB of 8 frames at once", 8, 0, 4 * kMb, kMb / 8, 0},
+    {"whole_of_8", "8 whole frames at once", 8, 0, kFrameBytes, kMb, 0},
+};
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+template <class Condition>
+Status wait_until(const std::string& what, Condition&& condition) {
+  for (auto deadline = Clock::now() + kPatience; Clock::now() < deadline;) {
+    Result<bool> met = condition();
+    if (!met) return met.error();
+    if (*met) return Done{};
+    if (interruption() != 0) return Error{EINTR, what, {}};
+    std::this_thread::sleep_for(kPause);
+  }
+  return Error{ETIMEDOUT, what, {}};
+}
+
+// Written long ago, as far as anybody can see.
+Status make_frames(const std::string& directory, const BenchLayout& layout) {
+  if (mkdir(directory.c_str(), 0755) != 0) return last_error(directory);
+  std::mt19937_64 random(1);
+  std::vector<std::uint64_t> content(kFrameBytes / sizeof(std::uint64_t));
+  for (FrameSeq seq = 0; seq < kFrames; ++seq) {
+    std::ranges::generate(content, std::ref(random));
+    std::string path = directory + "/" + layout.frame_name(seq);
+    std::ofstream file(path, std::ios::binary);
+    file.write(reinterpret_cast<const char*>(content.data()), kFrameBytes);
+    file.close();
+    const timespec times[] = {{1'000'000'000, 0}, {1'000'000'000, 0}};
+    if (!file || utimensat(AT_FDCWD, path.c_str(), times, 0) != 0) return last_error(path);
+  }
+  return Done{};
+}
+
+// The file server, mounted on the dataset's directory.
+Result<ChildProcess> mount_origin(const std::string& server, const std::string& backing,
+                                  const BenchLayout& layout) {
+  struct stat before = {};
+  if (mkdir(layout.dataset().c_str(), 0755) != 0 ||
+      stat(layout.dataset().c_str(), &before) != 0) {
+    return last_error(layout.dataset());
+  }
+  UniqueFd errors(open((layout.root + "/server.log").c_str(),
+                       O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  Result<ChildProcess> process =
+      ChildProcess::start({server, backing, layout.dataset(), std::to_string(kRate), "cached"},
+                          plain_environment(), {-1, -1, errors.get()});
+  if (!process) return process.error();
+  Status mounted = wait_until("the file server", [&]() -> Result<bool> {
+    if (process->ended()) {
+      char why[1024];
+      ssize_t size = pread(errors.get(), why, sizeof why, 0);
+      return Error{EPROTO,
+                   "FUSE cannot be mounted here: " +
+                       std::string(why, static_cast<std::size_t>(std::max<ssize_t>(size, 0))),
+                   {}};
+    }
+    struct stat now = {};
+    return stat(layout.dataset().c_str(), &now) == 0 && now.st_dev != before.st_dev;
+  });
+  if (!mounted) return mounted.error();
+  return process;
+}
+
+class FillsBench {
+ public:
+  FillsBench(Programs programs, BenchLayout layout)
+      : programs_(std::move(programs)), layout_(std::move(layout)) {}
+
+  Status run_pair(const FillCase& fill_case, bool shim_first) {
+    for (bool shim : {shim_first, !shim_first}) {
+      if (Status done = forget(); !done) return done;
+      Result<std::uint64_t> before = fills();
+      if (!before) return before.error();
+      Result<double> seconds = read_all(fill_case, shim);
+      if (!seconds) return seconds.error();
+      (shim ? filled_ : plain_).push_back(*seconds);
+      if (!shim) continue;
+      set_rate(0);
+      Status filled = wait_until("the fills", [&]() -> Result<bool> {
+        Result<std::uint64_t> now = fills();
+        if (!now) return now.error();
+        return *now == *before + static_cast<std::uint64_t>(fill_case.readers);
+      });
+      set_rate(kRate);
+      if (!filled) return filled;
+    }
+    return Done{};
+  }
+
+  FillFigures figures(const FillCase& fill_case) {
+    std::vector<double> ratios;
+    for (std::size_t i = 0; i < plain_.size(); ++i) ratios.push_back(filled_[i] / plain_[i]);
+    FillFigures figures{fill_case.name,
+                        fill_case.title,
+                        fill_case.readers,
+                        median(plain_),
+                        median(filled_),
+                        median(ratios),
+                        *std::ranges::min_element(ratios),
+                        *std::ranges::max_element(ratios)};
+    plain_.clear();
+    filled_.clear();
+    return figures;
+  }
+
+ private:
+  // Neither the node nor the kernel has anything of the frames.
+  Status forget() {
+    Result<Client> client = Client::connect(layout_.runtime());
+    if (!client) return client.error();
+    auto evicted =
+        client->evict(layout_.dataset(), 0, ~FrameSeq{0}, kEvictNatives | kEvictAliens);
+    if (!evicted) return evicted.error();
+    for (FrameSeq seq = 0; seq < kFrames; ++seq) {
+      UniqueFd fd(open(layout_.origin(seq).c_str(), O_RDONLY | O_CLOEXEC));
+      if (!fd.valid()) return last_error(layout_.origin(seq));
+      posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
+    }
+    return Done{};
+  }
+
+  Result<std::uint64_t> fills() const {
+    Result<Client> client = Client::connect(layout_.runtime());
+    if (!client) return client.error();
+    Result<std::string> status = client->status();
+    if (!status) return status.error();
+    return nlohmann::json::parse(*status).at("fills").get<std::uint64_t>();
+  }
+
+  void set_rate(std::uint64_t rate) const {
+    std::string command = "rate " + std::to_string(rate);
+    UniqueFd control(open((layout_.dataset() + "/.control").c_str(), O_WRONLY | O_CLOEXEC));
+    (void)!write(control.get(), command.data(), command.size());
+  }
+
+  // Until the last of the readers has all that it wants.
+  Result<double> read_all(const FillCase& fill_case, bool shim) const {
+    std::vector<std::string> environment = plain_environment();
+    if (shim) {
+      environment.push_back("LD_PRELOAD=" + programs_.shim);
+      environment.push_back("ZAZEN_CONFIG=" + layout_.config());
+    }
+    std::vector<WorkerProcess> readers;
+    for (int i = 0; i < fill_case.readers; ++i) {
+      Result<WorkerProcess> reader = WorkerProcess::start(
+          {programs_.self, "fills-worker", layout_.origin(static_cast<FrameSeq>(i)),
+           std::to_string(fill_case.first), std::to_string(fill_case.end),
+           std::to_string(fill_case.piece), std::to_string(fill_case.pause_ms)},
+          environment);
+      if (!reader) return reader.error();
+      readers.push_back(std::move(*reader));
+    }
+    Status failed = Done{};
+    std::mutex mutex;
+    std::vector<std::thread> threads;
+    Clock::time_point begin = Clock::now();
+    for (WorkerProcess& reader : readers) {
+      threads.emplace_back([&] {
+        Result<std::vector<double>> turn = reader.take_turn("read");
+        std::lock_guard lock(mutex);
+        if (!turn) failed = turn.error();
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    double seconds = seconds_since(begin);
+    if (!failed) return failed.error();
+    for (WorkerProcess& reader : readers) {
+      Result<std::uint64_t> bytes = reader.finish();
+      if (!bytes) return bytes.error();
+      if (*bytes != fill_case.end - fill_case.first) {
+        return Error{EPROTO, fmt::format("a reader got {} bytes", *bytes), {}};
+      }
+    }
+    return seconds;
+  }
+
+  const Programs programs_;
+  const BenchLayout layout_;
+  std::vector<double> plain_, filled_;
+};
+
+}  // namespace
+
+Result<std::vector<FillFigures>> measure_fills(const FillsBenchOptions& options) {
+  Result<Programs> programs = find_programs();
+  if (!programs) return programs.error();
+  if (access(programs->slow_origin.c_str(), X_OK) != 0) {
+    return Error{errno, programs->slow_origin, "build it: cmake --build --preset release"};
+  }
+  Result<TemporaryDirectory> root = TemporaryDirectory::make(options.directory);
+  if (!root) return root.error();
+  BenchLayout layout{root->path()};
+  std::string backing = root->path() + "/backing";
+  if (Status made = make_frames(backing, layout); !made) return made.error();
+  std::ofstream(layout.config()) << bench_configuration(layout, kFrameTemplate, {});
+  Result<ChildProcess> server = mount_origin(programs->slow_origin, backing, layout);
+  if (!server) return server.error();
+  Result<ChildProcess> daemon = start_daemon(programs->zazend, layout);
+  if (!daemon) return daemon.error();
+
+  FillsBench bench(*programs, layout);
+  std::vector<FillFigures> figures;
+  for (const FillCase& fill_case : kCases) {
+    for (int i = 0; i < options.rounds; ++i) {
+      if (Status done = bench.run_pair(fill_case, i % 2 == 1); !done) return done.error();
+    }
+    figures.push_back(bench.figures(fill_case));
+  }
+  return figures;
+}
+
+void print_fill_figures(const std::vector<FillFigures>& figures, bool as_json) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const FillFigures& one : figures) {
+    if (as_json) {
+      all.push_back({{"case", one.name},
+                     {"readers", one.readers},
+                     {"plain_seconds", one.plain_seconds},
+                     {"filled_seconds", one.filled_seconds},
+                     {"ratio", one.ratio},
+                     {"lowest_ratio", one.lowest_ratio},
+                     {"highest_ratio", one.highest_ratio}});
+    } else {
+      fmt::print(
+          "{:38} plain {:6.2f} s   with fills {:6.2f} s   ratio {:.3f} ({:.3f} to {:.3f})\n",
+          one.title, one.plain_seconds, one.filled_seconds, one.ratio, one.lowest_ratio,
+          one.highest_ratio);
+    }
+  }
+  if (as_json) fmt::print("{}\n", all.dump(2));
+}
+
+int fills_worker(const FrameReading& reading) {
+  std::uint64_t read_bytes = 0;
+  std::vector<char> buffer(reading.piece);
+  for (std::string line; std::getline(std::cin, line);) {
+    Clock::time_point begin = Clock::now();
+    UniqueFd fd(open(reading.path.c_str(), O_RDONLY | O_CLOEXEC));
+    for (std::uint64_t at = reading.first; at < reading.end;) {
+      std::size_t size = std::min(reading.piece, reading.end - at);
+      ssize_t got = pread(fd.get(), buffer.data(), size, static_cast<off_t>(at));
+      if (got <= 0) return 1;
+      at += static_cast<std::uint64_t>(got);
+      read_bytes += static_cast<std::uint64_t>(got);
+      std::this_thread::sleep_for(std::chrono::milliseconds(reading.pause_ms));
+    }
+    std::cout << nlohmann::json({seconds_since(begin)}) << std::endl;
+  }
+  std::cout << read_bytes << std::endl;
+  return 0;
+}
+
+}  // namespace zazen

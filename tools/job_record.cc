@@ -1,0 +1,92 @@
+#include "tools/job_record.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "bodhi/process_life.h"
+#include "bodhi/table.h"
+
+namespace zazen {
+
+std::unique_ptr<RankRecord> RankRecord::open(const std::string& directory) {
+  const View* view = nullptr;
+  Tally* tally = nullptr;
+  if (!map_view(directory.c_str(), &view, &tally)) return nullptr;
+  return std::unique_ptr<RankRecord>(new RankRecord(view, tally));
+}
+
+RankRecord::RankRecord(const View* view, Tally* tally)
+    : view_(view), tally_(tally), running_(!process_is_over(view->owner_pid)) {}
+
+double RankRecord::protocol_seconds() const {
+  return static_cast<double>(tally_->protocol_us.load()) / 1e6;
+}
+
+const RankRecord& JobRecord::any() const {
+  return **std::ranges::find_if(ranks, [](const auto& rank) { return rank != nullptr; });
+}
+
+std::size_t JobRecord::count() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(ranks, [](const auto& rank) { return rank != nullptr; }));
+}
+
+bool JobRecord::running() const {
+  return std::ranges::any_of(
+      ranks, [](const auto& rank) { return rank != nullptr && rank->running(); });
+}
+
+std::string JobRecord::number() const {
+  return fmt::format("{:016x}", any().view().job);
+}
+
+std::vector<JobRecord> find_jobs(const std::vector<std::string>& runtimes) {
+  std::map<std::uint64_t, JobRecord> by_number;
+  for (const std::string& runtime : runtimes) {
+    for (const char* folder : {kJobsDirectory, kReportsDirectory}) {
+      std::error_code ignored;
+      for (const auto& entry :
+           std::filesystem::directory_iterator(runtime + "/" + folder, ignored)) {
+        std::unique_ptr<RankRecord> record = RankRecord::open(entry.path());
+        if (record == nullptr) continue;
+        const View& view = record->view();
+        JobRecord& job = by_number[view.job];
+        auto rank = static_cast<std::size_t>(view.rank);
+        job.ranks.resize(std::max(job.ranks.size(), static_cast<std::size_t>(view.ranks)));
+        job.ranks[rank] = std::move(record);
+      }
+    }
+  }
+  std::vector<JobRecord> jobs;
+  for (auto& [number, job] : by_number) jobs.push_back(std::move(job));
+  std::ranges::stable_sort(jobs, std::ranges::greater(),
+                           [](const JobRecord& job) { return job.any().view().started_at; });
+  return jobs;
+}
+
+JobAudit audit_of(const JobRecord& job) {
+  const View& view = job.any().view();
+  Agreement agreement;
+  agreement.filtered = true;
+  agreement.ranks = static_cast<int>(job.ranks.size());
+  agreement.nodes = view.nodes;
+  agreement.places.resize(job.ranks.size());
+  for (std::uint32_t d = 0; d < view.dataset_count; ++d) {
+    const ViewDataset& dataset = view.datasets[d];
+    agreement.datasets.push_back({dataset.path, dataset.frames, {}, dataset.domain_count, 0});
+  }
+  JobAudit result;
+  result.fragments.resize(job.ranks.size());
+  for (std::size_t r = 0; r < job.ranks.size(); ++r) {
+    if (job.ranks[r] == nullptr) continue;
+    agreement.places[r].node = job.ranks[r]->view().node_name;
+    result.fragments[r] = job.ranks[r]->fragment();
+  }
+  result.audit = merge_fragments(agreement, result.fragments);
+  return result;
+}
+
+}  // namespace zazen
