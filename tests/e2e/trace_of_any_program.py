@@ -3,7 +3,7 @@ options, the file, the ranks; and a plain run knows nothing of it."""
 import json
 import os
 
-from nodes import PYTHON, SHIM, SOURCES, ZAZENCTL, Nodes, program
+from nodes import MPIRUN, PYTHON, SHIM, SOURCES, ZAZENCTL, Nodes, program
 from processes import expect, run
 from trace_output import trace_in, traces_in
 
@@ -136,8 +136,8 @@ def check_relative_file():
 def check_ranks():
     out = nodes.path("out")
     os.mkdir(out)
-    for words in (["mpirun", "-n", "2", ZAZENCTL, "--config", node.config, "run", "--trace"],
-                  [ZAZENCTL, "--config", node.config, "run", "--trace", "mpirun", "-n", "2"]):
+    for words in ([MPIRUN, "-n", "2", ZAZENCTL, "--config", node.config, "run", "--trace"],
+                  [ZAZENCTL, "--config", node.config, "run", "--trace", MPIRUN, "-n", "2"]):
         done = run([*words, *program("list_and_read_cxx"), data.path, out], nodes.env).succeeded()
         for rank in ("0", "1"):
             prefix = f"rank {rank}: "

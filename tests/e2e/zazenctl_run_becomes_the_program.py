@@ -3,7 +3,7 @@ import json
 import os
 import signal
 
-from nodes import SHIM, ZAZENCTL, Nodes, program
+from nodes import MPI, MPIRUN, SHIM, ZAZENCTL, Nodes, program
 from processes import Process, expect, run, wait_until
 
 with Nodes(1) as nodes:
@@ -50,7 +50,7 @@ with Nodes(1) as nodes:
 
     # In front of mpirun and behind it.
     zazenctl("push", data.path).succeeded()
-    launch = ["mpirun", "-n", "2"]
+    launch = [MPIRUN, "-n", "2"]
     for number, front in enumerate((True, False)):
         out = nodes.path(f"ranks-{number}")
         os.mkdir(out)
@@ -62,5 +62,6 @@ with Nodes(1) as nodes:
             figures = json.load(file)
         expect(figures["exactly_once"] and figures["ranks"] == 2, f"{figures}")
         expect(figures["hits"] == 24, f"from the cache: {figures}")
-    run([ZAZENCTL, "--config", node.config, "run", *launch, "-x", "LC_ALL", "true"],
-        nodes.env).succeeded()
+    if MPI == "openmpi":
+        run([ZAZENCTL, "--config", node.config, "run", *launch, "-x", "LC_ALL", "true"],
+            nodes.env).succeeded()

@@ -4,14 +4,14 @@ import json
 import os
 import shutil
 
-from nodes import BUILD, program
+from nodes import BUILD, MPI, MPIRUN, program
 from people import ALICE, BOB, SystemNode
 from processes import expect, run
 
 with SystemNode() as node:
     data = node.dataset(24, sizes=(5000,))
     node.start()
-    shutil.copy(f"{BUILD}/coord/libzazen-openmpi.so", node.directory)
+    shutil.copy(f"{BUILD}/coord/libzazen-{MPI}.so", node.directory)
     analyse = shutil.copy(program("list_and_read_c")[0], node.directory)
     for user in (ALICE, BOB, ALICE):
         home = node.nodes.path(f"home-{user}")
@@ -20,7 +20,7 @@ with SystemNode() as node:
         os.chown(home, user.uid, user.gid)
         env = dict(node.nodes.env, HOME=home, TMPDIR=home,
                    OMPI_MCA_btl_vader_backing_directory=home)
-        run(user.command(["mpirun", "-n", "3", "env", f"LD_PRELOAD={node.shim}",
+        run(user.command([MPIRUN, "-n", "3", "env", f"LD_PRELOAD={node.shim}",
                           f"ZAZEN_CONFIG={node.node.config}", f"ZAZEN_REPORT={home}/report",
                           analyse, data.path, home]), env, cwd=home).succeeded()
         with open(f"{home}/report") as file:
