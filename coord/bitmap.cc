@@ -19,11 +19,12 @@ std::uint64_t spread(std::uint32_t bits) {
 [[gnu::always_inline]] inline std::size_t count_words(const std::byte* bytes,
                                                       std::size_t size) {
   std::size_t total = 0;
-  for (; size >= sizeof(std::uint64_t); size -= sizeof(std::uint64_t)) {
-    std::uint64_t word;
-    std::memcpy(&word, bytes, sizeof word);
-    total += static_cast<std::size_t>(__builtin_popcountll(word));
-    bytes += sizeof word;
+  std::uint64_t words[4];
+  for (; size >= sizeof words; size -= sizeof words, bytes += sizeof words) {
+    std::memcpy(words, bytes, sizeof words);
+    total += static_cast<std::size_t>(
+        __builtin_popcountll(words[0]) + __builtin_popcountll(words[1]) +
+        __builtin_popcountll(words[2]) + __builtin_popcountll(words[3]));
   }
   for (; size != 0; --size)
     total += static_cast<std::size_t>(__builtin_popcount(static_cast<unsigned>(*bytes++)));

@@ -9,8 +9,10 @@
 namespace zazen {
 namespace {
 
-// A frame's weight for a node of one rank. Loads of nodes with several are rounded to this.
-constexpr std::uint64_t kFrameLoad = std::uint64_t{1} << 24;
+// A frame's weight for a node of one rank; for a node of several it is divided, and rounded so
+// that below it there is room for the number of a node.
+constexpr std::uint64_t kFrameLoad = std::uint64_t{1} << 30;
+constexpr std::uint64_t kPlaceMask = 0xffff;
 
 [[noreturn]] void malformed() {
   throw std::runtime_error("another node's claims are malformed");
@@ -53,9 +55,10 @@ SliceOwner::SliceOwner(std::size_t frames, std::size_t owner,
       wins_(ranks.size()),
       lost_(ranks.size(), PackedSet(frames)),
       residues_(frames),
-      nodes_(ranks.size()),
-      load_(ranks.size()) {
-  for (std::uint64_t r : ranks) step_.push_back(kFrameLoad / r);
+      nodes_(ranks.size()) {
+  if (ranks.size() > kPlaceMask) throw std::runtime_error("too many nodes");
+  for (std::uint64_t r : ranks)
+    step_.push_back(std::max(kFrameLoad / r & ~kPlaceMask, kPlaceMask + 1));
 }
 
 void SliceOwner::decide(std::span<const Claims> claims) {
@@ -92,7 +95,7 @@ void SliceOwner::decide_chunk(std::size_t chunk) {
     residues_.put_chunk(chunk, residues);
   }
   for (std::size_t n = 0; n < nodes_.size(); ++n)
-    if (nodes_[n].has_row) lost_[n].put_chunk(chunk, rows_[n]);
+    if (nodes_[n].has_row) lost_[n].put_chunk(chunk, rows_[n].words);
 }
 
 void SliceOwner::decide_natives(std::size_t limit) {
@@ -153,14 +156,15 @@ void SliceOwner::decide_aliens(std::size_t limit) {
     const Node& node = nodes_[n];
     if (node.aliens.count == 0) continue;
     ChunkWords aliens{};
+    std::size_t claimed = node.aliens.count;
     or_chunk(node.aliens, limit, &aliens);
     if (any_native != 0 && node.natives.count != 0) {
       ChunkWords natives{};
       or_chunk(node.natives, limit, &natives);
       for (std::size_t w = 0; w < aliens.size(); ++w) aliens[w] &= ~natives[w];
+      claimed = count(aliens);
     }
     ChunkWords& lost = row(n);
-    const std::size_t claimed = count(aliens);
     for (std::size_t w = 0; w < aliens.size(); ++w) aliens[w] &= native_[w] | contested[w];
     wins_[n] += claimed - count(aliens);
     for (std::size_t w = 0; w < aliens.size(); ++w) lost[w] |= aliens[w];
@@ -170,45 +174,41 @@ void SliceOwner::decide_aliens(std::size_t limit) {
 
 ChunkWords& SliceOwner::row(std::size_t node) {
   if (rows_.empty()) rows_.resize(nodes_.size());
-  if (!nodes_[node].has_row) rows_[node].fill(0);
+  if (!nodes_[node].has_row) rows_[node].words.fill(0);
   nodes_[node].has_row = true;
-  return rows_[node];
+  return rows_[node].words;
 }
 
 // Gives each contested frame to one of the nodes whose row has it, and takes it out of that
-// row: what stays is lost.
+// row: what stays is lost. All claimants are looked at for each frame, as one minimum without
+// a branch: that is several times faster than to go through the claims that there are.
 void SliceOwner::settle(const ChunkWords& contested) {
-  std::vector<std::uint32_t> active;
+  claimants_.clear();
+  next_loads_.clear();
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const std::size_t n = (first_ + i) % nodes_.size();
     if (!nodes_[n].has_row) continue;
-    active.push_back(static_cast<std::uint32_t>(n));
-    load_[n] = wins_[n] * step_[n];
+    next_loads_.push_back((wins_[n] + 1) * step_[n] | claimants_.size());
+    claimants_.push_back(n);
   }
-  claimants_.resize(64 * active.size());
+  const std::size_t count = claimants_.size();
+  row_words_.resize(count);
+  std::uint64_t* const loads = next_loads_.data();
+  std::uint64_t* const words = row_words_.data();
   for (std::size_t w = 0; w < contested.size(); ++w) {
     if (contested[w] == 0) continue;
-    std::array<std::uint32_t, 64> found{};
-    for (std::uint32_t n : active)
-      for (std::uint64_t bits = rows_[n][w] & contested[w]; bits != 0; bits &= bits - 1) {
-        const auto b = static_cast<std::size_t>(std::countr_zero(bits));
-        claimants_[b * active.size() + found[b]++] = n;
-      }
+    for (std::size_t i = 0; i < count; ++i) words[i] = rows_[claimants_[i]].words[w];
     for (std::uint64_t bits = contested[w]; bits != 0; bits &= bits - 1) {
-      const auto b = static_cast<std::size_t>(std::countr_zero(bits));
-      const std::uint32_t* claimant = &claimants_[b * active.size()];
-      std::uint32_t winner = claimant[0];
-      std::uint64_t least = load_[winner] + step_[winner];
-      for (std::uint32_t i = 1; i < found[b]; ++i) {
-        const std::uint32_t n = claimant[i];
-        const std::uint64_t load = load_[n] + step_[n];
-        winner = load < least ? n : winner;
-        least = std::min(load, least);
-      }
-      load_[winner] = least;
-      ++wins_[winner];
-      rows_[winner][w] &= ~(std::uint64_t{1} << b);
+      const int b = std::countr_zero(bits);
+      std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+      for (std::size_t i = 0; i < count; ++i)
+        least = std::min(least, loads[i] | ((words[i] >> b & 1) - 1));
+      const std::size_t winner = least & kPlaceMask;
+      words[winner] &= ~(std::uint64_t{1} << b);
+      loads[winner] += step_[claimants_[winner]];
+      ++wins_[claimants_[winner]];
     }
+    for (std::size_t i = 0; i < count; ++i) rows_[claimants_[i]].words[w] = words[i];
   }
 }
 

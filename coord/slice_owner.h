@@ -58,6 +58,11 @@ class SliceOwner {
     PackedChunk natives, aliens;
     bool has_row = false;
   };
+  struct Row {
+    ChunkWords words;
+    std::uint64_t
+        apart[8];  // or the same word of all rows would fall into one set of the cache
+  };
 
   void decide_chunk(std::size_t chunk);
   void decide_natives(std::size_t limit);
@@ -78,9 +83,12 @@ class SliceOwner {
   // a row for each node, the claims that it has lost, or may still lose.
   std::vector<Node> nodes_;
   ChunkWords native_{}, native_twice_{}, alien_{}, alien_twice_{};
-  std::vector<ChunkWords> rows_;
-  std::vector<std::uint32_t> claimants_;  // of the 64 frames of a word, for settle()
-  std::vector<std::uint64_t> load_;
+  std::vector<Row> rows_;
+  // For settle(): the nodes with a row; what each one's load would be with one more frame, and
+  // below it its place in these lists; and its row's word.
+  std::vector<std::size_t> claimants_;
+  std::vector<std::uint64_t> next_loads_;
+  std::vector<std::uint64_t> row_words_;
 };
 
 }  // namespace zazen

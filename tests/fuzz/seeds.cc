@@ -12,6 +12,7 @@
 #include "bodhi/table.h"
 #include "bodhi/wire.h"
 #include "coord/job_messages.h"
+#include "coord/packed_set.h"
 #include "coord/tally_fragment.h"
 #include "coord/view_writer.h"
 #include "tests/fuzz/demand.h"
@@ -197,6 +198,34 @@ void add_messages(const Corpus& corpus) {
   add(4, "fragment", encode_fragment(fragment));
 }
 
+// Behind the three bytes that choose the domain: two chunks.
+void add_packed_sets(const Corpus& corpus) {
+  struct {
+    const char* name;
+    std::size_t first, stride, count;
+  } runs[] = {{"list", 77, 9000, 2}, {"run", 60'000, 1, 8000}, {"stride", 3, 8, 8000}};
+  auto add = [&](const char* name, PackedSetWriter& writer) {
+    const PackedSet set = writer.take();
+    corpus.add(
+        "packed_set", name,
+        std::string("\x40\x9c\x01") +
+            std::string(reinterpret_cast<const char*>(set.bytes().data()), set.bytes().size()));
+  };
+  const std::size_t domain = 1 + 0x9c40 + kChunkFrames;
+  for (const auto& run : runs) {
+    PackedSetWriter writer(domain);
+    writer.append_run(run.first, run.stride, run.count);
+    add(run.name, writer);
+  }
+  PackedSetWriter gaps(domain), bitmap(domain);
+  for (std::size_t i = 0; i < domain; ++i) {
+    if (i * i % 211 < 3) gaps.append(i);
+    if (i * i % 7 < 3) bitmap.append(i);
+  }
+  add("gaps", gaps);
+  add("bitmap", bitmap);
+}
+
 void add_texts(const Corpus& corpus) {
   const std::string config =
       "node = \"n0\"\ncache = \"/scratch/zazen\"\nruntime = \"/run/zazen\"\n"
@@ -230,5 +259,6 @@ int main(int argc, char** argv) {
   zazen::add_frames(corpus);
   zazen::add_log(corpus);
   zazen::add_messages(corpus);
+  zazen::add_packed_sets(corpus);
   zazen::add_texts(corpus);
 }

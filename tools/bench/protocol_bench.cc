@@ -118,7 +118,7 @@ class ProtocolBench {
       fmt::print("{}\n", all.dump(2));
     } else {
       fmt::print(
-          "{} frames on {} nodes, {}: exchange {:.3f} s, paper {:.3f} s ({:.1f} times), its "
+          "{} frames, {} ranks, {}: exchange {:.3f} s, paper {:.3f} s ({:.1f} times), its "
           "reductions alone {:.3f} s\n",
           format_count(frames_), nodes_, workload, exchanged.seconds, papered.seconds,
           papered.seconds / exchanged.seconds, reduced);
@@ -135,17 +135,21 @@ class ProtocolBench {
   void adopt(const PaperProtocol& protocol, Bitmap* own) const {
     std::span<const std::uint64_t> residues = protocol.residues().words();
     const Block mine = block_of(protocol.residues().count(), me_, nodes_);
+    constexpr std::size_t kBlockWords = 1024;
     std::size_t number = 0;
-    for (std::size_t w = 0; w < residues.size(); ++w) {
-      std::uint64_t wanted = residues[w];
-      const auto here = static_cast<std::size_t>(std::popcount(wanted));
-      if (number < mine.begin || number + here > mine.end) {
-        std::size_t n = number;
-        for (std::uint64_t bits = residues[w]; bits != 0; bits &= bits - 1, ++n)
-          if (n < mine.begin || n >= mine.end) wanted &= ~(bits & -bits);
+    for (std::size_t at = 0; at < residues.size(); at += kBlockWords) {
+      auto block = residues.subspan(at, std::min(kBlockWords, residues.size() - at));
+      const std::size_t after = number + count_bits(std::as_bytes(block));
+      const bool whole = number >= mine.begin && after <= mine.end;
+      const bool some = number < mine.end && after > mine.begin;
+      for (std::size_t w = at; w < at + block.size(); ++w) {
+        std::uint64_t wanted = whole ? residues[w] : 0;
+        if (some && !whole)
+          for (std::uint64_t bits = residues[w]; bits != 0; bits &= bits - 1, ++number)
+            if (number >= mine.begin && number < mine.end) wanted |= bits & -bits;
+        own->words()[w] = protocol.own().words()[w] | wanted;
       }
-      number += here;
-      own->words()[w] = protocol.own().words()[w] | wanted;
+      number = after;
     }
   }
 

@@ -3,6 +3,7 @@
 #include "coord/job.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -10,6 +11,7 @@
 
 #include "bodhi/view.h"
 #include "cluster_on_disk.h"
+#include "losing_communicator.h"
 #include "thread_communicator.h"
 
 namespace zazen {
@@ -36,6 +38,7 @@ constexpr std::size_t kNoNode = static_cast<std::size_t>(-1);
 struct RankResult {
   Agreement agreement;
   Shim shim;
+  int calls = 0;                                     // of those that can be lost
   std::map<std::string, std::vector<FrameSeq>> own;  // by dataset path
   std::map<std::string, std::vector<std::string>> others;
 };
@@ -66,7 +69,9 @@ class JobTest : public ::testing::Test {
       if (!only_.empty()) settings.datasets = only_;
       if (me < paper_.size() && paper_[me]) settings.protocol = ProtocolChoice::kPaper;
       RankResult& result = results[me];
-      result.agreement = agree_on_views(world, host, settings);
+      LosingCommunicator losing(world, losing_rank_ == world.rank() ? lost_call_ : -1,
+                                &result.calls);
+      result.agreement = agree_on_views(losing, host, settings);
       result.shim = shim;
       if (result.agreement.filtered) read_view(&result);
     });
@@ -105,6 +110,7 @@ class JobTest : public ::testing::Test {
   std::shared_ptr<ThreadCommunicator::Board> board_;
   int fail_to_adopt_ = -1;
   int off_ = -1;
+  int losing_rank_ = -1, lost_call_ = -1;
   std::vector<std::string> only_;
   std::vector<bool> paper_;
 };
@@ -319,6 +325,37 @@ TEST_F(JobTest, ALogThatIsDamagedCountsAsEmpty) {
   std::vector<RankResult> results = run({0, kNoNode});
   EXPECT_EQ(results[0].own.at(sim.path), (std::vector<FrameSeq>{0, 1}));
   EXPECT_EQ(results[1].own.at(sim.path), (std::vector<FrameSeq>{2, 3}));
+}
+
+// A small world, exhaustively: 2 to 4 ranks, both algorithms, and each rank in turn loses the
+// result of each of its calls in turn. A rank that waited for ever would be ended by the alarm.
+TEST_F(JobTest, WhereverOneRankFailsNobodyIsFilteredAndNobodyWaits) {
+  const auto& sim = cluster_.add_dataset("sim1", "f{seq}", frame_files(9));
+  for (std::size_t n = 0; n < 3; ++n) cluster_.add_node();
+  cluster_.hold(0, sim, {0, 1, 2}, {3});
+  cluster_.hold(1, sim, {1, 4}, {3, 5});
+  cluster_.hold(2, sim, {}, {5, 6});
+  ::alarm(600);
+  int failures = 0;
+  for (const std::vector<std::size_t>& places :
+       {std::vector<std::size_t>{0, 1}, {0, 1, 0}, {0, 1, kNoNode, 0}, {2, 0, 1, 1}})
+    for (bool paper : {false, true}) {
+      paper_.assign(places.size(), paper);
+      losing_rank_ = -1;
+      const std::vector<RankResult> whole = run(places);
+      ASSERT_TRUE(whole[0].agreement.filtered) << whole[0].agreement.reason;
+      for (std::size_t rank = 0; rank < places.size(); ++rank)
+        for (int call = 0; call < whole[rank].calls; ++call, ++failures) {
+          losing_rank_ = static_cast<int>(rank);
+          lost_call_ = call;
+          const std::vector<RankResult> results = run(places);
+          expect_nobody_filtered(results);
+          EXPECT_TRUE(results[0].agreement.reason.starts_with("rank "));
+          ASSERT_FALSE(HasFailure()) << "rank " << rank << " call " << call;
+        }
+    }
+  ::alarm(0);
+  EXPECT_GT(failures, 100);
 }
 
 TEST_F(JobTest, RandomCachesAndGroupsGiveEveryFrameToExactlyOneRank) {
