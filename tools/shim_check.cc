@@ -192,6 +192,7 @@ void check_environment(Findings& findings) {
                   "did you mean " + each.likely + "?");
   }
   check_value("ZAZEN_FILTER", {"on", "off"}, findings);
+  check_value("ZAZEN_PROTOCOL", {"exchange", "paper"}, findings);
   check_value("ZAZEN_LOG", {"off", "warn", "info", "debug"}, findings);
   if (shim_is_disabled()) {
     findings.warn("environment", "ZAZEN_DISABLE is set: the shim does nothing",
