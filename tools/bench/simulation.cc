@@ -9,9 +9,10 @@
 // communicator reduces in one call, in bytes.
 //
 // `exchange` is the real algorithm on the real communicator, with real sets: what is sent has
-// its true size. It runs twice. In the first run every host notes the processor time between
-// its calls to the communicator; in the second each of these steps is charged to all hosts at
-// the median of the hosts, so that the noise of the machine does not count a hundred times.
+// its true size. It runs twice. In the first run the hosts talk through shared memory, and each
+// notes the processor time between its calls to the communicator; in the second each of these
+// steps is charged to all hosts at the median of the hosts, so that the noise of the machine
+// does not count a hundred times.
 //
 // `paper` would need 750 MB for each host. Its reductions are made at their true sizes over
 // memory that all hosts share, whose contents mean nothing, and what it computes is charged at
@@ -24,11 +25,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <optional>
 #include <string>
 
 #include "coord/exchange.h"
+#include "coord/openmpi/mpi_communicator.h"
 #include "coord/paper.h"
-#include "mpi_communicator.h"
 #include "tools/bench/workload.h"
 
 namespace zazen {
@@ -52,19 +54,69 @@ void charge(double seconds) {
   smpi_execute_flops(seconds * host_speed);
 }
 
+// A host that is alone. With it the paper's algorithm computes all but the reductions.
+class LocalCommunicator : public Communicator {
+ public:
+  int rank() const override { return 0; }
+  int size() const override { return 1; }
+  bool failed() const override { return false; }
+  void all_or(std::span<std::uint64_t>) override {}
+  void all_combine_aliens(std::span<std::uint64_t>) override {}
+  void all_sum(std::span<std::uint64_t>) override {}
+  void all_min(std::span<std::uint64_t>) override {}
+  std::vector<std::string> all_gather(const std::string& mine) override { return {mine}; }
+  void broadcast(std::string&, int) override {}
+  std::string scatter(const std::vector<std::string>& parts, int) override { return parts[0]; }
+  Delivery all_to_all(std::span<const MessagePair>) override { return {}; }
+  std::unique_ptr<Communicator> split(int) override { return nullptr; }
+};
+
+// How the hosts talk while they are measured: through the memory that they share, since the
+// simulation of a network takes much longer than what is measured.
+class SharedMemoryCommunicator final : public LocalCommunicator {
+ public:
+  explicit SharedMemoryCommunicator(Communicator& world) : world_(world) {}
+
+  int rank() const override { return world_.rank(); }
+  int size() const override { return world_.size(); }
+  void all_sum(std::span<std::uint64_t> values) override { world_.all_sum(values); }
+  Delivery all_to_all(std::span<const MessagePair> to) override {
+    const auto me = static_cast<std::size_t>(rank());
+    sent.resize(static_cast<std::size_t>(size()));
+    sent[me].assign(to.begin(), to.end());
+    MPI_Barrier(MPI_COMM_WORLD);
+    std::size_t bytes = 0;
+    for (const auto& from : sent) bytes += from[me].first.size() + from[me].second.size();
+    auto buffer = std::make_unique_for_overwrite<std::byte[]>(bytes);
+    std::byte* end = buffer.get();
+    auto take = [&](std::span<const std::byte> part) {
+      std::ranges::copy(part, end);
+      end += part.size();
+      return std::span<const std::byte>(end - part.size(), part.size());
+    };
+    std::vector<MessagePair> messages;
+    for (const auto& from : sent)
+      messages.push_back({take(from[me].first), take(from[me].second)});
+    MPI_Barrier(MPI_COMM_WORLD);
+    return {std::move(buffer), std::move(messages)};
+  }
+
+ private:
+  static std::vector<std::vector<MessagePair>> sent;  // by rank
+  Communicator& world_;
+};
+
+std::vector<std::vector<MessagePair>> SharedMemoryCommunicator::sent;
+
 // A Communicator that takes the time between its calls: measured at first, charged later.
 class ChargingCommunicator final : public Communicator {
  public:
-  explicit ChargingCommunicator(Communicator& real) : real_(real) {}
+  ChargingCommunicator(Communicator& real, bool charging) : real_(real), charging_(charging) {}
 
   // What the hosts measured, by step.
   static std::vector<std::vector<double>> measured;
 
-  void begin(bool charging) {
-    charging_ = charging;
-    step_ = 0;
-    resume();
-  }
+  void begin() { resume(); }
   void end() { pause(); }
 
   int rank() const override { return real_.rank(); }
@@ -123,7 +175,7 @@ class ChargingCommunicator final : public Communicator {
   }
 
   Communicator& real_;
-  bool charging_ = false;
+  bool charging_;
   std::size_t step_ = 0;
   double since_ = 0;
 };
@@ -167,7 +219,7 @@ std::uint64_t claim_bytes = 0, most_assigned = 0, residues = 0;
 
 void simulate_exchange(Workload workload, std::size_t frames) {
   MpiCommunicator world(MPI_COMM_WORLD, false);
-  ChargingCommunicator communicator(world);
+  SharedMemoryCommunicator shared(world);
   const auto me = static_cast<std::size_t>(world.rank());
   const auto nodes = static_cast<std::size_t>(world.size());
   const Holdings held = holdings_of(workload, frames, me, nodes);
@@ -179,7 +231,9 @@ void simulate_exchange(Workload workload, std::size_t frames) {
     protocol.aliens() = held.aliens;
     MPI_Barrier(MPI_COMM_WORLD);
     const double from = MPI_Wtime();
-    communicator.begin(charging);
+    ChargingCommunicator communicator(charging ? static_cast<Communicator&>(world) : shared,
+                                      charging);
+    communicator.begin();
     protocol.run(communicator);
     communicator.end();
     if (!charging) continue;
@@ -203,23 +257,6 @@ void simulate_exchange(Workload workload, std::size_t frames) {
       assigned.exactly(frames) ? "true" : "false", static_cast<unsigned long long>(residues),
       static_cast<unsigned long long>(most_assigned));
 }
-
-// The paper's algorithm on one host, to see what it computes apart from the reductions.
-class Alone final : public Communicator {
- public:
-  int rank() const override { return 0; }
-  int size() const override { return 1; }
-  bool failed() const override { return false; }
-  void all_or(std::span<std::uint64_t>) override {}
-  void all_combine_aliens(std::span<std::uint64_t>) override {}
-  void all_sum(std::span<std::uint64_t>) override {}
-  void all_min(std::span<std::uint64_t>) override {}
-  std::vector<std::string> all_gather(const std::string& mine) override { return {mine}; }
-  void broadcast(std::string&, int) override {}
-  std::string scatter(const std::vector<std::string>& parts, int) override { return parts[0]; }
-  Delivery all_to_all(std::span<const MessagePair>) override { return {}; }
-  std::unique_ptr<Communicator> split(int) override { return nullptr; }
-};
 
 // Processor time of each frame, and of each byte that a reduction combines.
 struct Rates {
@@ -246,7 +283,7 @@ Rates measure_rates(bool second_round) {
     std::ranges::fill(second_round ? natives.first(natives.size() / 2) : natives,
                       ~std::uint64_t{0});
     std::ranges::fill(protocol.aliens().words().last(natives.size() / 2), ~std::uint64_t{0});
-    Alone alone;
+    LocalCommunicator alone;
     const double since = cpu_seconds();
     protocol.run(alone);
     local.push_back(cpu_seconds() - since);
@@ -272,6 +309,8 @@ void charge_reduction(void*, void*, int* words, MPI_Datatype*) {
   charge(rates.*kRate * *words * sizeof(std::uint64_t));
 }
 
+// Of all hosts, made by one of them: nobody looks at the contents, and pages that are shared
+// are not copied.
 struct SharedMemory {
   explicit SharedMemory(std::size_t words)
       : in(SMPI_SHARED_MALLOC(words * 8)), out(SMPI_SHARED_MALLOC(words * 8)) {}
@@ -283,13 +322,14 @@ struct SharedMemory {
   SharedMemory& operator=(const SharedMemory&) = delete;
   void *in, *out;
 };
+std::optional<SharedMemory> memory;
 
 template <double Rates::*kRate>
-void reduce(std::size_t words, std::size_t piece_words, const SharedMemory& memory) {
+void reduce(std::size_t words, std::size_t piece_words) {
   MPI_Op op = MPI_OP_NULL;
   MPI_Op_create(&charge_reduction<kRate>, 1, &op);
   for (std::size_t at = 0; at < words; at += piece_words)
-    MPI_Allreduce(memory.in, memory.out, static_cast<int>(std::min(words - at, piece_words)),
+    MPI_Allreduce(memory->in, memory->out, static_cast<int>(std::min(words - at, piece_words)),
                   MPI_UINT64_T, op, MPI_COMM_WORLD);
   MPI_Op_free(&op);
 }
@@ -298,17 +338,19 @@ void simulate_paper(Workload workload, std::size_t frames, std::size_t piece_wor
   MpiCommunicator world(MPI_COMM_WORLD, false);
   const bool second_round = has_second_round(workload);
   const std::size_t natives = (frames + 63) / 64, claims = (frames + 31) / 32;
-  if (world.rank() == 0) rates = measure_rates(second_round);
-  const SharedMemory memory(claims);
+  if (world.rank() == 0) {
+    rates = measure_rates(second_round);
+    memory.emplace(claims);
+  }
 
   auto run = [&](std::size_t piece, Span* span) {
     MPI_Barrier(MPI_COMM_WORLD);
     const double from = MPI_Wtime();
     charge(rates.local_per_frame * static_cast<double>(frames));
-    reduce<&Rates::or_per_byte>(natives, piece, memory);
+    reduce<&Rates::or_per_byte>(natives, piece);
     std::uint64_t held[] = {0};
     world.all_sum(held);
-    if (second_round) reduce<&Rates::claims_per_byte>(claims, piece, memory);
+    if (second_round) reduce<&Rates::claims_per_byte>(claims, piece);
     span->add(from, MPI_Wtime());
     MPI_Barrier(MPI_COMM_WORLD);
   };
@@ -316,6 +358,7 @@ void simulate_paper(Workload workload, std::size_t frames, std::size_t piece_wor
   const double charged = charged_seconds / world.size();
   run(piece_words, &pieces_span);
   if (world.rank() != 0) return;
+  memory.reset();
   std::printf(
       "{\"paper_seconds\": %.6f, \"paper_pieces_seconds\": %.6f, "
       "\"paper_compute_seconds\": %.6f, \"paper_local_ns_per_frame\": %.4f, "
