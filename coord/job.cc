@@ -13,7 +13,7 @@
 #include "bodhi/client.h"
 #include "bodhi/seqlog.h"
 #include "coord/job_messages.h"
-#include "coord/paper.h"
+#include "coord/protocol.h"
 #include "coord/rules.h"
 #include "coord/trouble.h"
 #include "coord/view_writer.h"
@@ -79,7 +79,8 @@ class JobStart {
       Introduction me{{alive, {}},
                       alive ? table->node_name : "",
                       settings_.filter == FilterWish::kOff,
-                      host_.ledger != nullptr};
+                      host_.ledger != nullptr,
+                      settings_.protocol};
       if (alive) me.member.node = table->node_id;
       mine = encode_introduction(me);
       has_daemon_ = alive;
@@ -94,6 +95,7 @@ class JobStart {
       for (const std::string& bytes : all) {
         Introduction who = decode_introduction(bytes);
         any_off |= who.filter_off;
+        if (members_.empty()) protocol_choice_ = who.protocol;
         members_.push_back(who.member);
         agreement_.places.push_back({std::move(who.node_name), who.has_ledger});
       }
@@ -101,6 +103,12 @@ class JobStart {
       agreement_.nodes = groups_.nodes;
     });
     if (!vote()) return false;
+    if (rank_ == 0 && !settings_.unknown_protocol.empty())
+      trouble_.attempt([&] {
+        say_if_asked(settings_, {"zazen: ZAZEN_PROTOCOL=" + settings_.unknown_protocol +
+                                     ": neither exchange nor paper",
+                                 "hint: exchange is used"});
+      });
     if (any_off) return give_up("ZAZEN_FILTER=off");
     if (groups_.nodes == 0) return give_up("no rank reaches a daemon");
     return true;
@@ -180,14 +188,18 @@ class JobStart {
       return true;
     }
 
-    std::optional<PaperProtocol> protocol;
+    std::optional<Protocol> protocol;
     if (leader_) trouble_.attempt([&] { look_up_holdings(i, *listing, &protocol); });
     if (!vote()) return false;
-    if (leader_) protocol->run(*leaders_);
+    if (leader_) trouble_.together([&] { protocol->run(*leaders_); });
 
     std::vector<std::string> parts;
     std::size_t adopted = 0;
-    if (leader_) trouble_.attempt([&] { parts = deal(*protocol, *listing, &adopted); });
+    if (leader_)
+      trouble_.attempt([&] {
+        parts = deal(*protocol, *listing);
+        adopted = protocol->residue_count();
+      });
     std::string mine;
     trouble_.together([&] { mine = node_->scatter(parts, 0); });
     trouble_.attempt([&] { add_to_view(i, *listing, mine, adopted); });
@@ -256,48 +268,45 @@ class JobStart {
     if (client) (void)client->keep_listing(named_[i].path, encode_listing(*listing));
   }
 
-  // Steps 1 and 4 of the paper: what the logs of this node say, after the daemon has looked
+  // What the logs of this node say, after the daemon has looked
   // whether its copies are still those of the origin (D10). A log that cannot be read is an
   // empty one: its frames are read from the origin.
   void look_up_holdings(std::size_t i, const Listing& listing,
-                        std::optional<PaperProtocol>* protocol) {
-    protocol->emplace(listing.frames.size());
+                        std::optional<Protocol>* protocol) {
+    std::vector<std::uint64_t> ranks;
+    for (const std::vector<int>& group : groups_.ranks) ranks.push_back(group.size());
+    protocol->emplace(protocol_choice_, listing.frames.size(), std::move(ranks));
     const TableDataset* dataset = own_dataset(i);
     if (dataset == nullptr) return;
     if (dataset->validate != Validate::kNever) {
       Result<Client> client = Client::connect(host_.runtime, kDaemonTimeoutMs);
       if (client) (void)client->sample(named_[i].path);
     }
-    if (Result<FrameSet> held = read_sequence_log(state_path(i, kNativeLog)))
-      mark_held(listing.frames, *held, &(*protocol)->natives());
-    if (Result<FrameSet> held = read_sequence_log(state_path(i, kAlienLog)))
-      mark_held(listing.frames, *held, &(*protocol)->aliens());
+    auto held = [&](const char* log) {
+      Bitmap bitmap(listing.frames.size());
+      if (Result<FrameSet> frames = read_sequence_log(state_path(i, log)))
+        mark_held(listing.frames, *frames, &bitmap);
+      return PackedSet::pack(bitmap);
+    };
+    (*protocol)->natives() = held(kNativeLog);
+    (*protocol)->aliens() = held(kAlienLog);
   }
 
   // A leader's word to the ranks of its node: for each a block of the node's own frames,
   // and the block of the residues that belongs to its rank among all.
-  std::vector<std::string> deal(const PaperProtocol& protocol, const Listing& listing,
-                                std::size_t* adopted) const {
-    auto frames_of = [&](const Bitmap& bitmap) {
-      std::vector<FrameSeq> frames;
-      frames.reserve(bitmap.count());
-      bitmap.for_each([&](std::size_t index) { frames.push_back(listing.frames[index]); });
-      return frames;
-    };
-    const std::vector<FrameSeq> own = frames_of(protocol.own());
-    const std::vector<FrameSeq> residues = frames_of(protocol.residues());
-    *adopted = residues.size();
-
+  std::vector<std::string> deal(const Protocol& protocol, const Listing& listing) const {
     const std::vector<int>& ranks = groups_.ranks[groups_.group(rank_)];
     std::vector<std::string> parts;
     for (std::size_t k = 0; k < ranks.size(); ++k) {
-      const Block mine = block_of(own.size(), k, ranks.size());
-      const Block extra = block_of(residues.size(), static_cast<std::size_t>(ranks[k]),
-                                   static_cast<std::size_t>(world_.size()));
-      std::vector<FrameSeq> part(own.begin() + static_cast<std::ptrdiff_t>(mine.begin),
-                                 own.begin() + static_cast<std::ptrdiff_t>(mine.end));
-      part.insert(part.end(), residues.begin() + static_cast<std::ptrdiff_t>(extra.begin),
-                  residues.begin() + static_cast<std::ptrdiff_t>(extra.end));
+      std::vector<FrameSeq> part;
+      auto add_block = [&](const PackedSet& set, std::size_t number, std::size_t of) {
+        ranked_part(set, block_of(set.count(), number, of)).for_each([&](std::size_t index) {
+          part.push_back(listing.frames[index]);
+        });
+      };
+      add_block(protocol.own(), k, ranks.size());
+      add_block(protocol.residues(), static_cast<std::size_t>(ranks[k]),
+                static_cast<std::size_t>(world_.size()));
       parts.push_back(FrameSet(std::move(part)).encode());
     }
     return parts;
@@ -378,6 +387,7 @@ class JobStart {
   bool leader_ = false;
   std::string node_name_;
   std::vector<Member> members_;
+  ProtocolChoice protocol_choice_ = ProtocolChoice::kExchange;
   NodeGroups groups_;
   std::vector<NamedDataset> named_;
   std::vector<FrameName> names_;  // of named_, compiled

@@ -22,19 +22,23 @@ std::string encode_introduction(const Introduction& introduction) {
   out.text(introduction.node_name);
   out.number(introduction.filter_off);
   out.number(introduction.has_ledger);
+  out.number(introduction.protocol == ProtocolChoice::kPaper);
   return out.take();
 }
 
 Introduction decode_introduction(const std::string& bytes) {
   ByteReader in(bytes);
-  std::uint64_t has_daemon = 0, filter_off = 0, has_ledger = 0;
+  std::uint64_t has_daemon = 0, filter_off = 0, has_ledger = 0, paper = 0;
   std::string_view node, name;
   if (!in.number(&has_daemon) || !in.text(&node, sizeof(NodeId)) ||
       node.size() != sizeof(NodeId) || !in.text(&name, kMaxNodeName - 1) ||
-      !in.number(&filter_off) || !in.number(&has_ledger) || !in.done())
+      !in.number(&filter_off) || !in.number(&has_ledger) || !in.number(&paper) || !in.done())
     refuse("introduction");
-  Introduction introduction{
-      {has_daemon != 0, {}}, std::string(name), filter_off != 0, has_ledger != 0};
+  Introduction introduction{{has_daemon != 0, {}},
+                            std::string(name),
+                            filter_off != 0,
+                            has_ledger != 0,
+                            paper != 0 ? ProtocolChoice::kPaper : ProtocolChoice::kExchange};
   std::memcpy(introduction.member.node.bytes, node.data(), sizeof(NodeId));
   return introduction;
 }

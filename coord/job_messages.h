@@ -8,6 +8,7 @@
 
 #include "bodhi/listing.h"
 #include "coord/node_groups.h"
+#include "coord/settings.h"
 
 namespace zazen {
 
@@ -16,6 +17,7 @@ struct Introduction {
   std::string node_name;
   bool filter_off;  // ZAZEN_FILTER=off
   bool has_ledger;
+  ProtocolChoice protocol = ProtocolChoice::kExchange;  // that of rank 0 counts
 };
 std::string encode_introduction(const Introduction& introduction);
 Introduction decode_introduction(const std::string& bytes);

@@ -238,6 +238,14 @@ bool PackedSet::operator==(const PackedSet& other) const {
   return true;
 }
 
+void unpack(const PackedSet& set, Bitmap* out) {
+  for (std::size_t c = 0; c < set.chunks(); ++c) {
+    std::uint64_t* words = out->words().data() + c * (kChunkFrames / 64);
+    decode_chunk(set.chunk(c), set.chunk_limit(c),
+                 ByWords{[words](std::size_t w, std::uint64_t bits) { words[w] |= bits; }});
+  }
+}
+
 PackedSet ranked_part(const PackedSet& set, Block members) {
   PackedSet part(set.domain());
   std::size_t before = 0;  // members of the chunks passed

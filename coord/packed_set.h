@@ -84,6 +84,9 @@ class PackedSet {
   std::vector<std::byte> bytes_;
 };
 
+// Sets the bits of the members; the bitmap has the set's domain.
+void unpack(const PackedSet& set, Bitmap* out);
+
 // The members number begin to end (exclusive), in ascending order.
 PackedSet ranked_part(const PackedSet& set, Block members);
 

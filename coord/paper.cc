@@ -2,7 +2,6 @@
 #include "coord/paper.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "coord/rules.h"
 
@@ -13,10 +12,9 @@ PaperProtocol::PaperProtocol(std::size_t domain_size)
       aliens_(domain_size),
       global_natives_(domain_size),
       residues_(domain_size),
-      claims_(domain_size),
-      holders_(std::min(domain_size, kContestedAtOnce)) {}
+      claims_(domain_size) {}
 
-void PaperProtocol::run(Communicator& leaders) {
+bool PaperProtocol::run(Communicator& leaders) {
   // Step 1, the local native bitmap, is the caller's. Step 2: the global native bitmap.
   std::ranges::copy(own_.words(), global_natives_.words().begin());
   leaders.all_or(global_natives_.words());
@@ -24,10 +22,10 @@ void PaperProtocol::run(Communicator& leaders) {
   std::uint64_t held[] = {own_.count()};
   leaders.all_sum(held);
   const std::size_t natives = global_natives_.count();
-  if (held[0] > natives) resolve_contested_natives(leaders);
+  if (held[0] > natives) return false;
 
   // Step 3: all native somewhere, and everybody knows his own.
-  if (natives == global_natives_.size()) return;
+  if (natives == global_natives_.size() && !forced_) return true;
 
   // Step 4: the local alien bitmap, without what is native anywhere.
   drop_aliens_of_natives(global_natives_, &aliens_);
@@ -41,39 +39,7 @@ void PaperProtocol::run(Communicator& leaders) {
 
   // Step 7: what nobody signed up for. Each rank takes the block of its own rank.
   find_residues(global_natives_, claims_, &residues_);
-}
-
-void PaperProtocol::resolve_contested_natives(Communicator& leaders) {
-  constexpr std::uint64_t nobody = std::numeric_limits<std::uint64_t>::max();
-  const auto me = static_cast<std::uint64_t>(leaders.rank());
-  claims_.claim(own_);
-  leaders.all_combine_aliens(claims_.words());
-
-  // The residues are not known yet; their memory serves for the contested frames.
-  Bitmap& contested = residues_;
-  find_contested(claims_, &contested);
-
-  // Every leader sees the same contested frames, hence the same pieces.
-  std::size_t filled = 0;
-  std::vector<std::uint64_t>& holders = holders_;
-  std::size_t first_index = 0;
-  auto settle = [&] {
-    std::span<std::uint64_t> piece(holders.data(), filled);
-    leaders.all_min(piece);
-    std::size_t position = 0;
-    for (std::size_t i = first_index; position < filled; ++i) {
-      if (!contested.test(i)) continue;
-      if (piece[position++] != me) own_.clear(i);
-    }
-    filled = 0;
-  };
-  contested.for_each([&](std::size_t i) {
-    if (filled == 0) first_index = i;
-    holders[filled++] = own_.test(i) ? me : nobody;
-    if (filled == holders.size()) settle();
-  });
-  if (filled != 0) settle();
-  std::ranges::fill(residues_.words(), 0);
+  return true;
 }
 
 }  // namespace zazen

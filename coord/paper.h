@@ -2,14 +2,12 @@
 //
 // Two reductions at most: the natives by bitwise or, the aliens by the 2-bit operator; after
 // a perfect native hit, one. In addition (D14) the nodes sum up how many natives they hold.
-// If that is more than there are frames with a native, a push was repeated on another node,
-// and the lowest leader that holds such a frame keeps it.
+// If that is more than there are frames with a native, some frame is native on two nodes,
+// which the paper rules out: run() stops there and says so.
 //
 // All memory is taken by the constructor, before any communication, so that running out of
 // it cannot leave the others waiting in a collective.
 #pragma once
-#include <vector>
-
 #include "coord/bitmap.h"
 #include "coord/communicator.h"
 
@@ -23,24 +21,24 @@ class PaperProtocol {
   Bitmap& natives() { return own_; }
   Bitmap& aliens() { return aliens_; }
 
-  // Collective; every leader has the same domain.
-  void run(Communicator& leaders);
+  // Section 5.1 of the paper: the second reduction even if all frames are native somewhere.
+  void force_second_round() { forced_ = true; }
+
+  // Collective; every leader has the same domain. False, on all of them, if a frame is native
+  // on two nodes; then there is no result.
+  bool run(Communicator& leaders);
 
   // After run(): the frames that this node signed up for, and the residues of all.
   const Bitmap& own() const { return own_; }
   const Bitmap& residues() const { return residues_; }
 
  private:
-  void resolve_contested_natives(Communicator& leaders);
-
-  static constexpr std::size_t kContestedAtOnce = 4096;
-
   Bitmap own_;
   Bitmap aliens_;
   Bitmap global_natives_;
   Bitmap residues_;
   ClaimBitmap claims_;
-  std::vector<std::uint64_t> holders_;
+  bool forced_ = false;
 };
 
 }  // namespace zazen

@@ -42,11 +42,6 @@ void find_residues(const Bitmap& global_natives, const ClaimBitmap& global_alien
     words.back() &= (std::uint64_t{1} << tail) - 1;
 }
 
-void find_contested(const ClaimBitmap& global, Bitmap* contested) {
-  std::span<std::uint64_t> words = contested->words();
-  for (std::size_t w = 0; w < words.size(); ++w) words[w] = claim_bits(global, w).high;
-}
-
 Block block_of(std::size_t count, std::size_t part, std::size_t parts) {
   const std::size_t size = count / parts, longer = count % parts;
   const std::size_t begin = part * size + std::min(part, longer);

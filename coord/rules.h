@@ -20,9 +20,6 @@ void add_sole_aliens(const Bitmap& local_aliens, const ClaimBitmap& global_alien
 void find_residues(const Bitmap& global_natives, const ClaimBitmap& global_aliens,
                    Bitmap* residues);
 
-// Frames that several nodes claim: the entries 10.
-void find_contested(const ClaimBitmap& global, Bitmap* contested);
-
 // The contiguous block of `count` elements that goes to one of `parts`; the sizes differ by
 // one at most.
 struct Block {

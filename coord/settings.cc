@@ -1,4 +1,5 @@
-// The environment belongs to the program: values that make no sense are ignored in silence.
+// The environment belongs to the program: values that make no sense are ignored, in silence
+// unless somebody asked for a log.
 #include "coord/settings.h"
 
 #include <fcntl.h>
@@ -47,6 +48,11 @@ Settings settings_from_environment() {
   const std::string filter = variable("ZAZEN_FILTER");
   if (filter == "on") settings.filter = FilterWish::kOn;
   if (filter == "off") settings.filter = FilterWish::kOff;
+  const std::string protocol = variable("ZAZEN_PROTOCOL");
+  if (protocol == "paper")
+    settings.protocol = ProtocolChoice::kPaper;
+  else if (protocol != "exchange")
+    settings.unknown_protocol = protocol;
   if (const std::string datasets = variable("ZAZEN_DATASETS"); !datasets.empty())
     settings.datasets = split_paths(datasets);
   settings.report = variable("ZAZEN_REPORT");

@@ -6,10 +6,13 @@
 
 namespace zazen {
 
-enum class FilterWish { kAuto, kOn, kOff };  // ZAZEN_FILTER
+enum class FilterWish { kAuto, kOn, kOff };       // ZAZEN_FILTER
+enum class ProtocolChoice { kExchange, kPaper };  // ZAZEN_PROTOCOL
 
 struct Settings {
   FilterWish filter = FilterWish::kAuto;
+  ProtocolChoice protocol = ProtocolChoice::kExchange;  // rank 0's counts
+  std::string unknown_protocol;  // what ZAZEN_PROTOCOL says if it is neither
   std::optional<std::vector<std::string>> datasets;  // ZAZEN_DATASETS; nothing: all
   std::string report;                                // ZAZEN_REPORT; "": none
   bool talkative = false;                            // ZAZEN_LOG is info or debug

@@ -7,6 +7,7 @@
 
 #include "tools/bench/interruption.h"
 #include "tools/bench/listing_bench.h"
+#include "tools/bench/protocol_start.h"
 #include "tools/bench/restart_bench.h"
 #include "tools/bench/shim_bench.h"
 #include "tools/bench/worker.h"
@@ -49,6 +50,16 @@ int restart_command(const RestartBenchOptions& options, bool json) {
   if (!figures) return failed(figures.error());
   print_restart_figures(*figures, json);
   return 0;
+}
+
+int protocol_command(const std::string& frames, const std::string& workload, bool json) {
+  const std::optional<std::size_t> count = parse_frames(frames);
+  if (!count) {
+    print_error("--frames " + frames + ": not a number of frames",
+                "zazen-bench protocol --help shows what there is");
+    return kUsage;
+  }
+  return failed(start_protocol_bench(*count, workload, json));
 }
 
 int zazen_bench(int argc, char** argv) {
@@ -112,6 +123,21 @@ int zazen_bench(int argc, char** argv) {
   restart->add_flag("--synthetic", restart_options.synthetic,
                     "Only in the sequence log, without a file for each");
 
+  std::string frames = "1e7", workload = "roundrobin";
+  CLI::App* protocol = app.add_subcommand(
+      "protocol", "Assign frames by both algorithms, under mpirun; each rank is a node.");
+  protocol->add_flag("--json", json, "Print JSON");
+  protocol->add_option("--frames", frames, "How many frames (default: 1e7)")->type_name("N");
+  protocol->add_option("--workload", workload, "What the nodes hold (default: roundrobin)")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"roundrobin", "blocks", "holes"}));
+  protocol->footer(
+      "\nroundrobin: each frame native on one node, in random order; blocks: natives in "
+      "blocks, "
+      "all\nothers aliens; holes: roundrobin with 5% of the frames nowhere, 5% aliens on "
+      "several.\n"
+      "\nExample:\n  mpirun -n 8 zazen-bench protocol --frames 1e9 --workload holes --json\n");
+
   Side side = Side::kPlain;
   std::string root;
   CLI::App* worker = app.add_subcommand("shim-worker", "One side of one round")->group("");
@@ -139,6 +165,7 @@ int zazen_bench(int argc, char** argv) {
   if (worker->parsed()) return shim_worker(side, root);
   if (lister->parsed()) return listing_worker(directory);
   if (reader->parsed()) return restart_worker(directory);
+  if (protocol->parsed()) return protocol_command(frames, workload, json);
   if (restart->parsed()) return restart_command(restart_options, json);
   if (listing->parsed()) return listing_command(listing_options, json);
   return shim_command(options, json);

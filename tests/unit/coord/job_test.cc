@@ -64,6 +64,7 @@ class JobTest : public ::testing::Test {
       settings.temporary = cluster_.temporary();
       if (off_ == world.rank()) settings.filter = FilterWish::kOff;
       if (!only_.empty()) settings.datasets = only_;
+      if (me < paper_.size() && paper_[me]) settings.protocol = ProtocolChoice::kPaper;
       RankResult& result = results[me];
       result.agreement = agree_on_views(world, host, settings);
       result.shim = shim;
@@ -105,6 +106,7 @@ class JobTest : public ::testing::Test {
   int fail_to_adopt_ = -1;
   int off_ = -1;
   std::vector<std::string> only_;
+  std::vector<bool> paper_;
 };
 
 TEST_F(JobTest, EachRankSeesItsNodesNativesAndAllSeeTheOrdinaryFiles) {
@@ -145,10 +147,10 @@ TEST_F(JobTest, ARankWithoutADaemonAdoptsResiduesOnly) {
   cluster_.add_node();
   cluster_.hold(0, sim, {0, 1}, {});
   std::vector<RankResult> results = run({kNoNode, 0, kNoNode, 0});
-  EXPECT_EQ(results[0].own.at(sim.path), (std::vector<FrameSeq>{2}));
-  EXPECT_EQ(results[1].own.at(sim.path), (std::vector<FrameSeq>{0, 3}));
-  EXPECT_EQ(results[2].own.at(sim.path), (std::vector<FrameSeq>{4}));
-  EXPECT_EQ(results[3].own.at(sim.path), (std::vector<FrameSeq>{1, 5}));
+  EXPECT_EQ(results[0].own.at(sim.path), (std::vector<FrameSeq>{2, 3}));
+  EXPECT_EQ(results[1].own.at(sim.path), (std::vector<FrameSeq>{0, 1}));
+  EXPECT_EQ(results[2].own.at(sim.path), (std::vector<FrameSeq>{5}));
+  EXPECT_EQ(results[3].own.at(sim.path), (std::vector<FrameSeq>{4}));
   EXPECT_TRUE(results[0].agreement.view_directory.starts_with(cluster_.temporary()));
   EXPECT_TRUE(results[1].agreement.view_directory.starts_with(cluster_.runtime(0) + "/jobs/"));
   EXPECT_EQ(results[0].agreement.datasets[0].adopted, 4U);
@@ -163,8 +165,23 @@ TEST_F(JobTest, ADeadDaemonsFramesAreDealtOut) {
   cluster_.hold(1, sim, {2, 3}, {});
   cluster_.mutable_table(1)->state = DaemonState::kStopped;
   std::vector<RankResult> results = run({0, 1});
+  EXPECT_EQ(results[0].own.at(sim.path), (std::vector<FrameSeq>{0, 1}));
+  EXPECT_EQ(results[1].own.at(sim.path), (std::vector<FrameSeq>{2, 3}));
+}
+
+// The two algorithms deal residues differently, which shows which of them ran.
+TEST_F(JobTest, TheAlgorithmIsTheOneThatRankZeroChose) {
+  const auto& sim = cluster_.add_dataset("sim1", "f{seq}", frame_files(4));
+  cluster_.add_node();
+  cluster_.hold(0, sim, {0, 1}, {});
+  paper_ = {true, false};
+  std::vector<RankResult> results = run({0, kNoNode});
   EXPECT_EQ(results[0].own.at(sim.path), (std::vector<FrameSeq>{0, 1, 2}));
   EXPECT_EQ(results[1].own.at(sim.path), (std::vector<FrameSeq>{3}));
+  paper_ = {false, true};
+  results = run({0, kNoNode});
+  EXPECT_EQ(results[0].own.at(sim.path), (std::vector<FrameSeq>{0, 1}));
+  EXPECT_EQ(results[1].own.at(sim.path), (std::vector<FrameSeq>{2, 3}));
 }
 
 TEST_F(JobTest, NobodyWithADaemonMeansNobodyIsFiltered) {
@@ -324,6 +341,7 @@ TEST_F(JobTest, RandomCachesAndGroupsGiveEveryFrameToExactlyOneRank) {
     for (std::size_t& place : places)
       place = random() % (kNodes + 1) == 0 ? kNoNode : random() % kNodes;
     places[random() % places.size()] = random() % kNodes;
+    paper_.assign(places.size(), round % 2 == 1);
     std::vector<int> readers(kFrames);
     for (const RankResult& result : run(places)) {
       ASSERT_TRUE(result.agreement.filtered) << result.agreement.reason;

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "coord/node_groups.h"
+#include "coord/protocol.h"
 #include "coord/rules.h"
 #include "thread_communicator.h"
 
@@ -23,6 +24,7 @@ struct NodeState {
 struct Outcome {
   std::vector<std::vector<std::size_t>> own;  // by node
   std::vector<std::vector<std::size_t>> residues;
+  std::vector<int> answered;
   std::shared_ptr<ThreadCommunicator::Board> board;
 };
 
@@ -32,23 +34,26 @@ std::vector<std::size_t> indexes(const Bitmap& bitmap) {
   return all;
 }
 
-void run_node(Communicator& leaders, std::size_t frames, const NodeState& state,
+bool run_node(Communicator& leaders, std::size_t frames, const NodeState& state,
               std::vector<std::size_t>* own, std::vector<std::size_t>* residues) {
   PaperProtocol protocol(frames);
   for (std::size_t i : state.natives) protocol.natives().set(i);
   for (std::size_t i : state.aliens) protocol.aliens().set(i);
-  protocol.run(leaders);
+  const bool answered = protocol.run(leaders);
   *own = indexes(protocol.own());
   *residues = indexes(protocol.residues());
+  return answered;
 }
 
 Outcome run_nodes(std::size_t frames, const std::vector<NodeState>& nodes) {
   Outcome outcome;
   outcome.own.resize(nodes.size());
   outcome.residues.resize(nodes.size());
+  outcome.answered.resize(nodes.size());
   outcome.board = run_ranks(static_cast<int>(nodes.size()), [&](Communicator& leaders) {
     const auto me = static_cast<std::size_t>(leaders.rank());
-    run_node(leaders, frames, nodes[me], &outcome.own[me], &outcome.residues[me]);
+    outcome.answered[me] =
+        run_node(leaders, frames, nodes[me], &outcome.own[me], &outcome.residues[me]);
   });
   return outcome;
 }
@@ -109,24 +114,47 @@ TEST(Paper, AnEmptyDomainIsFine) {
   EXPECT_TRUE(outcome.residues[1].empty());
 }
 
-TEST(Paper, ANativeOnSeveralNodesGoesToTheLowest) {
+TEST(Paper, ANativeOnTwoNodesIsNoticedByAll) {
   Outcome outcome = run_nodes(4, {{{3}, {}}, {{0, 1}, {2}}, {{0, 1, 3}, {}}});
-  EXPECT_EQ(outcome.own[0], Indexes{3});
-  EXPECT_EQ(outcome.own[1], (Indexes{0, 1, 2}));
-  EXPECT_TRUE(outcome.own[2].empty());
-  EXPECT_TRUE(outcome.residues[0].empty());
+  EXPECT_EQ(outcome.answered, (std::vector<int>{0, 0, 0}));
+  EXPECT_EQ(outcome.board->calls.combines, 0);
 }
 
-TEST(Paper, ContestedNativesBeyondOnePieceAreAllSettled) {
-  constexpr std::size_t frames = 10'000;
-  Indexes all(frames), odd;
-  std::iota(all.begin(), all.end(), 0);
-  for (std::size_t i = 1; i < frames; i += 2) odd.push_back(i);
-  Outcome outcome = run_nodes(frames, {{odd, {}}, {all, {}}, {all, {}}});
-  EXPECT_EQ(outcome.own[0], odd);
-  EXPECT_EQ(outcome.own[1].size(), frames / 2);
-  EXPECT_TRUE(outcome.own[2].empty());
-  EXPECT_EQ(outcome.board->calls.mins, 3);
+TEST(Paper, TheSecondRoundCanBeForced) {
+  PaperProtocol protocol(2);
+  protocol.natives().set(0);
+  protocol.natives().set(1);
+  protocol.force_second_round();
+  auto board = run_ranks(1, [&](Communicator& leaders) { EXPECT_TRUE(protocol.run(leaders)); });
+  EXPECT_EQ(board->calls.combines, 1);
+  EXPECT_TRUE(protocol.own().full());
+}
+
+TEST(Protocol, ThePapersAlgorithmFallsBackToTheExchange) {
+  std::vector<Indexes> own(3);
+  std::vector<std::uint64_t> residues(3);
+  const std::vector<NodeState> nodes = {{{3}, {}}, {{0, 1}, {2}}, {{0, 1, 3}, {}}};
+  run_ranks(3, [&](Communicator& leaders) {
+    const auto me = static_cast<std::size_t>(leaders.rank());
+    Protocol protocol(ProtocolChoice::kPaper, 6, {1, 1, 1});
+    PackedSetWriter natives(6), aliens(6);
+    for (std::size_t i : nodes[me].natives) natives.append(i);
+    for (std::size_t i : nodes[me].aliens) aliens.append(i);
+    protocol.natives() = natives.take();
+    protocol.aliens() = aliens.take();
+    protocol.run(leaders);
+    protocol.own().for_each([&](std::size_t i) { own[me].push_back(i); });
+    EXPECT_EQ(protocol.residues().count(), 0U);
+    residues[me] = protocol.residue_count();
+  });
+  Indexes all;
+  for (const Indexes& mine : own) {
+    EXPECT_EQ(mine.size(), 2U);
+    all.insert(all.end(), mine.begin(), mine.end());
+  }
+  std::ranges::sort(all);
+  EXPECT_EQ(all, (Indexes{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(residues, (std::vector<std::uint64_t>{2, 2, 2}));
 }
 
 // Who reads frame i by the rules, or nothing if it is a residue.
@@ -156,10 +184,12 @@ TEST(Paper, RandomStatesGiveEveryFrameToExactlyOneNodeByTheRules) {
   for (Case& c : cases) {
     c.frames = below(4) == 0 ? below(140) : below(12);
     const std::size_t native_rate = below(5), alien_rate = below(5);
+    std::vector<int> natives(c.frames);
     for (int n = 0; n < kMaxNodes; ++n) {
       NodeState state;
       for (std::size_t i = 0; i < c.frames; ++i) {
-        if (below(5) < native_rate) state.natives.push_back(i);
+        // A frame is native on one node at most.
+        if (below(5) < native_rate && natives[i]++ == 0) state.natives.push_back(i);
         if (below(5) < alien_rate) state.aliens.push_back(i);
       }
       c.nodes.push_back(std::move(state));
