@@ -1,79 +1,141 @@
-// Random numbers are hashes of what they are for, so that all nodes draw the same.
+// A permutation is a keyed bijection of the numbers below a power of two, applied again and
+// again until the result is below p: so a node finds its place in a group without looking at
+// the others.
 #include "tools/bench/workload.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace zazen {
 namespace {
 
-std::uint64_t mixed(std::uint64_t value) {  // splitmix64
-  value += 0x9e37'79b9'7f4a'7c15ULL;
-  value = (value ^ value >> 30) * 0xbf58'476d'1ce4'e5b9ULL;
-  value = (value ^ value >> 27) * 0x94d0'49bb'1331'11ebULL;
-  return value ^ value >> 31;
+constexpr std::uint64_t kHoleIn = 20;   // of so many frames one is cached nowhere
+constexpr std::uint64_t kAlienIn = 20;  // and one is an alien on several nodes
+constexpr std::size_t kAlienCopies = 4;
+
+// The finalizer of SplitMix64.
+std::uint64_t mixed(std::uint64_t x) {
+  x += 0x9e37'79b9'7f4a'7c15ULL;
+  x = (x ^ (x >> 30)) * 0xbf58'476d'1ce4'e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d0'49bb'1331'11ebULL;
+  return x ^ (x >> 31);
 }
 
-// Where the node stands in the group's permutation: Fisher and Yates' shuffle, of which only
-// this node is followed.
-std::size_t place_in_group(std::size_t group, std::size_t node, std::size_t nodes) {
-  std::uint64_t bits = 0;
-  std::size_t place = node;
-  for (std::size_t i = nodes - 1, drawn = 0; i > 0; --i, ++drawn) {
-    bits = drawn % 4 == 0 ? mixed(group * 1024 + drawn) : bits >> 16;
-    const std::size_t j = (bits & 0xffff) * (i + 1) >> 16;
-    place = place == i ? j : place == j ? i : place;
+class Permutation {
+ public:
+  Permutation(std::uint64_t group, std::size_t size)
+      : key_(mixed(group)),
+        size_(size),
+        bits_(static_cast<int>(std::bit_width(size - 1))),
+        mask_((std::uint64_t{1} << bits_) - 1) {}
+
+  std::size_t operator()(std::size_t node) const {
+    std::uint64_t x = node;
+    do x = step(x);
+    while (x >= size_);
+    return x;
   }
-  return place;
-}
 
-enum class Fate { kNative, kNowhere, kAlien };
-struct Draw {
-  Fate fate;
-  std::uint64_t rest;
+ private:
+  std::uint64_t step(std::uint64_t x) const {
+    x = (x * (key_ | 1) + (key_ >> 16)) & mask_;
+    x ^= x >> ((bits_ + 1) / 2);
+    x = (x * (key_ >> 32 | 1) + (key_ >> 48)) & mask_;
+    return x ^ x >> ((bits_ + 1) / 2);
+  }
+
+  std::uint64_t key_;
+  std::size_t size_;
+  int bits_;
+  std::uint64_t mask_;
 };
-Draw draw(std::size_t frame) {
-  const std::uint64_t bits = mixed(~frame);
-  const std::uint64_t percent = (bits & 0xffff'ffff) * 100 >> 32;
-  return {percent < 5    ? Fate::kNowhere
-          : percent < 10 ? Fate::kAlien
-                         : Fate::kNative,
-          bits >> 32};
+
+enum class Kind { kNative, kHole, kAlien };
+
+Kind kind_of(std::uint64_t frame) {
+  const std::uint64_t lot = mixed(~frame) % (kHoleIn * kAlienIn);
+  if (lot < kAlienIn) return Kind::kHole;
+  return lot < kAlienIn + kHoleIn ? Kind::kAlien : Kind::kNative;
 }
 
-Holdings shuffled(std::size_t frames, std::size_t node, std::size_t nodes, bool holes) {
+// Two to four, but not more than there are nodes.
+std::size_t alien_copies(std::uint64_t frame, std::size_t nodes) {
+  return std::min<std::size_t>(nodes, 2 + (mixed(~frame) >> 40) % (kAlienCopies - 1));
+}
+
+// Whoever would have a frame in `roundrobin` is the first that has it as an alien; the next
+// copies are with the nodes whose places follow.
+Holdings scattered(bool holes, std::size_t frames, std::size_t node, std::size_t nodes) {
   PackedSetWriter natives(frames), aliens(frames);
+  std::vector<std::size_t> held;  // aliens of one group
   for (std::size_t begin = 0, group = 0; begin < frames; begin += nodes, ++group) {
-    const std::size_t mine = begin + place_in_group(group, node, nodes);
-    if (mine < frames && (!holes || draw(mine).fate == Fate::kNative)) natives.append(mine);
-  }
-  for (std::size_t i = 0; holes && i < frames; ++i) {
-    const Draw drawn = draw(i);
-    if (drawn.fate != Fate::kAlien) continue;
-    const std::size_t first = drawn.rest % nodes, holders = 2 + drawn.rest / nodes % 3;
-    if ((node + nodes - first) % nodes < std::min(holders, nodes)) aliens.append(i);
+    const std::size_t place = nodes == 1 ? 0 : Permutation(group, nodes)(node);
+    const std::size_t frame = begin + place;
+    if (frame < frames && (!holes || kind_of(frame) == Kind::kNative)) natives.append(frame);
+    if (!holes) continue;
+    held.clear();
+    for (std::size_t copy = 0; copy < std::min(kAlienCopies, nodes); ++copy) {
+      const std::size_t other = begin + (place + nodes - copy) % nodes;
+      if (other < frames && kind_of(other) == Kind::kAlien && alien_copies(other, nodes) > copy)
+        held.push_back(other);
+    }
+    std::ranges::sort(held);
+    for (std::size_t alien : held) aliens.append(alien);
   }
   return {natives.take(), aliens.take()};
+}
+
+// The frames of a range, by whole chunks: one for one would take hours for all nodes.
+void put_range(std::size_t chunk, Block range, const PackedChunk& full, PackedSet* set) {
+  const std::size_t begin = chunk * kChunkFrames, limit = set->chunk_limit(chunk);
+  const std::size_t first = std::max(begin, range.begin) - begin;
+  const std::size_t end = std::min(begin + limit, std::max(begin, range.end)) - begin;
+  if (first >= end) return;
+  if (end - first == kChunkFrames) return set->put_chunk(chunk, full);
+  ChunkWords words{};
+  ByWords{[&](std::size_t w, std::uint64_t bits) { words[w] |= bits; }}.range(first, end - 1);
+  set->put_chunk(chunk, words);
+}
+
+Holdings in_blocks(std::size_t frames, std::size_t node, std::size_t nodes) {
+  const Block mine = block_of(frames, node, nodes);
+  ChunkWords all;
+  all.fill(~std::uint64_t{0});
+  PackedSet one(kChunkFrames);
+  one.put_chunk(0, all);
+  const PackedChunk full = one.chunk(0);
+
+  Holdings held{PackedSet(frames), PackedSet(frames)};
+  for (std::size_t c = 0; c < held.natives.chunks(); ++c) {
+    put_range(c, mine, full, &held.natives);
+    const std::size_t begin = c * kChunkFrames, end = begin + held.aliens.chunk_limit(c);
+    if (mine.begin <= begin && end <= mine.end) continue;
+    if (mine.end <= begin || end <= mine.begin) {
+      put_range(c, {begin, end}, full, &held.aliens);
+      continue;
+    }
+    ChunkWords words{};
+    auto add = [&](std::size_t w, std::uint64_t bits) { words[w] |= bits; };
+    if (begin < mine.begin) ByWords{add}.range(0, mine.begin - begin - 1);
+    if (mine.end < end) ByWords{add}.range(mine.end - begin, end - begin - 1);
+    held.aliens.put_chunk(c, words);
+  }
+  return held;
 }
 
 }  // namespace
 
 std::optional<Workload> workload_named(const std::string& name) {
-  if (name == "blocks") return Workload::kBlocks;
   if (name == "roundrobin") return Workload::kRoundRobin;
   if (name == "holes") return Workload::kHoles;
+  if (name == "blocks") return Workload::kBlocks;
   return std::nullopt;
 }
 
 Holdings holdings_of(Workload workload, std::size_t frames, std::size_t node,
                      std::size_t nodes) {
-  if (workload != Workload::kBlocks)
-    return shuffled(frames, node, nodes, workload == Workload::kHoles);
-  const Block block = block_of(frames, node, nodes);
-  PackedSetWriter natives(frames), aliens(frames);
-  natives.append_run(block.begin, 1, block.end - block.begin);
-  aliens.append_run(0, 1, block.begin);
-  aliens.append_run(block.end, 1, frames - block.end);
-  return {natives.take(), aliens.take()};
+  if (workload == Workload::kBlocks) return in_blocks(frames, node, nodes);
+  return scattered(workload == Workload::kHoles, frames, node, nodes);
 }
 
 }  // namespace zazen

@@ -1,11 +1,12 @@
-// What each node of an imaginary cluster holds, for the benchmarks of the protocol. Every node
-// computes its own part, without communication and always the same.
+// The states of the caches in which the protocol is measured: what one node holds of `frames`
+// frames on `nodes` nodes, as packed sets. Made from the node's number alone, in a time that
+// goes with what it holds.
 //
-//   blocks      section 5.1 of the paper: the node's block of the frames is native, all others
-//               are aliens
-//   roundrobin  in each group of p consecutive frames a random permutation of the p nodes; all
-//               native, and no stride compresses them
-//   holes       roundrobin, but 5% of the frames are nowhere, and 5% are aliens on 2 to 4 nodes
+//   roundrobin  within each group of p consecutive frames a random permutation of the nodes:
+//               every frame is native once, and no stride compresses it
+//   holes       the same, but 5% of the frames are cached nowhere, and 5% are aliens on two to
+//               four nodes
+//   blocks      section 5.1 of the paper: a block of natives on each node, the rest aliens
 #pragma once
 #include <cstddef>
 #include <optional>
@@ -15,7 +16,8 @@
 
 namespace zazen {
 
-enum class Workload { kBlocks, kRoundRobin, kHoles };
+enum class Workload { kRoundRobin, kHoles, kBlocks };
+
 std::optional<Workload> workload_named(const std::string& name);
 // The paper's algorithm takes its second reduction.
 inline bool has_second_round(Workload workload) {
@@ -26,6 +28,7 @@ struct Holdings {
   PackedSet natives;
   PackedSet aliens;
 };
+
 Holdings holdings_of(Workload workload, std::size_t frames, std::size_t node,
                      std::size_t nodes);
 
