@@ -1,7 +1,7 @@
 // The border between the shim and an MPI plug-in: one C structure each way, one version.
 //
 // The shim does not link libmpi (D12). When its MPI_Init hook sees which MPI the program
-// has, it loads libzazen-openmpi.so (or, later, libzazen-mpich.so), takes the structure that
+// has, it loads libzazen-openmpi.so or libzazen-mpich.so, takes the structure that
 // zazen_plugin() returns, and calls it around the real MPI_Init and MPI_Finalize. While a
 // plug-in runs, the shim's own hooks pass everything through on that thread.
 #pragma once

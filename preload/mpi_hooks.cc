@@ -1,6 +1,7 @@
 // MPI_Init, MPI_Init_thread, MPI_Finalize, as C and Fortran programs spell them. Fortran
 // bindings go past the C symbols, hence the names of their own: mpi_init_ and its kin for
 // mpif.h and `use mpi`, mpi_init_f08_ for `use mpi_f08`. C++ programs call the C symbol.
+// MPI_Session_init only leaves a note; MPICH's Fortran spellings of it call the C symbol.
 //
 // Each is a thin frame around the real call. If there is no real one, the answer is an MPI
 // error, as from a library that cannot start.
@@ -9,14 +10,16 @@
 
 namespace {
 
+using zazen::MpiLibraries;
+
 constexpr int kMpiErrOther = 16;  // Open MPI's MPI_ERR_OTHER
-constexpr char kC[] = "libmpi.so.";
-constexpr char kFortran[] = "libmpi_mpifh.so.";
-constexpr char kFortran08[] = "libmpi_usempif08.so.";
+constexpr MpiLibraries kC = {"libmpi.so.", "libmpich.so."};
+constexpr MpiLibraries kFortran = {"libmpi_mpifh.so.", "libmpichfort.so."};
+constexpr MpiLibraries kFortran08 = {"libmpi_usempif08.so.", "libmpichfort.so."};
 
 template <class Type>
-Type* real(const char* name, const char* library) {
-  return reinterpret_cast<Type*>(zazen::find_mpi_function(name, library));
+Type* real(const char* name, MpiLibraries libraries) {
+  return reinterpret_cast<Type*>(zazen::find_mpi_function(name, libraries));
 }
 
 // Call(...) makes the real call and returns its error code.
@@ -44,8 +47,8 @@ void answer(int* ierror, int error) {
 using FortranCall = void(int*);
 using FortranThreadCall = void(int*, int*, int*);
 
-void fortran_init(const char* name, const char* library, int* ierror) {
-  auto* function = real<FortranCall>(name, library);
+void fortran_init(const char* name, MpiLibraries libraries, int* ierror) {
+  auto* function = real<FortranCall>(name, libraries);
   answer(ierror, function == nullptr ? kMpiErrOther : init([&] {
            int error = 0;
            function(&error);
@@ -53,9 +56,9 @@ void fortran_init(const char* name, const char* library, int* ierror) {
          }));
 }
 
-void fortran_init_thread(const char* name, const char* library, int* required, int* provided,
+void fortran_init_thread(const char* name, MpiLibraries libraries, int* required, int* provided,
                          int* ierror) {
-  auto* function = real<FortranThreadCall>(name, library);
+  auto* function = real<FortranThreadCall>(name, libraries);
   answer(ierror, function == nullptr ? kMpiErrOther : init([&] {
            int error = 0;
            function(required, provided, &error);
@@ -63,8 +66,8 @@ void fortran_init_thread(const char* name, const char* library, int* required, i
          }));
 }
 
-void fortran_finalize(const char* name, const char* library, int* ierror) {
-  auto* function = real<FortranCall>(name, library);
+void fortran_finalize(const char* name, MpiLibraries libraries, int* ierror) {
+  auto* function = real<FortranCall>(name, libraries);
   answer(ierror, function == nullptr ? kMpiErrOther : finalize([&] {
            int error = 0;
            function(&error);
@@ -90,6 +93,15 @@ ZAZEN_HOOK int MPI_Finalize() {
   auto* function = real<int()>("MPI_Finalize", kC);
   if (function == nullptr) return kMpiErrOther;
   return finalize([&] { return function(); });
+}
+
+// The info, error handler and session are pointers or ints, as the MPI has them; all are passed
+// on as they come. An int in a pointer's register keeps its value.
+ZAZEN_HOOK int MPI_Session_init(void* info, void* errhandler, void* session) {
+  auto* function = real<int(void*, void*, void*)>("MPI_Session_init", kC);
+  if (function == nullptr) return kMpiErrOther;
+  zazen::note_mpi_session();
+  return function(info, errhandler, session);
 }
 
 #define FORTRAN_INIT(name, library)       \

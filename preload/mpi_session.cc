@@ -17,8 +17,14 @@
 namespace zazen {
 namespace {
 
-constexpr char kOpenMpi[] = "libmpi.so.40";
-constexpr char kOpenMpiPlugin[] = "libzazen-openmpi.so";
+struct SupportedMpi {
+  char library[16];  // the file name begins so
+  char plugin[24];
+};
+constexpr SupportedMpi kSupported[] = {
+    {"libmpi.so.40", "libzazen-openmpi.so"},
+    {"libmpich.so.12", "libzazen-mpich.so"},
+};
 
 enum class Stage { kBefore, kPrepared, kJoined, kOver };
 
@@ -26,6 +32,7 @@ constinit char own_directory[kMaxPath] = {};
 constinit std::atomic<int> depth{0};
 constinit Stage stage = Stage::kBefore;  // only the outermost call touches it
 constinit std::atomic<bool> initialised{false};
+constinit std::atomic<bool> has_session{false};
 constinit const Plugin* plugin = nullptr;
 constinit PluginHost host{};
 
@@ -34,11 +41,18 @@ struct LibrarySearch {
   char path[kMaxPath];
 };
 
+const char* file_of(const char* path) {
+  const char* slash = std::strrchr(path, '/');
+  return slash == nullptr ? path : slash + 1;
+}
+
+bool begins_with(const char* text, const char* prefix) {
+  return std::strncmp(text, prefix, std::strlen(prefix)) == 0;
+}
+
 int match_library(struct dl_phdr_info* info, std::size_t, void* data) {
   auto* search = static_cast<LibrarySearch*>(data);
-  const char* slash = std::strrchr(info->dlpi_name, '/');
-  const char* file = slash == nullptr ? info->dlpi_name : slash + 1;
-  if (std::strncmp(file, search->prefix, std::strlen(search->prefix)) != 0) return 0;
+  if (!begins_with(file_of(info->dlpi_name), search->prefix)) return 0;
   std::size_t length = std::strlen(info->dlpi_name);
   if (length >= sizeof search->path) return 0;
   std::memcpy(search->path, info->dlpi_name, length + 1);
@@ -50,12 +64,32 @@ bool find_library(const char* prefix, LibrarySearch* search) {
   return ::dl_iterate_phdr(match_library, search) != 0;
 }
 
-void* open_beside_us(const char* below) {
+// Libraries that a program was linked with may bring in a second MPI. The one that it calls
+// is the first that has PMPI_Init, or, if all are loaded with RTLD_LOCAL, any that is there.
+const SupportedMpi* find_mpi() {
+  void* init = ::dlsym(RTLD_NEXT, "PMPI_Init");
+  struct dl_find_object owner;
+  if (init != nullptr && ::_dl_find_object(init, &owner) == 0) {
+    for (const SupportedMpi& mpi : kSupported)
+      if (begins_with(file_of(owner.dlfo_link_map->l_name), mpi.library)) return &mpi;
+    return nullptr;
+  }
+  LibrarySearch search;
+  for (const SupportedMpi& mpi : kSupported)
+    if (find_library(mpi.library, &search)) return &mpi;
+  return nullptr;
+}
+
+void* open_beside_us(const char* place, const char* file) {
   char path[kMaxPath + 64];
-  std::size_t length = std::strlen(own_directory), rest = std::strlen(below);
-  if (length == 0 || length + rest + 1 > sizeof path) return nullptr;
-  std::memcpy(path, own_directory, length);
-  std::memcpy(path + length, below, rest + 1);
+  std::size_t length = 0;
+  for (const char* part : {static_cast<const char*>(own_directory), place, file}) {
+    std::size_t size = std::strlen(part);
+    if (size == 0 || length + size >= sizeof path) return nullptr;
+    std::memcpy(path + length, part, size);
+    length += size;
+  }
+  path[length] = '\0';
   if (raw::faccessat(AT_FDCWD, path, R_OK, 0) != 0) return nullptr;
   void* handle = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
@@ -66,21 +100,21 @@ void* open_beside_us(const char* below) {
 }
 
 const Plugin* load_plugin() {
-  LibrarySearch search;
-  if (!find_library(kOpenMpi, &search)) {
+  const SupportedMpi* mpi = find_mpi();
+  if (mpi == nullptr) {
     log_line(LogLevel::kWarn, "no MPI library that is supported; nothing is filtered");
     return nullptr;
   }
-  void* handle = open_beside_us("/libzazen-openmpi.so");
-  if (handle == nullptr) handle = open_beside_us("/../coord/libzazen-openmpi.so");
+  void* handle = open_beside_us("/", mpi->plugin);
+  if (handle == nullptr) handle = open_beside_us("/../coord/", mpi->plugin);
   if (handle == nullptr) {
-    log_line(LogLevel::kWarn, "%s cannot be loaded; nothing is filtered", kOpenMpiPlugin);
+    log_line(LogLevel::kWarn, "%s cannot be loaded; nothing is filtered", mpi->plugin);
     return nullptr;
   }
   auto entry = reinterpret_cast<PluginEntry>(::dlsym(handle, kPluginSymbol));
   const Plugin* found = entry == nullptr ? nullptr : entry();
   if (found == nullptr || found->version != kPluginVersion) {
-    log_line(LogLevel::kWarn, "%s is of another version; nothing is filtered", kOpenMpiPlugin);
+    log_line(LogLevel::kWarn, "%s is of another version; nothing is filtered", mpi->plugin);
     return nullptr;
   }
   return found;
@@ -122,16 +156,24 @@ void find_own_directory() {
   own_directory[prefix + length] = '\0';
 }
 
-void* find_mpi_function(const char* name, const char* library) {
+void* find_mpi_function(const char* name, MpiLibraries libraries) {
   if (void* function = ::dlsym(RTLD_NEXT, name)) return function;
   LibrarySearch search;
-  if (!find_library(library, &search)) return nullptr;
-  void* handle = ::dlopen(search.path, RTLD_NOLOAD | RTLD_LAZY);
-  return handle == nullptr ? nullptr : ::dlsym(handle, name);
+  for (const char* library : {libraries.openmpi, libraries.mpich}) {
+    if (!find_library(library, &search)) continue;
+    void* handle = ::dlopen(search.path, RTLD_NOLOAD | RTLD_LAZY);
+    if (handle == nullptr) continue;
+    if (void* function = ::dlsym(handle, name)) return function;
+  }
+  return nullptr;
 }
 
 bool mpi_was_initialised() {
   return initialised.load(std::memory_order_relaxed);
+}
+
+void note_mpi_session() {
+  has_session.store(true, std::memory_order_relaxed);
 }
 
 MpiCall::MpiCall() : outermost_(depth.fetch_add(1) == 0 && takes_part()) {}
@@ -145,7 +187,8 @@ void MpiCall::before_init() {
   Guard guard;
   initialised.store(true, std::memory_order_relaxed);
   stage = Stage::kPrepared;
-  plugin = load_plugin();
+  // MPI has met already: a word that this rank leaves now may reach some ranks and not others.
+  if (!has_session.load(std::memory_order_relaxed)) plugin = load_plugin();
   if (plugin == nullptr) return;
   fill_host();
   plugin->before_init(&host);

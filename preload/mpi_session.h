@@ -11,12 +11,20 @@ namespace zazen {
 // Remembers where this library lies, while a relative path still means what it meant.
 void find_own_directory();
 
+struct MpiLibraries {  // how the file names begin of those that have a function
+  const char* openmpi;
+  const char* mpich;
+};
+
 // The real function of this name: the next one in the global scope, or, if its library was
-// loaded with RTLD_LOCAL as mpi4py does, that of the loaded library whose file name begins
-// with `library`. Null if there is none.
-void* find_mpi_function(const char* name, const char* library);
+// loaded with RTLD_LOCAL as mpi4py does, that of a loaded library with one of these names.
+// Null if there is none.
+void* find_mpi_function(const char* name, MpiLibraries libraries);
 
 bool mpi_was_initialised();
+
+// MPI_Session_init was called; this process is not filtered, nor is a job that it is part of.
+void note_mpi_session();
 
 class MpiCall {  // around one real MPI_Init or MPI_Finalize
  public:

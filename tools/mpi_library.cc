@@ -14,17 +14,18 @@ namespace fs = std::filesystem;
 struct KnownMpi {
   const char* library;
   const char* name;
-  bool has_plugin;
+  const char* plugin;
 };
-// Open MPI 5 kept the number 40. MPICH, Intel MPI and MVAPICH share one ABI, and 12.
+// Open MPI 5 kept the number 40. MPICH, Intel MPI and MVAPICH share one ABI, and 12; Debian's
+// MPICH has a name of its own, which the plug-in is linked with.
 constexpr KnownMpi kKnown[] = {
-    {"libmpi.so.40", "Open MPI 4", true},
-    {"libmpi.so.20", "Open MPI 2", false},
-    {"libmpi.so.12", "MPICH or Open MPI 1", false},
-    {"libmpich.so.12", "MPICH", false},
-    {"libmpich.so.10", "MPICH", false},
-    {"libmpi_cray.so.12", "Cray MPICH", false},
-    {"libmpi_gnu.so.12", "Cray MPICH", false},
+    {"libmpi.so.40", "Open MPI 4", kOpenMpiPlugin},
+    {"libmpich.so.12", "MPICH", kMpichPlugin},
+    {"libmpi.so.20", "Open MPI 2", ""},
+    {"libmpi.so.12", "MPICH or Open MPI 1", ""},
+    {"libmpich.so.10", "MPICH 1", ""},
+    {"libmpi_cray.so.12", "Cray MPICH", ""},
+    {"libmpi_gnu.so.12", "Cray MPICH", ""},
 };
 
 bool is_python(const std::string& program) {
@@ -38,7 +39,7 @@ bool starts_others(const std::string& program) {
   static const std::set<std::string> names{
       "bash",   "csh",     "dash", "env",  "fish", "ksh",  "make",  "mpiexec",
       "mpirun", "orterun", "sh",   "srun", "tcsh", "time", "xargs", "zsh"};
-  return names.contains(fs::path(program).filename().string());
+  return names.contains(fs::path(program).stem().string());  // mpirun.mpich, too
 }
 
 void add_modules(const fs::path& packages, std::vector<std::string>& modules) {
@@ -65,12 +66,13 @@ MpiLibrary mpi_library(const std::set<std::string>& libraries) {
   MpiLibrary mpi;
   for (const std::string& library : libraries) {
     mpi.is_fortran |= library.starts_with("libmpi_mpifh") ||
-                      library.starts_with("libmpi_usempi") || library.starts_with("libmpifort");
+                      library.starts_with("libmpi_usempi") ||
+                      library.starts_with("libmpifort") || library.starts_with("libmpichfort");
   }
   for (const KnownMpi& known : kKnown) {
     if (!libraries.contains(known.library)) continue;
     mpi.name = known.name;
-    mpi.has_plugin = known.has_plugin;
+    mpi.plugin = known.plugin;
     return mpi;
   }
   for (const std::string& library : libraries) {
@@ -120,13 +122,13 @@ MpiLibrary check_mpi(const std::string& program, const std::set<std::string>& li
     return mpi;
   }
   std::string text = program + ": " + mpi.name + (mpi.is_fortran ? ", Fortran" : "") + through;
-  if (!mpi.has_plugin) {
+  if (mpi.plugin.empty()) {
     findings.warn("MPI", text + ", for which there is no plug-in",
                   "opens are cached, and every rank sees every frame; build the program with "
-                  "Open MPI 4 to have the frames divided");
-  } else if (shim.empty() || find_plugin(shim).empty()) {
+                  "Open MPI 4 or MPICH to have the frames divided");
+  } else if (shim.empty() || find_plugin(shim, mpi.plugin).empty()) {
     findings.warn("MPI", text + ", but its plug-in is not beside the shim",
-                  "opens are cached, and every rank sees every frame; install the plug-in");
+                  "opens are cached, and every rank sees every frame; install " + mpi.plugin);
   } else {
     findings.ok("MPI", text + ": the frames are divided among the ranks");
   }

@@ -10,8 +10,8 @@
 namespace zazen {
 
 struct MpiLibrary {
-  std::string name;  // "Open MPI 4"; "" if it is none
-  bool has_plugin = false;
+  std::string name;         // "Open MPI 4"; "" if it is none
+  std::string plugin;       // its file; "" if Zazen has none for it
   bool is_fortran = false;  // it calls through one of the Fortran libraries
 };
 MpiLibrary mpi_library(const std::set<std::string>& libraries);

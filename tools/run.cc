@@ -63,12 +63,13 @@ Status add_datasets(const Node& node, const std::vector<std::string>& arguments,
 
 bool is_mpi_launcher(const std::vector<std::string>& command) {
   if (command.empty()) return false;
-  std::string name = fs::path(command.front()).filename().string();
+  std::string name = fs::path(command.front()).stem().string();  // mpirun.openmpi, too
   return name == "mpirun" || name == "mpiexec" || name == "orterun";
 }
 
-// What Open MPI shall hand to other hosts. The runtime directory is each host's own: there
-// the shim takes it from the configuration, unless the user chose one.
+// What Open MPI shall hand to other hosts; MPICH's hydra hands everything on. The runtime
+// directory is each host's own: there the shim takes it from the configuration, unless the user
+// chose one.
 void forward_to_other_hosts(const RunOptions& options, Environment& environment) {
   auto uses = [&](const char* word) {
     return std::find(options.command.begin(), options.command.end(), word) !=

@@ -20,8 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kPluginFile[] = "libzazen-openmpi.so";
-
 // What a child that runs `body` prints, on either stream; `body` ends the child.
 template <class Body>
 std::string output_of_child(Body body) {
@@ -87,19 +85,48 @@ void try_plugin(const std::string& path) {
   ::_exit(0);
 }
 
-void check_plugin(const std::string& shim, Findings& findings) {
-  std::string plugin = find_plugin(shim);
-  if (plugin.empty()) {
-    findings.warn("plug-in", std::string(kPluginFile) + ": not beside the shim",
-                  "without it the frames are not divided among MPI ranks; opens are cached");
-    return;
+struct PluginState {
+  const char* file;
+  const char* mpi;
+  const char* library;    // of that MPI
+  std::string path;       // "" if it is not there
+  std::string complaint;  // "" if it loads
+
+  bool loads() const { return !path.empty() && complaint.empty(); }
+};
+
+// A node need not have every MPI: one plug-in that loads is enough, and of another whose MPI
+// is not installed only this is said.
+void check_plugins(const std::string& shim, Findings& findings) {
+  PluginState plugins[] = {{kOpenMpiPlugin, "Open MPI 4", "libmpi.so.40", "", ""},
+                           {kMpichPlugin, "MPICH", "libmpich.so.12", "", ""}};
+  bool any = false;
+  for (PluginState& plugin : plugins) {
+    plugin.path = find_plugin(shim, plugin.file);
+    if (plugin.path.empty()) continue;
+    std::string output = output_of_child([&] { try_plugin(plugin.path); });
+    if (output != kGood) plugin.complaint = complaint_in(output);
+    any = any || plugin.loads();
   }
-  std::string output = output_of_child([&] { try_plugin(plugin); });
-  if (output == kGood) {
-    findings.ok("plug-in", plugin + ": loads");
-  } else {
-    findings.warn("plug-in", plugin + ": " + complaint_in(output),
-                  "Open MPI 4 must be installed where programs are to be filtered");
+  for (const PluginState& plugin : plugins) {
+    const bool has_mpi = plugin.complaint.find(plugin.library) == std::string::npos;
+    if (plugin.loads()) {
+      findings.ok("plug-in", plugin.path + ": loads");
+    } else if (!plugin.path.empty() && any && !has_mpi) {
+      findings.ok("plug-in", plugin.path + ": not of use here, there is no " + plugin.mpi);
+    } else if (!plugin.path.empty()) {
+      findings.warn(
+          "plug-in", plugin.path + ": " + plugin.complaint,
+          std::string(plugin.mpi) + " must be installed where its programs are to be filtered");
+    } else if (any) {
+      findings.ok("plug-in", std::string(plugin.file) +
+                                 ": not installed; the frames are not "
+                                 "divided among ranks of " +
+                                 plugin.mpi);
+    } else {
+      findings.warn("plug-in", std::string(plugin.file) + ": not beside the shim",
+                    "without it the frames are not divided among MPI ranks; opens are cached");
+    }
   }
 }
 
@@ -128,10 +155,10 @@ void check_value(const char* name, std::initializer_list<const char*> allowed,
 
 }  // namespace
 
-std::string find_plugin(const std::string& shim) {
+std::string find_plugin(const std::string& shim, const std::string& file) {
   std::string directory = fs::path(shim).parent_path().string();
   for (const char* place : {"/", "/../coord/"}) {
-    std::string plugin = directory + place + kPluginFile;
+    std::string plugin = directory + place + file;
     if (::access(plugin.c_str(), R_OK) == 0)
       return fs::path(plugin).lexically_normal().string();
   }
@@ -145,7 +172,7 @@ void check_shim(Findings& findings) {
     return;
   }
   check_that_it_loads(*shim, findings);
-  check_plugin(*shim, findings);
+  check_plugins(*shim, findings);
 }
 
 void check_environment(Findings& findings) {

@@ -7,8 +7,11 @@
 
 namespace zazen {
 
-// Where the plug-in for Open MPI lies, as the shim looks for it; "" if it is not there.
-std::string find_plugin(const std::string& shim);
+inline constexpr char kOpenMpiPlugin[] = "libzazen-openmpi.so";
+inline constexpr char kMpichPlugin[] = "libzazen-mpich.so";
+
+// Where a plug-in lies, as the shim looks for it; "" if it is not there.
+std::string find_plugin(const std::string& shim, const std::string& file);
 
 void check_shim(Findings& findings);
 void check_environment(Findings& findings);

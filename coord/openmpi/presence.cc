@@ -1,7 +1,9 @@
 // PMIx counts its users: the PMIx_Init and PMIx_Finalize here nest around those of MPI. The
 // look-up is IMMEDIATE, so a word that is not there is reported at once; the timeout is for
 // a launcher that does not answer.
-#include "coord/openmpi/presence.h"
+#include "coord/mpi/presence.h"
+
+#include <pmix.h>
 
 #include <cstdlib>
 
@@ -11,6 +13,9 @@ namespace {
 // The PMIx interface takes mutable strings that it does not change.
 char presence_key[] = "zazen.presence";
 char presence_word[] = "1";
+
+bool announced = false;
+pmix_proc_t me{};
 
 bool is_here(const pmix_proc_t& proc) {
   bool immediate = true;
@@ -28,29 +33,30 @@ bool is_here(const pmix_proc_t& proc) {
 
 }  // namespace
 
-void Presence::announce() {
+bool announce_presence() {
   if (::secure_getenv("PMIX_NAMESPACE") == nullptr || ::secure_getenv("PMIX_RANK") == nullptr)
-    return;
-  if (PMIx_Init(&me_, nullptr, 0) != PMIX_SUCCESS) return;
+    return false;
+  if (PMIx_Init(&me, nullptr, 0) != PMIX_SUCCESS) return false;
   pmix_value_t value;
   PMIX_VALUE_LOAD(&value, presence_word, PMIX_STRING);
-  announced_ = PMIx_Put(PMIX_GLOBAL, presence_key, &value) == PMIX_SUCCESS &&
-               PMIx_Commit() == PMIX_SUCCESS;
+  announced = PMIx_Put(PMIX_GLOBAL, presence_key, &value) == PMIX_SUCCESS &&
+              PMIx_Commit() == PMIX_SUCCESS;
   PMIX_VALUE_DESTRUCT(&value);
-  if (!announced_) PMIx_Finalize(nullptr, 0);
+  if (!announced) PMIx_Finalize(nullptr, 0);
+  return announced;
 }
 
-bool Presence::everybody_is_here(int ranks) {
-  if (!announced_) return ranks == 1;
+bool everybody_is_here(int ranks) {
+  if (!announced) return ranks == 1;
   bool all = true;
   for (int rank = 0; all && ranks > 1 && rank < ranks; ++rank) {
-    pmix_proc_t proc = me_;
+    pmix_proc_t proc = me;
     proc.rank = static_cast<pmix_rank_t>(rank);
     all = is_here(proc);
   }
   // Balances the PMIx_Init above; MPI keeps its own reference.
   PMIx_Finalize(nullptr, 0);
-  announced_ = false;
+  announced = false;
   return all;
 }
 

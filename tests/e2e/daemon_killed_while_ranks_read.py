@@ -7,7 +7,7 @@ with Nodes(3) as nodes:
     nodes.start()
     nodes.push(data)
     data.add(range(30, 48))
-    running = nodes.start_mpirun("read_in_two_halves.py", data)
+    running = nodes.start_mpirun("read_in_two_halves_c", data)
     running.wait_until_ready()
     nodes[0].kill()
     nodes[2].stop()

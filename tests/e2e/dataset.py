@@ -43,9 +43,10 @@ class Dataset:
         data = self._random.randbytes(size)
         path = self.file(name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path + ".new", "wb") as file:
+        new = self.path + ".new"  # beside the dataset: a listing never shows it
+        with open(new, "wb") as file:
             file.write(data)
-        os.rename(path + ".new", path)
+        os.rename(new, path)
         self.sums[name] = (size, zlib.adler32(data))
         self.names.add(name)
 

@@ -6,7 +6,7 @@ with Nodes(2) as nodes:
     data = nodes.dataset(frames=24)
     nodes.start()
     nodes.push(data)
-    running = nodes.start_mpirun("read_in_two_halves.py", data)
+    running = nodes.start_mpirun("read_in_two_halves_c", data)
     running.wait_until_ready()
     agreed = set(data.frames)
     data.add([24, 25, 1000])

@@ -7,7 +7,7 @@ directory of its own, below one temporary directory (D11: a node is a daemon).
         nodes.push(data)
         nodes.mpirun("list_and_read_c", data).check_exactly_once()
 
-ZAZEN_BUILD names the build directory. On leaving, every process is stopped, everything is
+ZAZEN_BUILD names the build directory, ZAZEN_TEST_MPI the MPI of the ranks (openmpi, mpich). On leaving, every process is stopped, everything is
 checked for left-overs and removed; after a failure the daemons' last words are printed.
 """
 import json
@@ -26,7 +26,9 @@ BUILD = os.environ.get("ZAZEN_BUILD") or sys.exit("ZAZEN_BUILD must name the bui
 SHIM = f"{BUILD}/preload/libzazen.so"
 ZAZEND = f"{BUILD}/daemon/zazend"
 ZAZENCTL = f"{BUILD}/tools/zazenctl"
-PROGRAMS = f"{BUILD}/tests/e2e"
+MPI = os.environ.get("ZAZEN_TEST_MPI", "openmpi")
+MPIRUN = shutil.which(f"mpirun.{MPI}") or "mpirun"
+PROGRAMS = f"{BUILD}/tests/e2e" if MPI == "openmpi" else f"{BUILD}/tests/e2e/{MPI}"
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 PYTHON = "/usr/bin/python3"
 SKIPPED = 77
@@ -188,7 +190,7 @@ class Nodes:
 
     def _environment(self):
         env = {key: value for key, value in os.environ.items()
-               if not key.startswith(("ZAZEN_", "OMPI_", "PMIX_")) and key != "LD_PRELOAD"}
+               if not key.startswith(("ZAZEN_", "OMPI_", "PMIX_", "PMI_")) and key != "LD_PRELOAD"}
         env.update(
             LC_ALL="C.UTF-8", TMPDIR=self._scratch, PYTHONDONTWRITEBYTECODE="1",
             OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
@@ -245,7 +247,7 @@ class Nodes:
         counts = [ranks] * len(self) if isinstance(ranks, int) else ranks
         programs = [programs] * len(self) if isinstance(programs, str) else programs
         shims = shims or [True] * len(self)
-        argv, node_names = ["mpirun"], []
+        argv, node_names = [MPIRUN], []
         for node, count, name, shim in zip(self, counts, programs, shims):
             if count == 0:
                 continue

@@ -10,7 +10,7 @@ with Nodes(4) as nodes:
     data = nodes.dataset(frames=1200, sizes=(100, 0, 333))
     nodes.start()
     nodes.push(data)
-    for name, filtered_size in (("divide_the_list.py", None), ("scatter_the_list.py", 150)):
+    for name, filtered_size in (("divide_the_list_c", None), ("scatter_the_list_c", 150)):
         job = nodes.mpirun(name, data).succeeded()
         job.check_bytes()
         read = {frame for output in job.ranks for frame in output.frames_read(data)}

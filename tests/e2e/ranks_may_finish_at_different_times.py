@@ -6,4 +6,4 @@ with Nodes(2) as nodes:
     nodes.start()
     nodes.push(data)
     for rank_0 in ("rank_0_first", "rank_0_last"):
-        nodes.mpirun("end_oddly.py", data, after=[rank_0]).check_exactly_once()
+        nodes.mpirun("end_oddly_c", data, after=[rank_0]).check_exactly_once()

@@ -109,6 +109,10 @@ with Nodes(1) as nodes:
     expect(found["mpi"] == "Open MPI 4", f"{found}")
     check(f"{PROGRAMS}/list_and_read_f08", True, "Open MPI 4, Fortran: the frames are", arguments)
     check(PYTHON, True, "Open MPI 4 through mpi4py", ("-c", f"open({frame!r})"))
+    if os.path.exists(f"{PROGRAMS}/mpich/list_and_read_c"):
+        found = check(f"{PROGRAMS}/mpich/list_and_read_c", True, "MPICH: the frames are", arguments)
+        expect(found["mpi"] == "MPICH", f"{found}")
+        check(f"{PROGRAMS}/mpich/list_and_read_f08", True, "MPICH, Fortran: the frames", arguments)
     with open(f"{PROGRAMS}/list_and_read_c", "rb") as file:
         mpich = make("mpich", file.read().replace(b"libmpi.so.40\0", b"libmpi.so.12\0"))
     found = check(mpich, True, "MPICH or Open MPI 1, for which there is no plug-in", runs=False)

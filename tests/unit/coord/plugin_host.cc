@@ -62,6 +62,7 @@ int main(int argc, char** argv) {
   if (argc != 6) return 2;
   const std::string what = argv[2], dataset = argv[3];
   const char* rank_text = std::getenv("OMPI_COMM_WORLD_RANK");
+  if (rank_text == nullptr) rank_text = std::getenv("PMI_RANK");
   const int rank_before = rank_text == nullptr ? 0 : std::atoi(rank_text);
   const std::string node = std::to_string(rank_before % 2);
   const bool bare = what == "bare" && rank_before == 2;

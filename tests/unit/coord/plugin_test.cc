@@ -1,4 +1,4 @@
-// The Open MPI plug-in under a real mpirun, with plugin_host in the shim's place. What a case
+// An MPI plug-in under a real mpirun, with plugin_host in the shim's place. What a case
 // did is read from the report that rank 0 writes, and from what the job printed.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -36,7 +36,7 @@ class PluginTest : public ::testing::Test {
 
   // Runs the case; the job must end well, and in time.
   void run(const std::string& what, const std::string& environment = "",
-           const std::string& launcher = "mpirun -n 4") {
+           const std::string& launcher = MPIRUN " -n 4") {
     const std::string report = cluster_.temporary() + "/report.json";
     const std::string runtime = cluster_.runtime(0), cache = cluster_.cache(0);
     const std::string command =
@@ -145,7 +145,7 @@ TEST_F(PluginTest, WithTheFilterOffTheLedgersOfAllRanksMakeTheReport) {
 }
 
 TEST_F(PluginTest, OneRankUnderMpirunIsFiltered) {
-  run("own", "", "mpirun -n 1");
+  run("own", "", MPIRUN " -n 1");
   EXPECT_EQ(report_["filtered"], true) << output_;
   EXPECT_EQ(report_["exactly_once"], true);
   EXPECT_EQ(report_["frames_read"], kFrames);

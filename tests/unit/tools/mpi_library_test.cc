@@ -7,7 +7,8 @@ namespace {
 
 std::string which(const std::set<std::string>& libraries) {
   MpiLibrary mpi = mpi_library(libraries);
-  return mpi.name + (mpi.has_plugin ? ", plug-in" : "") + (mpi.is_fortran ? ", Fortran" : "");
+  return mpi.name + (mpi.plugin.empty() ? "" : ", plug-in") +
+         (mpi.is_fortran ? ", Fortran" : "");
 }
 
 TEST(MpiLibrary, ByTheNamesOfTheLibraries) {
@@ -17,7 +18,8 @@ TEST(MpiLibrary, ByTheNamesOfTheLibraries) {
   EXPECT_EQ(which({"libmpi_usempif08.so.40", "libmpi_mpifh.so.40", "libmpi.so.40"}),
             "Open MPI 4, plug-in, Fortran");
   EXPECT_EQ(which({"libmpi.so.12", "libmpifort.so.12"}), "MPICH or Open MPI 1, Fortran");
-  EXPECT_EQ(which({"libmpich.so.12"}), "MPICH");
+  EXPECT_EQ(which({"libmpich.so.12"}), "MPICH, plug-in");
+  EXPECT_EQ(which({"libmpich.so.12", "libmpichfort.so.12"}), "MPICH, plug-in, Fortran");
   EXPECT_EQ(which({"libmpi.so.99"}), "an MPI with libmpi.so.99");
 }
 

@@ -41,7 +41,7 @@ class MpiCommunicator final : public Communicator {
   void check(int code) {
     if (code != MPI_SUCCESS) *failed_ = true;
   }
-  void reduce(std::span<std::uint64_t> values, MPI_Op op);
+  void reduce(std::span<std::uint64_t> values, MPI_Op op, MPI_Datatype type);
   bool all_have_memory(bool mine);
 
   MPI_Comm comm_;

@@ -1,6 +1,6 @@
 // Errors are noted and the calls go on: a rank that stopped here would leave the others
 // waiting. The protocol asks failed() at each of its votes.
-#include "coord/openmpi/mpi_communicator.h"
+#include "coord/mpi/mpi_communicator.h"
 
 #include <algorithm>
 #include <new>
@@ -51,26 +51,31 @@ MpiCommunicator::~MpiCommunicator() {
   if (owned_) PMPI_Comm_free(&comm_);
 }
 
-void MpiCommunicator::reduce(std::span<std::uint64_t> values, MPI_Op op) {
+void MpiCommunicator::reduce(std::span<std::uint64_t> values, MPI_Op op, MPI_Datatype type) {
   in_pieces(values.size(), kPieceBytes / sizeof(std::uint64_t), [&](std::size_t at, int n) {
-    check(PMPI_Allreduce(MPI_IN_PLACE, values.data() + at, n, MPI_UINT64_T, op, comm_));
+    check(PMPI_Allreduce(MPI_IN_PLACE, values.data() + at, n, type, op, comm_));
   });
 }
 
 void MpiCommunicator::all_or(std::span<std::uint64_t> words) {
-  reduce(words, MPI_BOR);
+  reduce(words, MPI_BOR, MPI_UINT64_T);
 }
 void MpiCommunicator::all_sum(std::span<std::uint64_t> values) {
-  reduce(values, MPI_SUM);
+  reduce(values, MPI_SUM, MPI_UINT64_T);
 }
+// MPICH 4.0 compares unsigned numbers as signed ones (the minimum of 1 and 2^64 - 1 is the
+// latter): so they are shifted to where both orders are the same.
 void MpiCommunicator::all_min(std::span<std::uint64_t> values) {
-  reduce(values, MPI_MIN);
+  constexpr std::uint64_t shift = std::uint64_t{1} << 63;
+  for (std::uint64_t& value : values) value ^= shift;
+  reduce(values, MPI_MIN, MPI_INT64_T);
+  for (std::uint64_t& value : values) value ^= shift;
 }
 
 void MpiCommunicator::all_combine_aliens(std::span<std::uint64_t> words) {
   MPI_Op op = MPI_OP_NULL;
   check(PMPI_Op_create(&combine_in_reduction, 1, &op));
-  reduce(words, op);
+  reduce(words, op, MPI_UINT64_T);
   check(PMPI_Op_free(&op));
 }
 

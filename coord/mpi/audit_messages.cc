@@ -1,6 +1,6 @@
 // Pieces of one rank arrive in order (MPI does not let messages overtake each other), so a
 // fragment is put together by appending; whatever does not fit breaks that fragment only.
-#include "coord/openmpi/audit_messages.h"
+#include "coord/mpi/audit_messages.h"
 
 #include <unistd.h>
 
@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "coord/openmpi/clock.h"
+#include "coord/mpi/clock.h"
 
 namespace zazen {
 namespace {

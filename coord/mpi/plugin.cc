@@ -1,4 +1,5 @@
-// The Open MPI plug-in: what happens around the real MPI_Init and MPI_Finalize of a program.
+// What happens around the real MPI_Init and MPI_Finalize of a program. Compiled once for each
+// ABI, against that MPI's mpi.h.
 //
 // It is a guest there. It calls PMPI_ names only, communicates on a duplicate of
 // MPI_COMM_WORLD, lets no exception out, and leaves errno as it was. Whatever fails, the
@@ -6,6 +7,7 @@
 #include "coord/plugin.h"
 
 #include <mpi.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,10 +16,10 @@
 #include "bodhi/report.h"
 #include "coord/audit.h"
 #include "coord/job.h"
-#include "coord/openmpi/audit_messages.h"
-#include "coord/openmpi/clock.h"
-#include "coord/openmpi/mpi_communicator.h"
-#include "coord/openmpi/presence.h"
+#include "coord/mpi/audit_messages.h"
+#include "coord/mpi/clock.h"
+#include "coord/mpi/mpi_communicator.h"
+#include "coord/mpi/presence.h"
 
 namespace zazen {
 namespace {
@@ -27,7 +29,7 @@ constexpr double kLeastAuditSeconds = 30.0;
 constexpr double kAuditPatience = 10.0;  // times the job's age
 
 struct Job {
-  Presence presence;
+  bool has_launcher = false;
   Settings settings;
   MPI_Comm comm = MPI_COMM_NULL;  // ours; null if the ranks could not meet
   Agreement agreement;
@@ -78,14 +80,14 @@ void agree(const PluginHost& host) {
   Agreement& agreement = job->agreement;
   PMPI_Comm_rank(MPI_COMM_WORLD, &agreement.rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &agreement.ranks);
-  if (agreement.ranks == 1 && !job->presence.has_launcher()) {
+  if (agreement.ranks == 1 && !job->has_launcher) {
     agreement.reason = "a single process without a launcher";
     agreement.nodes = host.table == nullptr ? 0 : 1;
     agreement.places = {
         {host.table == nullptr ? "" : host.table->node_name, host.ledger != nullptr}};
     return;
   }
-  const bool present = job->presence.everybody_is_here(agreement.ranks);
+  const bool present = everybody_is_here(agreement.ranks);
   if (!present && job->settings.filter != FilterWish::kOn) {
     agreement.reason = "not every rank proved that it runs under zazen";
     return;
@@ -99,22 +101,20 @@ void agree(const PluginHost& host) {
   agreement = agree_on_views(world, host, job->settings);
 }
 
+// What MPI_Comm_spawn starts is a job of its own, in the environment of the job that started
+// it: its report goes beside the other's.
+std::string report_file(const std::string& asked_for) {
+  MPI_Comm parent = MPI_COMM_NULL;
+  if (asked_for.empty() || PMPI_Comm_get_parent(&parent) != MPI_SUCCESS ||
+      parent == MPI_COMM_NULL)
+    return asked_for;
+  return asked_for + ".spawned-" + std::to_string(::getpid());
+}
+
 void before_init(const PluginHost*) {
   as_guest([] {
     if (job == nullptr) job = new Job;
-    job->presence.announce();
-  });
-}
-
-void after_init(const PluginHost* host) {
-  as_guest([&] {
-    if (job == nullptr) job = new Job;
-    job->started_at = seconds_now();
-    job->settings = settings_from_environment();
-    agree(*host);
-    job->protocol_seconds = seconds_now() - job->started_at;
-    if (job->agreement.rank == 0)
-      say_if_asked(job->settings, start_words(job->agreement, job->protocol_seconds));
+    job->has_launcher = announce_presence();
   });
 }
 
@@ -151,7 +151,7 @@ std::uint64_t frames_arrived_later(const Agreement& agreement) {
   return arrived;
 }
 
-void write_job_report(const Audit& audit) {
+void write_job_report(const Audit& audit, std::uint64_t arrived_later, const char* reason) {
   const Agreement& agreement = job->agreement;
   std::vector<RankReport> ranks(audit.by_rank.size());
   for (std::size_t r = 0; r < ranks.size(); ++r) {
@@ -173,7 +173,7 @@ void write_job_report(const Audit& audit) {
   report.frames_read = audit.sum(&DatasetAudit::read);
   report.frames_read_twice = audit.sum(&DatasetAudit::read_twice);
   report.frames_never_read = audit.sum(&DatasetAudit::never_read);
-  report.frames_arrived_later = agreement.filtered ? frames_arrived_later(agreement) : 0;
+  report.frames_arrived_later = arrived_later;
   report.exactly_once = audit.exactly_once;
   report.hits = audit.hits;
   report.misses = audit.misses;
@@ -184,9 +184,33 @@ void write_job_report(const Audit& audit) {
   report.ranks = agreement.ranks;
   report.rank_reports = ranks.data();
   report.rank_count = ranks.size();
-  report.reason = agreement.filtered ? nullptr : agreement.reason.c_str();
+  report.reason = reason;
   if (int code = write_report(job->settings.report.c_str(), report))
     say_if_asked(job->settings, {"zazen: " + Error{code, job->settings.report, {}}.message()});
+}
+
+// What a job leaves that never comes to its end: not the report of an earlier one. A pipe or
+// a terminal gets one report only, at the end.
+void begin_report() {
+  const std::string& path = job->settings.report;
+  struct stat st;
+  if (path.empty() || (::lstat(path.c_str(), &st) == 0 && !S_ISREG(st.st_mode))) return;
+  write_job_report(merge_fragments(job->agreement, {}), 0,
+                   "the job did not reach MPI_Finalize");
+}
+
+void after_init(const PluginHost* host) {
+  as_guest([&] {
+    if (job == nullptr) job = new Job;
+    job->started_at = seconds_now();
+    job->settings = settings_from_environment();
+    job->settings.report = report_file(job->settings.report);
+    agree(*host);
+    job->protocol_seconds = seconds_now() - job->started_at;
+    if (job->agreement.rank != 0) return;
+    say_if_asked(job->settings, start_words(job->agreement, job->protocol_seconds));
+    begin_report();
+  });
 }
 
 void audit(const PluginHost& host) {
@@ -223,7 +247,9 @@ void audit(const PluginHost& host) {
   const Audit merged = merge_fragments(agreement, fragments);
   say(loss_words(merged));
   say_if_asked(job->settings, closing_words(merged));
-  if (!job->settings.report.empty()) write_job_report(merged);
+  if (!job->settings.report.empty())
+    write_job_report(merged, agreement.filtered ? frames_arrived_later(agreement) : 0,
+                     agreement.filtered ? nullptr : agreement.reason.c_str());
 }
 
 void before_finalize(const PluginHost* host) {

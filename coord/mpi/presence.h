@@ -1,0 +1,18 @@
+// Does every rank of MPI_COMM_WORLD have the plug-in? (D13)
+//
+// A rank without it would never enter our collectives, and the job would hang. So each rank
+// leaves a word in the launcher's key-value store before the real MPI_Init, whose fence
+// carries it to all, and looks for everybody's word after it. No communication is involved.
+// How to reach the store is what differs between the MPIs: openmpi/presence.cc by PMIx,
+// mpich/presence.cc by PMI-1.
+#pragma once
+
+namespace zazen {
+
+// Before MPI_Init. False without a launcher whose store can be reached.
+bool announce_presence();
+
+// After MPI_Init, once. True if all `ranks` ranks announced themselves.
+bool everybody_is_here(int ranks);
+
+}  // namespace zazen

@@ -1,0 +1,111 @@
+// MPICH keeps its PMI functions to itself, so this speaks PMI-1 on the socket that hydra (or
+// Slurm's pmi2) gives each rank: one line each way, and MPICH is between two calls, because
+// we are in MPI_Init's caller. hydra empties its store at the first init of a node, so an
+// init goes before the put; MPICH sends its own again, which is allowed.
+//
+// A launcher that is silent for half a minute ends the job anyway: its late answer would be
+// taken by MPICH for one to a question of its own.
+#include "coord/mpi/presence.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include "coord/mpi/clock.h"
+
+namespace zazen {
+namespace {
+
+constexpr double kAnswerSeconds = 30.0;
+constexpr std::size_t kLongestAnswer = 4096;
+
+int launcher = -1;      // PMI_FD, MPICH's own; never closed here
+std::string key_space;  // of this MPI_COMM_WORLD; "" unless announced
+
+bool send_line(const std::string& line) {
+  std::size_t sent = 0;
+  while (sent < line.size()) {
+    const ssize_t n = ::send(launcher, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
+    if (n < 0 && errno != EINTR) return false;
+    if (n > 0) sent += static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+// The answer to one command, or nothing if the launcher is gone.
+std::optional<std::string> ask(const std::string& command) {
+  if (!send_line(command + '\n')) return std::nullopt;
+  std::string answer;
+  const double deadline = seconds_now() + kAnswerSeconds;
+  while (answer.empty() || answer.back() != '\n') {
+    const double left = deadline - seconds_now();
+    if (left <= 0 || answer.size() > kLongestAnswer) return std::nullopt;
+    pollfd waiting{launcher, POLLIN, 0};
+    if (::poll(&waiting, 1, static_cast<int>(left * 1000) + 1) < 0 && errno != EINTR)
+      return std::nullopt;
+    char bytes[512];
+    const ssize_t n = ::recv(launcher, bytes, sizeof bytes, MSG_DONTWAIT);
+    if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN)) return std::nullopt;
+    if (n > 0) answer.append(bytes, static_cast<std::size_t>(n));
+  }
+  answer.pop_back();
+  return answer;
+}
+
+// Of "cmd=get_result rc=0 msg=success" the value of "rc"; "" if it has none.
+std::string field(const std::string& answer, const std::string& name) {
+  const std::size_t at = (' ' + answer).find(' ' + name + '=');
+  if (at == std::string::npos) return "";
+  const std::size_t begin = at + name.size() + 1;
+  return answer.substr(begin, answer.find(' ', begin) - begin);
+}
+
+bool succeeds(const std::string& command) {
+  const std::optional<std::string> answer = ask(command);
+  return answer && field(*answer, "rc") == "0";
+}
+
+std::optional<int> number_in(const char* variable) {
+  const char* text = ::secure_getenv(variable);
+  if (text == nullptr) return std::nullopt;
+  int number = -1;
+  const char* end = text + std::strlen(text);
+  const auto [stop, error] = std::from_chars(text, end, number);
+  if (error != std::errc() || stop != end || number < 0) return std::nullopt;
+  return number;
+}
+
+std::string key_of(int rank) {
+  return "key=zazen-presence-" + std::to_string(rank);
+}
+
+}  // namespace
+
+bool announce_presence() {
+  const std::optional<int> fd = number_in("PMI_FD"), rank = number_in("PMI_RANK");
+  if (!fd || !rank) return false;
+  launcher = *fd;
+  if (!succeeds("cmd=init pmi_version=1 pmi_subversion=1")) return false;
+  const std::optional<std::string> name = ask("cmd=get_my_kvsname");
+  if (!name) return false;
+  const std::string space = field(*name, "kvsname");
+  if (space.empty() || !succeeds("cmd=put kvsname=" + space + ' ' + key_of(*rank) + " value=1"))
+    return false;
+  key_space = space;
+  return true;
+}
+
+bool everybody_is_here(int ranks) {
+  if (ranks == 1) return true;
+  bool all = !key_space.empty();
+  for (int rank = 0; all && rank < ranks; ++rank)
+    all = succeeds("cmd=get kvsname=" + key_space + ' ' + key_of(rank));
+  return all;
+}
+
+}  // namespace zazen
