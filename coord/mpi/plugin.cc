@@ -16,6 +16,7 @@
 #include "bodhi/report.h"
 #include "coord/audit.h"
 #include "coord/job.h"
+#include "coord/mpi/api.h"
 #include "coord/mpi/audit_messages.h"
 #include "coord/mpi/clock.h"
 #include "coord/mpi/mpi_communicator.h"
@@ -87,7 +88,9 @@ void agree(const PluginHost& host) {
         {host.table == nullptr ? "" : host.table->node_name, host.ledger != nullptr}};
     return;
   }
+  const double began = seconds_now();
   const bool present = everybody_is_here(agreement.ranks);
+  const double looked = seconds_now();
   if (!present && job->settings.filter != FilterWish::kOn) {
     agreement.reason = "not every rank proved that it runs under zazen";
     return;
@@ -97,8 +100,11 @@ void agree(const PluginHost& host) {
     agreement.reason = "the ranks did not meet within 10 s";
     return;
   }
+  const double met = seconds_now();
   MpiCommunicator world(job->comm, false);
   agreement = agree_on_views(world, host, job->settings);
+  agreement.phases.insert(agreement.phases.begin(),
+                          {{"presence", looked - began}, {"meeting", met - looked}});
 }
 
 // What MPI_Comm_spawn starts is a job of its own, in the environment of the job that started
@@ -146,7 +152,9 @@ std::uint64_t frames_arrived_later(const Agreement& agreement) {
     Result<Listing> listing = list_directory(directory, name);
     if (!listing) continue;
     for (FrameSeq seq : listing->frames)
-      if (domain_index(*agreement.view, agreement.view->datasets[d], seq) < 0) ++arrived;
+      if (dataset.selection.selects(seq) &&
+          domain_index(*agreement.view, agreement.view->datasets[d], seq) < 0)
+        ++arrived;
   }
   return arrived;
 }
@@ -179,7 +187,12 @@ void write_job_report(const Audit& audit, std::uint64_t arrived_later, const cha
   report.misses = audit.misses;
   report.bytes_local = audit.bytes_local;
   report.bytes_origin = audit.bytes_origin;
+  std::vector<PhaseReport> phases;
+  for (const Phase& phase : agreement.phases) phases.push_back({phase.name, phase.seconds});
   report.protocol_seconds = job->protocol_seconds;
+  report.listing_seconds = agreement.listing_seconds;
+  report.phases = phases.data();
+  report.phase_count = phases.size();
   report.nodes = agreement.nodes;
   report.ranks = agreement.ranks;
   report.rank_reports = ranks.data();
@@ -206,7 +219,7 @@ void after_init(const PluginHost* host) {
     job->settings = settings_from_environment();
     job->settings.report = report_file(job->settings.report);
     agree(*host);
-    job->protocol_seconds = seconds_now() - job->started_at;
+    job->protocol_seconds = seconds_now() - job->started_at - job->agreement.listing_seconds;
     if (job->agreement.rank != 0) return;
     say_if_asked(job->settings, start_words(job->agreement, job->protocol_seconds));
     begin_report();
@@ -245,7 +258,7 @@ void audit(const PluginHost& host) {
   }
   fragments[0] = std::move(mine);
   const Audit merged = merge_fragments(agreement, fragments);
-  say(loss_words(merged));
+  if (!program_asked()) say(loss_words(merged));
   say_if_asked(job->settings, closing_words(merged));
   if (!job->settings.report.empty())
     write_job_report(merged, agreement.filtered ? frames_arrived_later(agreement) : 0,

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 
+#include "tools/bench/hook_bench.h"
 #include "tools/bench/interruption.h"
 #include "tools/bench/listing_bench.h"
 #include "tools/bench/restart_bench.h"
@@ -48,6 +49,14 @@ int restart_command(const RestartBenchOptions& options, bool json) {
   Result<RestartFigures> figures = measure_restart(options);
   if (!figures) return failed(figures.error());
   print_restart_figures(*figures, json);
+  return 0;
+}
+
+int hook_command(const HookBenchOptions& options, bool json) {
+  note_interruptions();
+  Result<HookFigures> figures = measure_hook(options);
+  if (!figures) return failed(figures.error());
+  print_hook_figures(*figures, json);
   return 0;
 }
 
@@ -112,6 +121,28 @@ int zazen_bench(int argc, char** argv) {
   restart->add_flag("--synthetic", restart_options.synthetic,
                     "Only in the sequence log, without a file for each");
 
+  HookBenchOptions hook_options;
+  hook_options.directory = options.directory;
+  double hook_frames = 1e6;
+  CLI::App* hook = app.add_subcommand(
+      "hook", "Measure what the hook adds to MPI_Init, with real daemons and mpirun.");
+  hook->add_flag("--json", json, "Print JSON");
+  hook->add_option("--dir", hook_options.directory,
+                   "Where to make the frames and the caches (default: $TMPDIR or /tmp)")
+      ->type_name("DIR");
+  hook->add_option("--frames", hook_frames, "How many frames (default: 1e6)")
+      ->type_name("N")
+      ->check(CLI::Range(1.0, 1e8).description(""));
+  hook->add_option("--ranks", hook_options.ranks, "How many ranks (default: 8)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024).description(""));
+  hook->add_option("--nodes", hook_options.nodes, "How many daemons (default: 8)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 256).description(""));
+  hook->add_option("--rounds", hook_options.rounds, "How many jobs (default: 10)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000).description(""));
+
   Side side = Side::kPlain;
   std::string root;
   CLI::App* worker = app.add_subcommand("shim-worker", "One side of one round")->group("");
@@ -139,6 +170,10 @@ int zazen_bench(int argc, char** argv) {
   if (worker->parsed()) return shim_worker(side, root);
   if (lister->parsed()) return listing_worker(directory);
   if (reader->parsed()) return restart_worker(directory);
+  if (hook->parsed()) {
+    hook_options.frames = static_cast<std::uint64_t>(hook_frames);
+    return hook_command(hook_options, json);
+  }
   if (restart->parsed()) return restart_command(restart_options, json);
   if (listing->parsed()) return listing_command(listing_options, json);
   return shim_command(options, json);
