@@ -129,7 +129,7 @@ class HookJobs {
   }
 
   Result<RankTimes> run(bool with_shim) {
-    std::vector<std::string> command{"mpirun"};
+    std::vector<std::string> command{ZAZEN_MPIRUN};
     const auto nodes = static_cast<int>(nodes_.size());
     for (int n = 0; n < nodes; ++n) {
       const int ranks = options_.ranks * (n + 1) / nodes - options_.ranks * n / nodes;
