@@ -66,7 +66,6 @@ class JobTest : public ::testing::Test {
       if (off_ == world.rank()) settings.filter = FilterWish::kOff;
       if (!only_.empty()) settings.datasets = only_;
       if (me < selections_.size()) settings.selection = selections_[me];
-      if (me < selections_.size()) settings.selection = selections_[me];
       if (me < paper_.size() && paper_[me]) settings.protocol = ProtocolChoice::kPaper;
       RankResult& result = results[me];
       result.agreement = agree_on_views(world, host, settings);
@@ -309,24 +308,6 @@ TEST_F(JobTest, TheSelectionOfRankZeroIsTheDomain) {
   EXPECT_TRUE(results[0].own.at(sim.path).empty());
 }
 
-TEST_F(JobTest, TheSelectionOfRankZeroIsTheDomain) {
-  const auto& sim = cluster_.add_dataset("sim1", "f{seq}", frame_files(20));
-  cluster_.add_node();
-  cluster_.add_node();
-  cluster_.hold(0, sim, {0, 3, 6, 9, 12}, {});
-  cluster_.hold(1, sim, {15}, {4, 18});
-  selections_ = {{3, 18, 3}, {0, 1, 1}};
-  std::vector<RankResult> results = run({0, 1});
-  ASSERT_TRUE(results[0].agreement.filtered) << results[0].agreement.reason;
-  EXPECT_EQ(results[0].own.at(sim.path), (std::vector<FrameSeq>{3, 6, 9, 12}));
-  EXPECT_EQ(results[1].own.at(sim.path), (std::vector<FrameSeq>{15, 18}));
-  EXPECT_EQ(results[1].agreement.datasets[0].domain_count, 6U);
-  selections_ = {{100, {}, 1}};
-  results = run({0, 1});
-  ASSERT_TRUE(results[0].agreement.filtered);
-  EXPECT_TRUE(results[0].own.at(sim.path).empty());
-}
-
 // The kept listing differs from the directory, which shows which of them was believed.
 TEST_F(JobTest, AListingThatSomeNodeKeepsIsUsedInsteadOfTheOrigin) {
   const auto& sim = cluster_.add_dataset("sim1", "f{seq}", frame_files(2));
@@ -344,18 +325,6 @@ TEST_F(JobTest, AListingThatSomeNodeKeepsIsUsedInsteadOfTheOrigin) {
   cluster_.keep_listing(1, sim, *listing);
   std::vector<RankResult> results = run({0, 1, kNoNode});
   EXPECT_EQ(results[2].own.at(sim.path), std::vector<FrameSeq>{77});
-
-  // Of two that differ, all take the same one.
-  listing->frames.back() = 78;
-  cluster_.keep_listing(0, sim, *listing);
-  results = run({0, 1, 0, 1});
-  std::multiset<FrameSeq> shown;
-  for (const RankResult& result : results) {
-    EXPECT_EQ(result.agreement.datasets[0].domain_count, 3U);
-    shown.insert(result.own.at(sim.path).begin(), result.own.at(sim.path).end());
-  }
-  const bool first = shown.contains(77);
-  EXPECT_EQ(shown, (std::multiset<FrameSeq>{0, 1, first ? 77U : 78U}));
 
   // Of two that differ, all take the same one.
   listing->frames.back() = 78;
