@@ -1,6 +1,7 @@
 // The same steps as the start of a job (coord/job.cc), with a domain that everybody knows.
 #include "coord/assignment.h"
 
+#include <algorithm>
 #include <optional>
 #include <stdexcept>
 
@@ -41,9 +42,12 @@ Result<Assignment> Assignment::agree(Communicator& world, const AssignmentReques
 
   std::optional<Introduction> me;
   trouble.attempt([&] {
-    require_sensible(request);
-    me = {{table != nullptr, {}}, table != nullptr ? table->node_name : "",    false, false,
-          settings.protocol,      {request.begin, request.end, request.stride}};
+    me = {{table != nullptr, {}},
+          table != nullptr ? table->node_name : "",
+          false,
+          false,
+          settings.protocol,
+          {request.begin, request.end, std::max(request.stride, std::uint64_t{1})}};
     if (table != nullptr) me->member.node = table->node_id;
   });
   if (!all.introduce(me ? &*me : nullptr)) return failed();
@@ -55,6 +59,7 @@ Result<Assignment> Assignment::agree(Communicator& world, const AssignmentReques
   const Introduction& first = all.members()[0];
   Domain domain;
   trouble.attempt([&] {
+    require_sensible(request);
     if (me->selection != first.selection)
       throw std::runtime_error("another range of frames than that of rank 0");
     domain = Domain::range(request.begin, request.end, request.stride);
