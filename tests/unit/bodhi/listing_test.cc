@@ -149,6 +149,10 @@ Listing example() {
 TEST(Listing, EncodingComesBack) {
   EXPECT_EQ(decode_listing(encode_listing(example())).value(), example());
   EXPECT_EQ(decode_listing(encode_listing(Listing())).value(), Listing());
+  Listing near = example();  // four bytes for each inode number
+  near.inodes = {900, 899, 1ULL << 32, 1000, 901, 902, 903, 904};
+  EXPECT_EQ(decode_listing(encode_listing(near)).value(), near);
+  EXPECT_EQ(encode_listing(near).size() + 8 * 4, encode_listing(example()).size());
   Listing unsettled = example();
   unsettled.taken_at_ns = std::numeric_limits<std::int64_t>::min();
   EXPECT_EQ(decode_listing(encode_listing(unsettled)).value(), unsettled);
