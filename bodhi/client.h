@@ -34,13 +34,15 @@ class Client {
   Status sample(const std::string& dataset);
   Status keep_listing(const std::string& dataset, const std::string& encoded_listing);
 
-  // Pushes and fills are pipelined: start some, then collect as many answers. An answer of 0
-  // says that the frame is durable on the node.
+  // Pushes and fills are pipelined, and samples may be: start some, then collect as many
+  // answers. An answer of 0 says that the frame is durable on the node, or that the sample was
+  // compared.
   Result<std::uint64_t> start_push(const std::string& dataset, const std::string& name,
                                    int origin_fd);
   // Brings the frame as an alien, though no program has opened it yet.
   Result<std::uint64_t> start_fill(const std::string& dataset, const std::string& name,
                                    int origin_fd);
+  Result<std::uint64_t> start_sample(const std::string& dataset);
   struct PushAnswer {
     std::uint64_t request;
     int status;  // 0 or an errno

@@ -447,20 +447,4 @@ Result<Config> load_config(const std::string& file) {
   return parse_config(text, file);
 }
 
-Result<std::string> find_config(const std::optional<std::string>& command_line) {
-  if (command_line) return *command_line;
-  const char* variable = ::secure_getenv("ZAZEN_CONFIG");
-  if (variable && *variable) return std::string(variable);
-  std::vector<std::string> places;
-  const char* home = ::secure_getenv("HOME");
-  if (home && *home) places.push_back(std::string(home) + "/.config/zazen/zazen.toml");
-  places.push_back("/etc/zazen/zazen.toml");
-  for (const std::string& place : places) {
-    if (::access(place.c_str(), F_OK) == 0) return place;
-  }
-  return Error{ENOENT,
-               fmt::format("no configuration: not found at {}", fmt::join(places, ", ")),
-               "name one with --config FILE or ZAZEN_CONFIG"};
-}
-
 }  // namespace zazen

@@ -1,11 +1,7 @@
-// Reading, packing and unpacking a listing. The packed form: a header, the frames as an
-// encoded FrameSet, their inode numbers as differences (neighbours were often made one after
-// the other), the ordinary names, and a checksum of all that, because a listing that was
-// damaged on disk would lose frames without a word.
+// Reading a directory, by raw system calls.
 #include "bodhi/listing.h"
 
 #include <dirent.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <cstring>
@@ -13,21 +9,15 @@
 #include <limits>
 #include <utility>
 
-#include "bodhi/frame_set.h"
 #include "bodhi/raw_call.h"
-#include "bodhi/varint.h"
 
 namespace zazen {
 namespace {
 
-constexpr std::string_view kListingMagic = "zazen listing 1\n";
-constexpr std::size_t kChecksumSize = 8;
 constexpr std::int64_t kSettleNs = 2'000'000'000;
 constexpr std::int64_t kNeverSettled = std::numeric_limits<std::int64_t>::min();
 constexpr std::size_t kEntriesBytes = 512 * 1024;
-constexpr std::size_t kMaxEntryName = 255;
 constexpr int kAttempts = 3;
-constexpr std::uint64_t kMaxListingBytes = 1ULL << 36;
 
 std::int64_t to_ns(const struct timespec& time) {
   return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
@@ -94,62 +84,9 @@ Listing make_listing(const DirectoryIdentity& directory, std::int64_t taken_at_n
   return listing;
 }
 
-std::string checksum_of(std::string_view bytes) {
-  std::uint64_t hash = XXH3_64bits(bytes.data(), bytes.size());
-  return std::string(reinterpret_cast<const char*>(&hash), sizeof hash);
-}
-
-bool take_signed(std::string_view& bytes, std::int64_t* value) {
-  std::uint64_t raw;
-  if (!take_varint(bytes, &raw)) return false;
-  *value = from_zigzag(raw);
-  return true;
-}
-
-bool take_text(std::string_view& bytes, std::string_view* text) {
-  std::uint64_t length;
-  if (!take_varint(bytes, &length) || length > bytes.size()) return false;
-  *text = bytes.substr(0, length);
-  bytes.remove_prefix(length);
-  return true;
-}
-
-bool take_inodes(std::string_view& bytes, std::size_t count, std::vector<std::uint64_t>* out) {
-  std::uint64_t ino = 0;
-  out->reserve(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    std::int64_t difference;
-    if (!take_signed(bytes, &difference)) return false;
-    ino += static_cast<std::uint64_t>(difference);
-    out->push_back(ino);
-  }
-  return true;
-}
-
-bool take_others(std::string_view& bytes, std::vector<OrdinaryName>* out) {
-  std::uint64_t count;
-  if (!take_varint(bytes, &count) || count > bytes.size() / 3) return false;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    OrdinaryName other;
-    std::string_view name;
-    std::uint64_t type;
-    if (!take_text(bytes, &name) || !take_varint(bytes, &other.ino) ||
-        !take_varint(bytes, &type)) {
-      return false;
-    }
-    if (name.empty() || name.size() > kMaxEntryName || type > 255) return false;
-    if (name.find('/') != name.npos || name.find('\0') != name.npos) return false;
-    if (!out->empty() && name <= out->back().name) return false;
-    other.name = name;
-    other.type = static_cast<std::uint8_t>(type);
-    out->push_back(std::move(other));
-  }
-  return true;
-}
-
 }  // namespace
 
-bool Listing::settled() const {
+bool is_settled(const DirectoryIdentity& directory, std::int64_t taken_at_ns) {
   // The later of the two: mtime can be set back, ctime cannot.
   std::int64_t changed_ns = std::max(directory.mtime_ns, directory.ctime_ns);
   return changed_ns <= std::numeric_limits<std::int64_t>::max() - kSettleNs &&
@@ -190,77 +127,6 @@ Result<Listing> list_directory(const std::string& directory, const FrameName& na
     }
     raw_call(SYS_lseek, fd.get(), 0, SEEK_SET);
   }
-}
-
-std::string encode_listing(const Listing& listing) {
-  std::string out(kListingMagic);
-  put_varint(out, listing.directory.ino);
-  put_varint(out, to_zigzag(listing.directory.mtime_ns));
-  put_varint(out, to_zigzag(listing.directory.ctime_ns));
-  put_varint(out, to_zigzag(listing.taken_at_ns));
-  std::string frames = FrameSet(listing.frames).encode();
-  put_varint(out, frames.size());
-  out += frames;
-  std::uint64_t last = 0;
-  for (std::uint64_t ino : listing.inodes) {
-    put_varint(out, to_zigzag(static_cast<std::int64_t>(ino - last)));
-    last = ino;
-  }
-  put_varint(out, listing.others.size());
-  for (const OrdinaryName& other : listing.others) {
-    put_varint(out, other.name.size());
-    out += other.name;
-    put_varint(out, other.ino);
-    put_varint(out, other.type);
-  }
-  return out + checksum_of(out);
-}
-
-Result<Listing> decode_listing(std::string_view bytes) {
-  const Error malformed{EINVAL, "malformed listing", {}};
-  if (bytes.size() < kListingMagic.size() + kChecksumSize) return malformed;
-  std::string_view checksum = bytes.substr(bytes.size() - kChecksumSize);
-  bytes.remove_suffix(kChecksumSize);
-  if (checksum != checksum_of(bytes)) return malformed;
-  if (bytes.substr(0, kListingMagic.size()) != kListingMagic) return malformed;
-  bytes.remove_prefix(kListingMagic.size());
-
-  Listing listing;
-  std::string_view frames;
-  if (!take_varint(bytes, &listing.directory.ino) ||
-      !take_signed(bytes, &listing.directory.mtime_ns) ||
-      !take_signed(bytes, &listing.directory.ctime_ns) ||
-      !take_signed(bytes, &listing.taken_at_ns) || !take_text(bytes, &frames)) {
-    return malformed;
-  }
-  // Every frame has an inode number of at least one byte: no more frames than bytes.
-  auto set = FrameSet::decode(frames, bytes.size());
-  if (!set || !take_inodes(bytes, set->size(), &listing.inodes) ||
-      !take_others(bytes, &listing.others) || !bytes.empty()) {
-    return malformed;
-  }
-  listing.frames = set->frames();
-  return listing;
-}
-
-Result<Listing> load_kept_listing(const std::string& path, const DirectoryIdentity& current) {
-  RawFd file(raw_open(path.c_str(), O_RDONLY | O_NONBLOCK));
-  if (!file.valid()) return Error{-file.get(), path + ": open", {}};
-  struct stat st;
-  if (int error = raw_fstat(file.get(), &st)) return Error{-error, path + ": stat", {}};
-  if (static_cast<std::uint64_t>(st.st_size) > kMaxListingBytes) {
-    return Error{EFBIG, path + ": read", {}};
-  }
-  std::string bytes(static_cast<std::size_t>(st.st_size), '\0');
-  long got = raw_read_at(file.get(), bytes.data(), bytes.size(), 0);
-  if (got < 0) return Error{static_cast<int>(-got), path + ": read", {}};
-  bytes.resize(static_cast<std::size_t>(got));
-  auto listing = decode_listing(bytes);
-  if (!listing) return Error{listing.error().code, path + ": malformed listing", {}};
-  if (listing->directory != current || !listing->settled()) {
-    return Error{ESTALE, path + ": of another state of the directory", {}};
-  }
-  return listing;
 }
 
 }  // namespace zazen

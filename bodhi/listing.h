@@ -2,7 +2,8 @@
 //
 // It is keyed by the directory's inode, mtime and ctime. A listing that was taken within two
 // seconds of the directory's mtime may have missed a change in the same clock tick and is
-// good for the job that took it only: settled() is false.
+// good for the job that took it only: settled() is false. Kept and sent, it is packed
+// (bodhi/packed_listing.h).
 #pragma once
 #include <string>
 #include <string_view>
@@ -21,6 +22,9 @@ struct DirectoryIdentity {
   bool operator==(const DirectoryIdentity&) const = default;
 };
 
+// A listing that was taken then has missed nothing.
+bool is_settled(const DirectoryIdentity& directory, std::int64_t taken_at_ns);
+
 struct OrdinaryName {
   std::string name;
   std::uint64_t ino = 0;
@@ -35,7 +39,7 @@ struct Listing {
   std::vector<std::uint64_t> inodes;  // of frames, same order
   std::vector<OrdinaryName> others;   // ascending; "." and ".." among them
 
-  bool settled() const;
+  bool settled() const { return is_settled(directory, taken_at_ns); }
   bool operator==(const Listing&) const = default;
 };
 
@@ -52,9 +56,5 @@ Result<Listing> list_directory(const std::string& directory, const FrameName& na
 
 std::string encode_listing(const Listing& listing);
 Result<Listing> decode_listing(std::string_view bytes);
-
-// The listing that a daemon keeps for a dataset, if it is that of this very directory.
-// ENOENT if there is none, ESTALE if it is of another state. By raw system calls.
-Result<Listing> load_kept_listing(const std::string& path, const DirectoryIdentity& current);
 
 }  // namespace zazen

@@ -163,6 +163,16 @@ void write_json(JsonFile& json, const JobReport& report) {
   json.boolean(report.exactly_once);
   json.text(",\n  \"protocol_seconds\": ");
   json.seconds(report.protocol_seconds);
+  json.text(",\n  \"listing_seconds\": ");
+  json.seconds(report.listing_seconds);
+  json.text(",\n  \"phases\": {");
+  for (std::size_t i = 0; i < report.phase_count; ++i) {
+    json.text(i == 0 ? "\"" : ", \"");
+    json.text(report.phases[i].name);
+    json.text("\": ");
+    json.seconds(report.phases[i].seconds);
+  }
+  json.text("}");
   json.text(",\n  \"nodes\": ");
   json.signed_number(report.nodes);
   json.text(",\n  \"ranks\": ");

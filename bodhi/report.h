@@ -15,6 +15,11 @@ struct RankReport {
   bool reported;  // false: its figures did not arrive in time
 };
 
+struct PhaseReport {
+  const char* name;
+  double seconds;
+};
+
 struct JobReport {
   bool filtered;
   bool complete;  // every rank reported
@@ -28,7 +33,10 @@ struct JobReport {
   std::uint64_t misses;
   std::uint64_t bytes_local;
   std::uint64_t bytes_origin;
-  double protocol_seconds;
+  double protocol_seconds;    // what MPI_Init took longer, but for listing_seconds
+  double listing_seconds;     // reading the origin's directories, where no node had a listing
+  const PhaseReport* phases;  // of both, on rank 0; `phase_count` of them
+  std::size_t phase_count;
   std::int32_t nodes;
   std::int32_t ranks;
   const RankReport* rank_reports;  // `rank_count` of them

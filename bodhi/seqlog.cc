@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#define XXH_INLINE_ALL  // a checksum of 12 bytes costs less than a call
 #include <xxhash.h>
 
 #include <algorithm>
@@ -116,6 +117,18 @@ FrameSet replay(const std::vector<LogRecord>& records) {
     if (is_last && is_add(records[words[i].position])) frames.push_back(words[i].seq);
   }
   return FrameSet(std::move(frames));
+}
+
+// For who is not the writer: a missing log is an empty one.
+template <class Show>
+Status visit_records(const std::string& path, Show&& show) {
+  RawFd file(raw_open(path.c_str(), O_RDONLY | O_NONBLOCK));
+  if (file.get() == -ENOENT) return Done{};
+  if (!file.valid()) return Error{-file.get(), path + ": open", {}};
+  Extent good;
+  if (int error = read_records(file.get(), &good, show))
+    return Error{error, path + ": read", {}};
+  return Done{};
 }
 
 int write_at(int fd, const void* data, std::size_t size, std::uint64_t offset) {
@@ -253,19 +266,17 @@ std::vector<FrameSeq> SequenceLog::added_since(std::uint64_t first) const {
 }
 
 Result<FrameSet> read_sequence_log(const std::string& path) {
-  RawFd file(raw_open(path.c_str(), O_RDONLY | O_NONBLOCK));
-  if (file.get() == -ENOENT) return FrameSet();
-  if (!file.valid()) return Error{-file.get(), path + ": open", {}};
   Chunk records;
-  struct stat st;
-  if (raw_fstat(file.get(), &st) == 0) {
-    records.reserve(static_cast<std::size_t>(st.st_size) / sizeof(LogRecord));
-  }
-  Extent good;
-  int error = read_records(file.get(), &good,
-                           [&](const LogRecord& record) { records.push_back(record); });
-  if (error != 0) return Error{error, path + ": read", {}};
+  Status seen =
+      visit_records(path, [&](const LogRecord& record) { records.push_back(record); });
+  if (!seen) return seen.error();
   return replay(records);
+}
+
+Status visit_sequence_log(const std::string& path, const SequenceLog::Visit& visit) {
+  return visit_records(path, [&](const LogRecord& record) {
+    visit(record.seq, record.operation == Operation::kAdd);
+  });
 }
 
 }  // namespace zazen

@@ -52,5 +52,7 @@ class SequenceLog {
 // What a reader that is not the writer sees: the frames of a whole log, up to its first bad
 // record. A missing log is an empty set. By raw system calls (it runs inside host programs).
 Result<FrameSet> read_sequence_log(const std::string& path);
+// The same, record by record, without a set in between.
+Status visit_sequence_log(const std::string& path, const SequenceLog::Visit& visit);
 
 }  // namespace zazen

@@ -1,17 +1,18 @@
 // The start of a job: the ranks agree on who reads which frame, and each gets its view.
 //
-// Collective over all ranks of the program. Local steps (files, memory) can fail on one rank
-// alone; they are caught and noted, the rank goes on to the next vote, and there all ranks
-// give up together: all are filtered, or none (D13). No collective is left waiting.
+// Collective over all ranks of the program: all are filtered, or none (D13), and no
+// collective is left waiting (coord/gathering.h).
 //
 // The origin is asked by rank 0 only: one stat for each dataset, and one listing if no node
-// has a current one (D20).
+// has a current one (D20). A rank reads the listing that its own node keeps; it is sent only
+// if some node has none, or another one.
 #pragma once
 #include <string>
 #include <vector>
 
 #include "bodhi/listing.h"
 #include "coord/communicator.h"
+#include "coord/domain.h"
 #include "coord/plugin.h"
 #include "coord/settings.h"
 
@@ -28,6 +29,12 @@ struct AgreedDataset {
   DirectoryIdentity directory;
   std::uint64_t domain_count = 0;
   std::uint64_t adopted = 0;  // residues; known to the node leaders, rank 0 among them
+  Selection selection = {};   // of the frames that the directory had
+};
+
+struct Phase {
+  const char* name;
+  double seconds;
 };
 
 struct Agreement {
@@ -39,6 +46,8 @@ struct Agreement {
   int nodes = 0;
   std::vector<RankPlace> places;  // by rank; empty if the ranks could not talk
   std::vector<AgreedDataset> datasets;
+  std::vector<Phase> phases;   // where the time went
+  double listing_seconds = 0;  // among these: reading directories, sharing and keeping that
   std::string view_directory;
   const View* view = nullptr;  // mapped until the process ends
   Tally* tally = nullptr;

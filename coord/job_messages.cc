@@ -23,22 +23,35 @@ std::string encode_introduction(const Introduction& introduction) {
   out.number(introduction.filter_off);
   out.number(introduction.has_ledger);
   out.number(introduction.protocol == ProtocolChoice::kPaper);
+  const Selection& selection = introduction.selection;
+  out.number(selection.begin.has_value());
+  out.number(selection.begin.value_or(0));
+  out.number(selection.end.has_value());
+  out.number(selection.end.value_or(0));
+  out.number(selection.stride);
   return out.take();
 }
 
 Introduction decode_introduction(const std::string& bytes) {
   ByteReader in(bytes);
   std::uint64_t has_daemon = 0, filter_off = 0, has_ledger = 0, paper = 0;
+  std::uint64_t has_begin = 0, begin = 0, has_end = 0, end = 0, stride = 0;
   std::string_view node, name;
   if (!in.number(&has_daemon) || !in.text(&node, sizeof(NodeId)) ||
       node.size() != sizeof(NodeId) || !in.text(&name, kMaxNodeName - 1) ||
-      !in.number(&filter_off) || !in.number(&has_ledger) || !in.number(&paper) || !in.done())
+      !in.number(&filter_off) || !in.number(&has_ledger) || !in.number(&paper) ||
+      !in.number(&has_begin) || !in.number(&begin) || !in.number(&has_end) ||
+      !in.number(&end) || !in.number(&stride) || stride == 0 || !in.done())
     refuse("introduction");
   Introduction introduction{{has_daemon != 0, {}},
                             std::string(name),
                             filter_off != 0,
                             has_ledger != 0,
-                            paper != 0 ? ProtocolChoice::kPaper : ProtocolChoice::kExchange};
+                            paper != 0 ? ProtocolChoice::kPaper : ProtocolChoice::kExchange,
+                            {}};
+  if (has_begin != 0) introduction.selection.begin = begin;
+  if (has_end != 0) introduction.selection.end = end;
+  introduction.selection.stride = stride;
   std::memcpy(introduction.member.node.bytes, node.data(), sizeof(NodeId));
   return introduction;
 }
@@ -95,22 +108,19 @@ std::vector<DirectoryState> decode_states(const std::string& bytes, std::size_t 
   return states;
 }
 
-std::string encode_listing_answer(const Result<Listing>& listing) {
+std::string encode_listing_answer(const ListingAnswer& answer) {
   ByteWriter out;
-  out.number(listing ? 0 : static_cast<std::uint64_t>(listing.error().code));
-  out.text(listing ? encode_listing(*listing) : std::string());
+  out.number(static_cast<std::uint64_t>(answer.code));
+  out.text(answer.listing);
   return out.take();
 }
 
-Result<Listing> decode_listing_answer(const std::string& bytes) {
+ListingAnswer decode_listing_answer(const std::string& bytes) {
   ByteReader in(bytes);
   std::uint64_t code = 0;
-  std::string_view encoded;
-  if (!in.number(&code) || !in.text(&encoded, bytes.size()) || !in.done()) refuse("listing");
-  if (code != 0) return Error{static_cast<int>(code), "listing", {}};
-  Result<Listing> listing = decode_listing(encoded);
-  if (!listing) refuse("listing");
-  return listing;
+  std::string_view listing;
+  if (!in.number(&code) || !in.text(&listing, bytes.size()) || !in.done()) refuse("listing");
+  return {static_cast<int>(code), std::string(listing)};
 }
 
 }  // namespace zazen

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bodhi/listing.h"
+#include "coord/domain.h"
 #include "coord/node_groups.h"
 #include "coord/settings.h"
 
@@ -18,6 +19,7 @@ struct Introduction {
   bool filter_off;  // ZAZEN_FILTER=off
   bool has_ledger;
   ProtocolChoice protocol = ProtocolChoice::kExchange;  // that of rank 0 counts
+  Selection selection = {};                             // the same
 };
 std::string encode_introduction(const Introduction& introduction);
 Introduction decode_introduction(const std::string& bytes);
@@ -36,8 +38,12 @@ struct DirectoryState {
 std::string encode_states(std::span<const DirectoryState> states);
 std::vector<DirectoryState> decode_states(const std::string& bytes, std::size_t count);
 
-// A listing, or the errno of why there is none.
-std::string encode_listing_answer(const Result<Listing>& listing);
-Result<Listing> decode_listing_answer(const std::string& bytes);
+// An encoded listing, or the errno of why there is none.
+struct ListingAnswer {
+  int code = 0;
+  std::string listing;
+};
+std::string encode_listing_answer(const ListingAnswer& answer);
+ListingAnswer decode_listing_answer(const std::string& bytes);
 
 }  // namespace zazen

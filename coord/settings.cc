@@ -1,10 +1,11 @@
 // The environment belongs to the program: values that make no sense are ignored, in silence
-// unless somebody asked for a log.
+// unless somebody asked for a log. But who named frames and would get others is told always.
 #include "coord/settings.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <cstdlib>
 
 #include "bodhi/quiet_signals.h"
@@ -25,6 +26,33 @@ void write_lines(int fd, const std::vector<std::string>& lines) {
   // there is nowhere to complain.
   QuietSignals quiet;
   [[maybe_unused]] ssize_t written = ::write(fd, text.data(), text.size());
+}
+
+// A number of decimal digits and nothing else.
+bool parse_number(const std::string& text, std::uint64_t* number) {
+  const char* end = text.data() + text.size();
+  auto [stop, error] = std::from_chars(text.data(), end, *number);
+  return error == std::errc() && stop == end;
+}
+
+void read_selection(Settings* settings) {
+  Selection selection;
+  auto read = [&](const char* name, auto&& take) {
+    const std::string text = variable(name);
+    std::uint64_t number = 0;
+    if (text.empty() || !settings->wrong_selection.empty()) return;
+    if (!parse_number(text, &number) || !take(number))
+      settings->wrong_selection = std::string(name) + "=" + text + ": not a number of frames";
+  };
+  read("ZAZEN_BEGIN", [&](FrameSeq number) { return selection.begin = number, true; });
+  read("ZAZEN_END", [&](FrameSeq number) { return selection.end = number, true; });
+  read("ZAZEN_STRIDE",
+       [&](std::uint64_t number) { return selection.stride = number, number != 0; });
+  if (settings->wrong_selection.empty() && selection.begin && selection.end &&
+      *selection.begin > *selection.end)
+    settings->wrong_selection = "ZAZEN_END=" + std::to_string(*selection.end) +
+                                ": before ZAZEN_BEGIN=" + std::to_string(*selection.begin);
+  if (settings->wrong_selection.empty()) settings->selection = selection;
 }
 
 }  // namespace
@@ -55,6 +83,7 @@ Settings settings_from_environment() {
     settings.unknown_protocol = protocol;
   if (const std::string datasets = variable("ZAZEN_DATASETS"); !datasets.empty())
     settings.datasets = split_paths(datasets);
+  read_selection(&settings);
   settings.report = variable("ZAZEN_REPORT");
   const std::string log = variable("ZAZEN_LOG");
   settings.talkative = log == "info" || log == "debug";

@@ -7,9 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <list>
+#include <span>
 
 #include "bodhi/quiet_signals.h"
 #include "bodhi/unique_fd.h"
@@ -41,9 +44,31 @@ void copy_text(char* out, std::size_t capacity, const std::string& text) {
   std::memcpy(out, text.data(), std::min(text.size(), capacity - 1));
 }
 
-// Fills a zeroed buffer of layout.view_size bytes.
-void fill_view(char* base, const Layout& layout, const ViewContent& content) {
-  auto* view = reinterpret_cast<View*>(base);
+// The bytes of one file in the order in which they are written; those of the frames stay
+// where they are.
+class Pieces {
+ public:
+  template <class T>
+  T* add(std::size_t count) {
+    std::vector<char>& bytes = made_.emplace_back(count * sizeof(T));
+    all_.emplace_back(bytes);
+    return reinterpret_cast<T*>(bytes.data());
+  }
+  template <class T>
+  void add_in_place(const std::vector<T>& values) {
+    all_.emplace_back(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+  }
+  const std::vector<std::span<const char>>& all() const { return all_; }
+
+ private:
+  std::list<std::vector<char>> made_;  // zeroed
+  std::vector<std::span<const char>> all_;
+};
+
+Pieces pieces_of_view(const Layout& layout, const ViewContent& content) {
+  Pieces pieces;
+  const std::uint64_t head = sizeof(View) + content.datasets.size() * sizeof(ViewDataset);
+  auto* view = reinterpret_cast<View*>(pieces.add<char>(head));
   view->magic = kViewMagic;
   view->version = kViewVersion;
   view->dataset_count = static_cast<std::uint32_t>(content.datasets.size());
@@ -58,8 +83,8 @@ void fill_view(char* base, const Layout& layout, const ViewContent& content) {
   view->started_at = content.job.started_at;
   copy_text(view->command, sizeof view->command, own_command());
 
-  std::uint64_t end = sizeof(View) + content.datasets.size() * sizeof(ViewDataset);
-  std::uint64_t texts = layout.texts_offset;
+  std::uint64_t end = head;
+  std::string texts;
   std::uint64_t opened = sizeof(Tally) + content.datasets.size() * sizeof(TallyDataset);
   ViewDataset* out = view->datasets;
   for (const ViewDatasetContent& dataset : content.datasets) {
@@ -71,7 +96,7 @@ void fill_view(char* base, const Layout& layout, const ViewContent& content) {
 
     out->runs_offset = end;
     out->runs_count = dataset.domain.size();
-    auto* run = reinterpret_cast<ViewRun*>(base + end);
+    auto* run = pieces.add<ViewRun>(dataset.domain.size());
     std::uint64_t index = 0;
     for (const FrameRun& r : dataset.domain) {
       *run++ = {r.first, r.stride, r.count, index};
@@ -81,20 +106,18 @@ void fill_view(char* base, const Layout& layout, const ViewContent& content) {
 
     out->own_offset = end;
     out->own_count = dataset.own.size();
-    if (!dataset.own.empty())
-      std::memcpy(base + end, dataset.own.data(), dataset.own.size() * sizeof(ViewFrame));
+    pieces.add_in_place(dataset.own);
     end += dataset.own.size() * sizeof(ViewFrame);
 
     out->names_offset = end;
     out->names_count = dataset.names.size();
-    auto* name = reinterpret_cast<ViewName*>(base + end);
+    auto* name = pieces.add<ViewName>(dataset.names.size());
     for (const OrdinaryName& n : dataset.names) {
       name->ino = n.ino;
-      name->name_offset = static_cast<std::uint32_t>(texts);
+      name->name_offset = static_cast<std::uint32_t>(layout.texts_offset + texts.size());
       name->type = n.type;
       ++name;
-      std::memcpy(base + texts, n.name.c_str(), n.name.size() + 1);
-      texts += n.name.size() + 1;
+      texts.append(n.name.c_str(), n.name.size() + 1);
     }
     end += dataset.names.size() * sizeof(ViewName);
 
@@ -102,6 +125,8 @@ void fill_view(char* base, const Layout& layout, const ViewContent& content) {
     opened += (dataset.domain_count + 63) / 64 * sizeof(std::uint64_t);
     ++out;
   }
+  std::ranges::copy(texts, pieces.add<char>(texts.size()));
+  return pieces;
 }
 
 Status write_all(int fd, const char* bytes, std::size_t size, const std::string& path) {
@@ -135,14 +160,12 @@ Status write_view(const std::string& directory, const ViewContent& content) {
 
   QuietSignals quiet;
   const std::string view_path = directory + '/' + kViewFile;
-  std::vector<std::uint64_t> buffer((layout.view_size + 7) / 8);
-  fill_view(reinterpret_cast<char*>(buffer.data()), layout, content);
+  const Pieces pieces = pieces_of_view(layout, content);
   UniqueFd view(::open(view_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400));
   if (!view.valid()) return last_error(view_path);
-  if (Status written = write_all(view.get(), reinterpret_cast<const char*>(buffer.data()),
-                                 layout.view_size, view_path);
-      !written)
-    return written;
+  for (std::span<const char> piece : pieces.all())
+    if (Status written = write_all(view.get(), piece.data(), piece.size(), view_path); !written)
+      return written;
 
   const std::string tally_path = directory + '/' + kTallyFile;
   UniqueFd tally(::open(tally_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));

@@ -14,9 +14,9 @@ namespace fs = std::filesystem;
 
 const std::vector<std::string>& known_variables() {
   static const std::vector<std::string> names{
-      "ZAZEN_CONFIG",   "ZAZEN_RUNTIME",    "ZAZEN_FILTER",  "ZAZEN_LOG",
-      "ZAZEN_LOG_FILE", "ZAZEN_DISABLE",    "ZAZEN_REPORT",  "ZAZEN_VIEW",
-      "ZAZEN_DATASETS", "ZAZEN_TRACE_FILE", "ZAZEN_PROTOCOL"};
+      "ZAZEN_CONFIG",  "ZAZEN_RUNTIME", "ZAZEN_FILTER", "ZAZEN_LOG",      "ZAZEN_LOG_FILE",
+      "ZAZEN_DISABLE", "ZAZEN_REPORT",  "ZAZEN_VIEW",   "ZAZEN_DATASETS", "ZAZEN_TRACE_FILE",
+      "ZAZEN_BEGIN",   "ZAZEN_END",     "ZAZEN_STRIDE", "ZAZEN_PROTOCOL"};
   return names;
 }
 

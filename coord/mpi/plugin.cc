@@ -17,6 +17,7 @@
 #include "coord/audit.h"
 #include "coord/audit_report.h"
 #include "coord/job.h"
+#include "coord/mpi/api.h"
 #include "coord/mpi/audit_messages.h"
 #include "coord/mpi/clock.h"
 #include "coord/mpi/mpi_communicator.h"
@@ -88,7 +89,9 @@ void agree(const PluginHost& host) {
         {host.table == nullptr ? "" : host.table->node_name, host.ledger != nullptr}};
     return;
   }
+  const double began = seconds_now();
   const bool present = everybody_is_here(agreement.ranks);
+  const double looked = seconds_now();
   if (!present && job->settings.filter != FilterWish::kOn) {
     agreement.reason = "not every rank proved that it runs under zazen";
     return;
@@ -98,8 +101,11 @@ void agree(const PluginHost& host) {
     agreement.reason = "the ranks did not meet within 10 s";
     return;
   }
+  const double met = seconds_now();
   MpiCommunicator world(job->comm, false);
   agreement = agree_on_views(world, host, job->settings);
+  agreement.phases.insert(agreement.phases.begin(),
+                          {{"presence", looked - began}, {"meeting", met - looked}});
 }
 
 // What MPI_Comm_spawn starts is a job of its own, in the environment of the job that started
@@ -147,7 +153,9 @@ std::int64_t frames_arrived_later(const Agreement& agreement) {
     Result<Listing> listing = list_directory(directory, name);
     if (!listing) continue;
     for (FrameSeq seq : listing->frames)
-      if (domain_index(*agreement.view, agreement.view->datasets[d], seq) < 0) ++arrived;
+      if (dataset.selection.selects(seq) &&
+          domain_index(*agreement.view, agreement.view->datasets[d], seq) < 0)
+        ++arrived;
   }
   return arrived;
 }
@@ -157,7 +165,12 @@ void write_job_report(const Audit& audit, std::int64_t arrived_later, const char
   AuditReport figures(audit, agreement.nodes);
   JobReport& report = figures.report();
   report.frames_arrived_later = arrived_later;
+  std::vector<PhaseReport> phases;
+  for (const Phase& phase : agreement.phases) phases.push_back({phase.name, phase.seconds});
   report.protocol_seconds = job->protocol_seconds;
+  report.listing_seconds = agreement.listing_seconds;
+  report.phases = phases.data();
+  report.phase_count = phases.size();
   report.reason = reason;
   if (int code = write_report(job->settings.report.c_str(), report))
     say_if_asked(job->settings, {"zazen: " + Error{code, job->settings.report, {}}.message()});
@@ -180,7 +193,7 @@ void after_init(const PluginHost* host) {
     job->settings = settings_from_environment();
     job->settings.report = report_file(job->settings.report);
     agree(*host);
-    job->protocol_seconds = seconds_now() - job->started_at;
+    job->protocol_seconds = seconds_now() - job->started_at - job->agreement.listing_seconds;
     if (job->agreement.filtered)
       job->agreement.tally->protocol_us =
           static_cast<std::uint64_t>(job->protocol_seconds * 1e6);
@@ -222,7 +235,7 @@ void audit(const PluginHost& host) {
   }
   fragments[0] = std::move(mine);
   const Audit merged = merge_fragments(agreement, fragments);
-  say(loss_words(merged));
+  if (!program_asked()) say(loss_words(merged));
   say_if_asked(job->settings, closing_words(merged));
   if (!job->settings.report.empty())
     write_job_report(merged, agreement.filtered ? frames_arrived_later(agreement) : 0,

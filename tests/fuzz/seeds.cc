@@ -190,7 +190,7 @@ void add_messages(const Corpus& corpus) {
   add(1, "datasets", encode_datasets(datasets));
   const DirectoryState states[] = {{0, {2, 3, 4}}, {ENOENT, {}}};
   add(2, "states", encode_states(states));
-  add(3, "listing", encode_listing_answer(small_listing()));
+  add(3, "listing", encode_listing_answer({0, encode_listing(small_listing())}));
   Fragment fragment;
   fragment.filtered = true;
   fragment.datasets.push_back(

@@ -7,6 +7,7 @@
 
 #include "tools/bench/clients_bench.h"
 #include "tools/bench/fills_bench.h"
+#include "tools/bench/hook_bench.h"
 #include "tools/bench/interruption.h"
 #include "tools/bench/listing_bench.h"
 #include "tools/bench/protocol_start.h"
@@ -77,6 +78,14 @@ int clients_command(const ClientsBenchOptions& options, bool json) {
   Result<std::vector<ClientFigures>> figures = measure_clients(options);
   if (!figures) return failed(figures.error());
   print_client_figures(*figures, json);
+  return 0;
+}
+
+int hook_command(const HookBenchOptions& options, bool json) {
+  note_interruptions();
+  Result<HookFigures> figures = measure_hook(options);
+  if (!figures) return failed(figures.error());
+  print_hook_figures(*figures, json);
   return 0;
 }
 
@@ -188,6 +197,28 @@ int zazen_bench(int argc, char** argv) {
       ->type_name("N")
       ->check(CLI::Range(1, 1'000'000).description(""));
 
+  HookBenchOptions hook_options;
+  hook_options.directory = options.directory;
+  double hook_frames = 1e6;
+  CLI::App* hook = app.add_subcommand(
+      "hook", "Measure what the hook adds to MPI_Init, with real daemons and mpirun.");
+  hook->add_flag("--json", json, "Print JSON");
+  hook->add_option("--dir", hook_options.directory,
+                   "Where to make the frames and the caches (default: $TMPDIR or /tmp)")
+      ->type_name("DIR");
+  hook->add_option("--frames", hook_frames, "How many frames (default: 1e6)")
+      ->type_name("N")
+      ->check(CLI::Range(1.0, 1e8).description(""));
+  hook->add_option("--ranks", hook_options.ranks, "How many ranks (default: 8)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024).description(""));
+  hook->add_option("--nodes", hook_options.nodes, "How many daemons (default: 8)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 256).description(""));
+  hook->add_option("--rounds", hook_options.rounds, "How many jobs (default: 10)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000).description(""));
+
   Side side = Side::kPlain;
   std::string root;
   CLI::App* worker = app.add_subcommand("shim-worker", "One side of one round")->group("");
@@ -231,6 +262,10 @@ int zazen_bench(int argc, char** argv) {
   if (attacker->parsed()) return clients_attacker(attack, directory);
   if (fills->parsed()) return fills_command(fills_options, json);
   if (clients->parsed()) return clients_command(clients_options, json);
+  if (hook->parsed()) {
+    hook_options.frames = static_cast<std::uint64_t>(hook_frames);
+    return hook_command(hook_options, json);
+  }
   if (restart->parsed()) return restart_command(restart_options, json);
   if (listing->parsed()) return listing_command(listing_options, json);
   return shim_command(options, json);

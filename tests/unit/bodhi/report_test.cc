@@ -32,6 +32,10 @@ JobReport example(const std::vector<RankReport>& ranks) {
   report.bytes_local = 11;
   report.bytes_origin = 12;
   report.protocol_seconds = 0.0215;
+  report.listing_seconds = 0.5;
+  static constexpr PhaseReport kPhases[] = {{"listings", 0.25}, {"view", 0.125}};
+  report.phases = kPhases;
+  report.phase_count = std::size(kPhases);
   report.nodes = 4;
   report.ranks = 8;
   report.rank_reports = ranks.data();
@@ -64,6 +68,8 @@ TEST(Report, HasTheContractsKeys) {
                    {"bytes_local", 11},
                    {"bytes_origin", 12},
                    {"protocol_seconds", 0.0215},
+                   {"listing_seconds", 0.5},
+                   {"phases", {{"listings", 0.25}, {"view", 0.125}}},
                    {"nodes", 4},
                    {"ranks", 8}};
   expected["per_rank"] = {{{"rank", 0},

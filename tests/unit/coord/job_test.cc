@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <set>
 
 #include "bodhi/view.h"
 #include "cluster_on_disk.h"
@@ -67,6 +68,7 @@ class JobTest : public ::testing::Test {
       settings.temporary = cluster_.temporary();
       if (off_ == world.rank()) settings.filter = FilterWish::kOff;
       if (!only_.empty()) settings.datasets = only_;
+      if (me < selections_.size()) settings.selection = selections_[me];
       if (me < paper_.size() && paper_[me]) settings.protocol = ProtocolChoice::kPaper;
       RankResult& result = results[me];
       LosingCommunicator losing(world, losing_rank_ == world.rank() ? lost_call_ : -1,
@@ -113,6 +115,7 @@ class JobTest : public ::testing::Test {
   int losing_rank_ = -1, lost_call_ = -1;
   std::vector<std::string> only_;
   std::vector<bool> paper_;
+  std::vector<Selection> selections_;
 };
 
 TEST_F(JobTest, EachRankSeesItsNodesNativesAndAllSeeTheOrdinaryFiles) {
@@ -293,6 +296,24 @@ TEST_F(JobTest, FramesInASubdirectoryAndAsDirectories) {
   EXPECT_EQ(results[1].own.at(dirs.path), std::vector<FrameSeq>{12});
 }
 
+TEST_F(JobTest, TheSelectionOfRankZeroIsTheDomain) {
+  const auto& sim = cluster_.add_dataset("sim1", "f{seq}", frame_files(20));
+  cluster_.add_node();
+  cluster_.add_node();
+  cluster_.hold(0, sim, {0, 3, 6, 9, 12}, {});
+  cluster_.hold(1, sim, {15}, {4, 18});
+  selections_ = {{3, 18, 3}, {0, 1, 1}};
+  std::vector<RankResult> results = run({0, 1});
+  ASSERT_TRUE(results[0].agreement.filtered) << results[0].agreement.reason;
+  EXPECT_EQ(results[0].own.at(sim.path), (std::vector<FrameSeq>{3, 6, 9, 12}));
+  EXPECT_EQ(results[1].own.at(sim.path), (std::vector<FrameSeq>{15, 18}));
+  EXPECT_EQ(results[1].agreement.datasets[0].domain_count, 6U);
+  selections_ = {{100, {}, 1}};
+  results = run({0, 1});
+  ASSERT_TRUE(results[0].agreement.filtered);
+  EXPECT_TRUE(results[0].own.at(sim.path).empty());
+}
+
 // The kept listing differs from the directory, which shows which of them was believed.
 TEST_F(JobTest, AListingThatSomeNodeKeepsIsUsedInsteadOfTheOrigin) {
   const auto& sim = cluster_.add_dataset("sim1", "f{seq}", frame_files(2));
@@ -310,6 +331,18 @@ TEST_F(JobTest, AListingThatSomeNodeKeepsIsUsedInsteadOfTheOrigin) {
   cluster_.keep_listing(1, sim, *listing);
   std::vector<RankResult> results = run({0, 1, kNoNode});
   EXPECT_EQ(results[2].own.at(sim.path), std::vector<FrameSeq>{77});
+
+  // Of two that differ, all take the same one.
+  listing->frames.back() = 78;
+  cluster_.keep_listing(0, sim, *listing);
+  results = run({0, 1, 0, 1});
+  std::multiset<FrameSeq> shown;
+  for (const RankResult& result : results) {
+    EXPECT_EQ(result.agreement.datasets[0].domain_count, 3U);
+    shown.insert(result.own.at(sim.path).begin(), result.own.at(sim.path).end());
+  }
+  const bool first = shown.contains(77);
+  EXPECT_EQ(shown, (std::multiset<FrameSeq>{0, 1, first ? 77U : 78U}));
 
   // A change of the directory makes the kept listing worthless.
   std::fclose(std::fopen((sim.path + "/f5").c_str(), "w"));

@@ -1,0 +1,102 @@
+// The same steps as the start of a job (coord/job.cc), with a domain that everybody knows.
+#include "coord/assignment.h"
+
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+
+#include "coord/division.h"
+#include "coord/gathering.h"
+#include "coord/holdings.h"
+#include "coord/samples.h"
+
+namespace zazen {
+namespace {
+
+constexpr int kDaemonTimeoutMs = 250;
+constexpr std::uint64_t kMostFrames = std::uint64_t{1} << 36;
+
+const TableDataset* find_dataset(const Table* table, const std::string& path) {
+  for (std::uint32_t i = 0; table != nullptr && i < table->dataset_count; ++i)
+    if (path == table->datasets[i].path) return &table->datasets[i];
+  return nullptr;
+}
+
+void require_sensible(const AssignmentRequest& request) {
+  if (request.stride == 0) throw std::runtime_error("a stride of 0");
+  if (request.begin > request.end) throw std::runtime_error("the end is before the begin");
+  if ((request.end - request.begin) / request.stride >= kMostFrames)
+    throw std::runtime_error("more frames than 2^36");
+}
+
+}  // namespace
+
+Result<Assignment> Assignment::agree(Communicator& world, const AssignmentRequest& request,
+                                     const Settings& settings) {
+  Gathering all(world);
+  Trouble& trouble = all.trouble();
+  const Table* table = request.table;
+  if (table != nullptr && !daemon_is_alive(*table, monotonic_ms())) table = nullptr;
+  const TableDataset* dataset = find_dataset(table, request.dataset);
+  auto failed = [&] { return Error{EPROTO, all.reason(), {}}; };
+
+  std::optional<Introduction> me;
+  trouble.attempt([&] {
+    me = {{table != nullptr, {}},
+          table != nullptr ? table->node_name : "",
+          false,
+          false,
+          settings.protocol,
+          {request.begin, request.end, std::max(request.stride, std::uint64_t{1})}};
+    if (table != nullptr) me->member.node = table->node_id;
+  });
+  if (!all.introduce(me ? &*me : nullptr)) return failed();
+  Samples samples;
+  if (dataset != nullptr && dataset->validate != Validate::kNever && all.is_leader())
+    trouble.attempt([&] { samples.begin(request.runtime, request.dataset, kDaemonTimeoutMs); });
+  all.form_groups();
+
+  const Introduction& first = all.members()[0];
+  Domain domain;
+  trouble.attempt([&] {
+    require_sensible(request);
+    if (me->selection != first.selection)
+      throw std::runtime_error("another range of frames than that of rank 0");
+    domain = Domain::range(request.begin, request.end, request.stride);
+  });
+  auto look_up = [&](Protocol& protocol) {
+    if (dataset == nullptr) return;
+    const std::string directory = std::string(table->cache) + dataset->path + '/';
+    protocol.natives() = held_frames(directory + kNativeLog, domain);
+    protocol.aliens() = held_frames(directory + kAlienLog, domain);
+  };
+  Share share;
+  if (!divide(all, first.protocol, domain.size(), look_up, &share)) return failed();
+  samples.wait();
+  if (!all.vote()) return failed();
+  return Assignment(std::move(domain), std::move(share.frames));
+}
+
+bool Assignment::next(FrameSeq* seq) {
+  while (position_ == frames_.size()) {
+    if (chunk_ == own_.chunks()) return false;
+    frames_.clear();
+    position_ = 0;
+    DomainWalk walk(domain_);
+    const std::size_t begin = chunk_ * kChunkFrames;
+    ChunkWords words{};
+    or_chunk(own_.chunk(chunk_), own_.chunk_limit(chunk_), &words);
+    for_each_bit(words, [&](std::size_t i) { frames_.push_back(walk.at(begin + i).seq); });
+    ++chunk_;
+  }
+  *seq = frames_[position_++];
+  return true;
+}
+
+void Assignment::rewind() {
+  chunk_ = 0;
+  frames_.clear();
+  position_ = 0;
+}
+
+}  // namespace zazen

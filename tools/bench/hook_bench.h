@@ -1,0 +1,33 @@
+// `zazen-bench hook`: what the hook behind MPI_Init costs a job. Real daemons, each with its
+// part of the frames, a real mpirun, and a program that only calls MPI_Init and MPI_Finalize.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "bodhi/result.h"
+
+namespace zazen {
+
+struct HookBenchOptions {
+  std::string directory;
+  std::uint64_t frames = 1'000'000;
+  int ranks = 8;
+  int nodes = 8;
+  int rounds = 10;
+};
+
+struct HookFigures {
+  HookBenchOptions options;
+  double first_listing_seconds = 0;      // of the job that found no listing
+  std::vector<double> protocol_seconds;  // rank 0's, by round
+  std::map<std::string, double> phases;  // medians
+  double added_seconds = 0;              // to MPI_Init on rank 0: median of the differences
+  double cpu_seconds = 0;                // of all ranks until MPI_Init returns; the same
+};
+
+Result<HookFigures> measure_hook(const HookBenchOptions& options);
+void print_hook_figures(const HookFigures& figures, bool as_json);
+
+}  // namespace zazen

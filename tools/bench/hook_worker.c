@@ -1,0 +1,23 @@
+/* The program of `zazen-bench hook`: how long MPI_Init took this rank, and how much processor
+ * time the process has used by then. */
+#include <mpi.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <time.h>
+
+static double seconds(clockid_t clock) {
+  struct timespec now;
+  clock_gettime(clock, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+int main(int argc, char** argv) {
+  double began = seconds(CLOCK_MONOTONIC);
+  MPI_Init(&argc, &argv);
+  double took = seconds(CLOCK_MONOTONIC) - began, used = seconds(CLOCK_PROCESS_CPUTIME_ID);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  printf("%d %.9f %.9f\n", rank, took, used);
+  MPI_Finalize();
+  return 0;
+}
