@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include "preload/cancellation.h"
 #include "preload/current_view.h"
 #include "preload/first_look.h"
 #include "preload/hook.h"
@@ -78,6 +79,7 @@ void discard(Node* node) {
 // known.
 Node* look_for_table(Node* old, std::int64_t now_ms) {
   ErrnoKeeper keep;
+  CancellationOff no_cancellation;  // an asynchronous one would leak the file, or the mapping
   bool is_held = false;
   const Table* table = map_table(settings.runtime, &is_held);
   if (table == nullptr) return old;
@@ -169,6 +171,7 @@ Counters& counters_of(const Node& node) {
   std::int64_t now_ms = monotonic_ms();
   if (now_ms < node.counters_due_ms.load(std::memory_order_relaxed)) return unheard;
   ErrnoKeeper keep;
+  CancellationOff no_cancellation;
   Counters* fresh = map_counters(settings.runtime);
   if (fresh == nullptr) {
     node.counters_due_ms.store(now_ms + kRetryMs, std::memory_order_relaxed);
@@ -190,6 +193,7 @@ const IdentityIndex* index_of(const Node& node) {
   std::int64_t now_ms = monotonic_ms();
   std::int64_t due_ms = node.index_due_ms.load(std::memory_order_relaxed);
   if (now_ms < due_ms) return nullptr;
+  CancellationOff no_cancellation;
   const IdentityIndex* fresh = map_index(settings.runtime, node.table->instance);
   if (fresh == nullptr) {
     node.index_due_ms.store(now_ms + kRetryMs, std::memory_order_relaxed);

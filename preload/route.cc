@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "preload/cancellation.h"
 #include "preload/guard.h"
 #include "preload/hook.h"
 #include "preload/raw.h"
@@ -52,6 +53,7 @@ Route search(Match match) {
   if (last >= sizeof resolved) return {};
   std::memcpy(resolved, last == 0 ? "." : path, last == 0 ? 1 : last);
   resolved[last == 0 ? 1 : last] = '\0';
+  CancellationOff no_cancellation;
   RawFd directory(raw::openat(dirfd, resolved, O_PATH | O_DIRECTORY | O_CLOEXEC, 0));
   if (!directory.valid()) return {};
   ::snprintf(link, sizeof link, "/proc/self/fd/%d", directory.get());

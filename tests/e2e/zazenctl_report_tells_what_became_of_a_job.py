@@ -40,14 +40,14 @@ with Nodes(2) as nodes:
     expect(words.count("in order") == 4, words)
 
     # It divides the list itself: frames are lost, and the switch is named.
-    job = nodes.mpirun("divide_the_list.py", data)
+    job = nodes.mpirun("divide_the_list_c", data)
     words, merged = report("last"), json.loads(report("last", "--json"))
     expect(merged["frames_never_read"] == job.report["frames_never_read"] > 0, f"{merged}")
     expect("ZAZEN_FILTER=off" in words and "never read: " in words, words)
     expect("without a word" not in words, words)
 
     # Every rank is killed between two frames: what they had read until then is known.
-    running = nodes.start_mpirun("read_in_two_halves.py", data)
+    running = nodes.start_mpirun("read_in_two_halves_c", data)
     running.wait_until_ready()
     words = report("last")
     expect("running" in words and "The job still runs" in words, words)

@@ -12,7 +12,7 @@ VIEW_MAGIC, NOBODYS_PID = 0x31776569765A415A, 2**22 + 1
 
 def view(pid):
     """Enough of a view for the sweep (bodhi/view.h)."""
-    return struct.pack("=QIIQQiiii256s", VIEW_MAGIC, 1, 0, 0, 0, 0, 1, 1, pid, b"")
+    return struct.pack("=QIIQQiiii64sQq128s", VIEW_MAGIC, 2, 0, 0, 0, 0, 1, 1, pid, b"", 7, 0, b"")
 
 
 with SystemNode() as node:
@@ -48,8 +48,11 @@ with SystemNode() as node:
     wait_until(lambda: not os.path.exists(jobs + "/dead"), "the sweep")
     expect(os.path.exists(f"{precious}/view"), "the sweep followed a link")
     left = sorted(os.listdir(jobs))
-    expect(left == ["alive", "fifo", "link", "links", "nested", "stuck"], f"left: {left}")
-    expect(os.listdir(jobs + "/nested") == ["deep"], "the sweep went deep")
+    expect(left == ["alive", "fifo", "link", "links", "stuck"], f"left: {left}")
+    reports = node.node.runtime + "/reports"
+    expect(sorted(os.listdir(reports)) == ["dead", "nested"], "what dead ranks left is kept")
+    expect(os.listdir(precious) == ["view"], "the sweep followed a link")
+    BOB.refused(lambda: os.rename(reports + "/dead", reports + "/mine"), "take another's report")
     node.check(BOB, [data.file("f0")], "with a planted jobs directory")
     for name in left:
         path = os.path.join(jobs, name)
