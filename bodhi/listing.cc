@@ -2,6 +2,7 @@
 #include "bodhi/listing.h"
 
 #include <dirent.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <cstring>
@@ -23,8 +24,18 @@ std::int64_t to_ns(const struct timespec& time) {
   return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
 
-DirectoryIdentity identity_of_directory(const struct stat& st) {
-  return {st.st_ino, to_ns(st.st_mtim), to_ns(st.st_ctim)};
+// Two templates that write the least and the greatest number alike are the same.
+std::uint64_t mark_of(const FrameName& name) {
+  std::uint64_t mark = 0;
+  for (FrameSeq seq : {FrameSeq{0}, ~FrameSeq{0}}) {
+    char text[kMaxTemplate + 32];
+    mark = XXH3_64bits_withSeed(text, name.format(seq, text, sizeof text), mark);
+  }
+  return mark;
+}
+
+DirectoryIdentity identity_of_directory(const struct stat& st, std::uint64_t names) {
+  return {st.st_ino, to_ns(st.st_mtim), to_ns(st.st_ctim), names};
 }
 
 struct Entries {
@@ -98,17 +109,18 @@ std::string frame_directory(const std::string& dataset, const FrameName& name) {
   return dataset + "/" + std::string(name.directory(), name.directory_length());
 }
 
-Result<DirectoryIdentity> stat_directory(const std::string& directory) {
+Result<DirectoryIdentity> stat_directory(const std::string& directory, const FrameName& name) {
   struct stat st;
   long result = raw_call(SYS_newfstatat, AT_FDCWD, directory.c_str(), &st, 0);
   if (result != 0) return Error{static_cast<int>(-result), directory + ": stat", {}};
   if (!S_ISDIR(st.st_mode)) return Error{ENOTDIR, directory + ": stat", {}};
-  return identity_of_directory(st);
+  return identity_of_directory(st, mark_of(name));
 }
 
 Result<Listing> list_directory(const std::string& directory, const FrameName& name) {
   RawFd fd(raw_open(directory.c_str(), O_RDONLY | O_DIRECTORY));
   if (!fd.valid()) return Error{-fd.get(), directory + ": open", {}};
+  const std::uint64_t names = mark_of(name);
   for (int attempt = 1;; ++attempt) {
     struct timespec now;
     ::clock_gettime(CLOCK_REALTIME, &now);
@@ -119,8 +131,8 @@ Result<Listing> list_directory(const std::string& directory, const FrameName& na
     if (error == 0) error = -raw_fstat(fd.get(), &after);
     if (error != 0) return Error{error, directory + ": list", {}};
 
-    DirectoryIdentity identity = identity_of_directory(before);
-    bool stood_still = identity == identity_of_directory(after);
+    DirectoryIdentity identity = identity_of_directory(before, names);
+    bool stood_still = identity == identity_of_directory(after, names);
     if (stood_still || attempt == kAttempts) {
       return make_listing(identity, stood_still ? to_ns(now) : kNeverSettled,
                           std::move(entries));

@@ -1,9 +1,9 @@
 // Listing: the content of a dataset's frame directory, taken once and shared (D20).
 //
-// It is keyed by the directory's inode, mtime and ctime. A listing that was taken within two
-// seconds of the directory's mtime may have missed a change in the same clock tick and is
-// good for the job that took it only: settled() is false. Kept and sent, it is packed
-// (bodhi/packed_listing.h).
+// It is keyed by the directory's inode, mtime and ctime, and by the template. A listing that
+// was taken within two seconds of the directory's mtime may have missed a change in the same
+// clock tick and is good for the job that took it only: settled() is false. Kept and sent, it
+// is packed (bodhi/packed_listing.h).
 #pragma once
 #include <string>
 #include <string_view>
@@ -19,6 +19,7 @@ struct DirectoryIdentity {
   std::uint64_t ino = 0;
   std::int64_t mtime_ns = 0;
   std::int64_t ctime_ns = 0;
+  std::uint64_t names = 0;  // a mark of the template: by another one, other names are frames
   bool operator==(const DirectoryIdentity&) const = default;
 };
 
@@ -47,7 +48,7 @@ struct Listing {
 std::string frame_directory(const std::string& dataset, const FrameName& name);
 
 // One stat of the directory.
-Result<DirectoryIdentity> stat_directory(const std::string& directory);
+Result<DirectoryIdentity> stat_directory(const std::string& directory, const FrameName& name);
 // Reads it by raw system calls: the shim's hooks must not see it. Frames are the entries
 // that match and that are, or may be (a link, an unknown type), what the template wants: a
 // plain file, or a directory for "{seq}/traj.dcd". If the directory's identity changes while it

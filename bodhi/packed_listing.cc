@@ -14,7 +14,7 @@
 namespace zazen {
 namespace {
 
-constexpr std::string_view kListingMagic = "zazen listing 2\n";
+constexpr std::string_view kListingMagic = "zazen listing 3\n";
 constexpr std::size_t kMaxEntryName = 255;
 constexpr std::uint64_t kMaxListingBytes = 1ULL << 36;
 
@@ -28,7 +28,7 @@ struct ListingHeader {
   std::uint32_t inode_bytes;
   std::uint32_t others;
 };
-static_assert(sizeof(ListingHeader) == 80 && sizeof(FrameRun) == 24);
+static_assert(sizeof(ListingHeader) == 88 && sizeof(FrameRun) == 24);
 
 bool take_text(std::string_view& bytes, std::string_view* text) {
   std::uint64_t length;

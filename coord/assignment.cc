@@ -2,6 +2,7 @@
 #include "coord/assignment.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <stdexcept>
 
@@ -71,7 +72,7 @@ Result<Assignment> Assignment::agree(Communicator& world, const AssignmentReques
     protocol.aliens() = held_frames(directory + kAlienLog, domain);
   };
   Share share;
-  if (!divide(all, first.protocol, domain.size(), look_up, &share)) return failed();
+  if (!divide(all, first.protocol, domain.size(), std::ref(look_up), &share)) return failed();
   samples.wait();
   if (!all.vote()) return failed();
   return Assignment(std::move(domain), std::move(share.frames));

@@ -1,6 +1,7 @@
 // Assignment: the frames of a plain range that this rank should read, agreed on without a
 // listing and without a view (the C API's zazen()).
 #pragma once
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,9 @@ class Assignment {
   void rewind();
 
  private:
-  Assignment(Domain domain, PackedSet own) : domain_(std::move(domain)), own_(std::move(own)) {}
+  Assignment(Domain domain, PackedSet own) : domain_(std::move(domain)), own_(std::move(own)) {
+    frames_.reserve(std::min(own_.count(), kChunkFrames));  // next() must not fail
+  }
 
   Domain domain_;
   PackedSet own_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <stdexcept>
 
@@ -166,7 +167,7 @@ class JobStart {
     std::vector<DirectoryState> states;
     for (std::size_t i = 0; i < named_.size(); ++i) {
       Result<DirectoryIdentity> identity =
-          stat_directory(frame_directory(named_[i].path, names_[i]));
+          stat_directory(frame_directory(named_[i].path, names_[i]), names_[i]);
       states.push_back(identity ? DirectoryState{0, *identity}
                                 : DirectoryState{identity.error().code, {}});
     }
@@ -275,13 +276,17 @@ class JobStart {
     return {0, encode_listing(*listing)};
   }
 
-  // Best effort: the next job need not list. A daemon that does not answer costs 250 ms.
+  // Best effort: the next job need not list. A daemon that does not answer costs 250 ms, once.
   void keep_listing(std::size_t i) {
     const PackedListing& listing = *listings_[i];
-    if (!is_settled(listing.directory(), listing.taken_at_ns()) || own_dataset(i) == nullptr)
+    if (!is_settled(listing.directory(), listing.taken_at_ns()) || own_dataset(i) == nullptr ||
+        daemon_is_silent_)
       return;
+    daemon_is_silent_ = true;
     Result<Client> client = Client::connect(host_.runtime, kDaemonTimeoutMs);
-    if (client) (void)client->keep_listing(named_[i].path, listing.bytes());
+    if (!client) return;
+    Status kept = client->keep_listing(named_[i].path, listing.bytes());
+    daemon_is_silent_ = !kept && kept.error().code == ETIMEDOUT;
   }
 
   // One dataset, from its listing to this rank's frames. False if a vote failed.
@@ -301,7 +306,7 @@ class JobStart {
       protocol.aliens() = held_frames(state_path(i, kAlienLog), domain);
     };
     Share share;
-    if (!divide(all_, first.protocol, domain.size(), look_up, &share)) return false;
+    if (!divide(all_, first.protocol, domain.size(), std::ref(look_up), &share)) return false;
     end_phase("protocol");
     trouble_.attempt([&] { add_to_view(i, domain, share); });
     return true;
@@ -399,6 +404,7 @@ class JobStart {
   std::vector<std::optional<PackedListing>> listings_;
   std::vector<std::uint64_t> minima_;  // of a vote on the listings
   Samples samples_;
+  bool daemon_is_silent_ = false;
   ViewContent view_;
   std::string directory_;
 };

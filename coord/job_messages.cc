@@ -88,6 +88,7 @@ std::string encode_states(std::span<const DirectoryState> states) {
     out.number(state.identity.ino);
     out.number(static_cast<std::uint64_t>(state.identity.mtime_ns));
     out.number(static_cast<std::uint64_t>(state.identity.ctime_ns));
+    out.number(state.identity.names);
   }
   return out.take();
 }
@@ -98,7 +99,7 @@ std::vector<DirectoryState> decode_states(const std::string& bytes, std::size_t 
   for (DirectoryState& state : states) {
     std::uint64_t code = 0, mtime = 0, ctime = 0;
     if (!in.number(&code) || !in.number(&state.identity.ino) || !in.number(&mtime) ||
-        !in.number(&ctime))
+        !in.number(&ctime) || !in.number(&state.identity.names))
       refuse("directories");
     state.code = static_cast<int>(code);
     state.identity.mtime_ns = static_cast<std::int64_t>(mtime);

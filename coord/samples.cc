@@ -11,9 +11,12 @@ void Samples::begin(const std::string& runtime, const std::string& dataset, int 
   if (client_ && client_->start_sample(dataset)) ++pending_;
 }
 
-void Samples::wait() {
-  for (; pending_ > 0; --pending_)
-    if (!client_->next_push_answer()) break;
+void Samples::wait() noexcept {
+  try {
+    for (; pending_ > 0; --pending_)
+      if (!client_->next_push_answer()) break;
+  } catch (...) {  // NOLINT(bugprone-empty-catch): no memory for an error's words
+  }
   pending_ = 0;
 }
 

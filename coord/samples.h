@@ -12,7 +12,7 @@ class Samples {
  public:
   // Best effort. A daemon that does not answer costs `timeout_ms` once.
   void begin(const std::string& runtime, const std::string& dataset, int timeout_ms);
-  void wait();
+  void wait() noexcept;
 
  private:
   std::optional<Client> client_;

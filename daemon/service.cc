@@ -399,7 +399,8 @@ int Service::keep_listing(std::uint32_t dataset, int fd) {
   if (!listing.ok()) return EINVAL;
   if (!listing->settled()) return EAGAIN;
   const DatasetConfig& config = config_.datasets[dataset];
-  Result<DirectoryIdentity> now = stat_directory(frame_directory(config.path, config.name));
+  Result<DirectoryIdentity> now =
+      stat_directory(frame_directory(config.path, config.name), config.name);
   if (!now.ok()) return now.error().code;
   if (*now != listing->directory) return ESTALE;
   return store_.keep_listing(dataset, encoded);

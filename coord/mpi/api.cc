@@ -45,10 +45,6 @@ std::string without_slashes(std::string path) {
 zazen_bitmap* assign(const bodhi* handle, const char* simdir, uint64_t begin, uint64_t end,
                      uint64_t stride, MPI_Comm comm) {
   asked.store(true, std::memory_order_relaxed);
-  MPI_Comm own = MPI_COMM_NULL;
-  if (PMPI_Comm_dup(comm, &own) != MPI_SUCCESS)
-    return refuse("the communicator cannot be duplicated");
-  MpiCommunicator world(own, true);
   AssignmentRequest request{nullptr, {}, {}, begin, end, stride};
   std::unique_ptr<const Table, Unmap> table;
   if (handle != nullptr) {
@@ -57,8 +53,12 @@ zazen_bitmap* assign(const bodhi* handle, const char* simdir, uint64_t begin, ui
     request.table = table.get();
   }
   if (simdir != nullptr) request.dataset = without_slashes(simdir);
-  Result<Assignment> assignment =
-      Assignment::agree(world, request, settings_from_environment());
+  const Settings settings = settings_from_environment();
+  MPI_Comm own = MPI_COMM_NULL;
+  if (PMPI_Comm_dup(comm, &own) != MPI_SUCCESS)
+    return refuse("the communicator cannot be duplicated");
+  MpiCommunicator world(own, true);
+  Result<Assignment> assignment = Assignment::agree(world, request, settings);
   if (!assignment) return refuse(assignment.error().context);
   return new zazen_bitmap{std::move(*assignment)};
 }

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 
 #include "bodhi/report.h"
 #include "coord/audit.h"
@@ -108,13 +109,16 @@ void agree(const PluginHost& host) {
                           {{"presence", looked - began}, {"meeting", met - looked}});
 }
 
-// What MPI_Comm_spawn starts is a job of its own, in the environment of the job that started
-// it: its report goes beside the other's.
-std::string report_file(const std::string& asked_for) {
+// A relative name means one in the directory where MPI_Init was called. What MPI_Comm_spawn
+// starts is a job of its own, in the environment of the job that started it: its report goes
+// beside the other's.
+std::string report_file(std::string asked_for) {
+  if (asked_for.empty()) return asked_for;
+  std::error_code error;
+  std::filesystem::path directory = std::filesystem::current_path(error);
+  if (!error) asked_for = directory / asked_for;
   MPI_Comm parent = MPI_COMM_NULL;
-  if (asked_for.empty() || PMPI_Comm_get_parent(&parent) != MPI_SUCCESS ||
-      parent == MPI_COMM_NULL)
-    return asked_for;
+  if (PMPI_Comm_get_parent(&parent) != MPI_SUCCESS || parent == MPI_COMM_NULL) return asked_for;
   return asked_for + ".spawned-" + std::to_string(::getpid());
 }
 
@@ -148,7 +152,7 @@ std::int64_t frames_arrived_later(const Agreement& agreement) {
     const char* why = nullptr;
     if (!FrameName::parse(dataset.frames.data(), dataset.frames.size(), &name, &why)) continue;
     const std::string directory = frame_directory(dataset.path, name);
-    Result<DirectoryIdentity> now = stat_directory(directory);
+    Result<DirectoryIdentity> now = stat_directory(directory, name);
     if (!now || *now == dataset.directory) continue;
     Result<Listing> listing = list_directory(directory, name);
     if (!listing) continue;
@@ -199,7 +203,7 @@ void after_init(const PluginHost* host) {
           static_cast<std::uint64_t>(job->protocol_seconds * 1e6);
     if (job->agreement.rank != 0) return;
     say_if_asked(job->settings, start_words(job->agreement, job->protocol_seconds));
-    begin_report();
+    if (job->agreement.filtered || host->ledger != nullptr) begin_report();
   });
 }
 

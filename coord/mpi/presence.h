@@ -7,6 +7,10 @@
 // mpich/presence.cc by PMI-1.
 #pragma once
 
+// Part of the word: counts up with every change of what the ranks tell each other and in which
+// order, so that plug-ins of two versions are strangers to each other.
+#define ZAZEN_MESSAGES "2"
+
 namespace zazen {
 
 // Before MPI_Init. False without a launcher whose store can be reached.

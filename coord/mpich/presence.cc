@@ -94,7 +94,7 @@ std::optional<int> number_in(const char* variable) {
 }
 
 std::string key_of(int rank) {
-  return "key=zazen-presence-" + std::to_string(rank);
+  return "key=zazen-presence-" ZAZEN_MESSAGES "-" + std::to_string(rank);
 }
 
 }  // namespace

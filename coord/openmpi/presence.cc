@@ -11,7 +11,7 @@ namespace zazen {
 namespace {
 
 // The PMIx interface takes mutable strings that it does not change.
-char presence_key[] = "zazen.presence";
+char presence_key[] = "zazen.presence." ZAZEN_MESSAGES;
 char presence_word[] = "1";
 
 bool announced = false;

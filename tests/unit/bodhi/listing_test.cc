@@ -71,7 +71,10 @@ TEST(Listing, FramesAndOrdinaryNames) {
       EXPECT_EQ(other.ino, inode_of(scratch / "f7"));
     }
   }
-  EXPECT_EQ(listing.directory, stat_directory(scratch.path()).value());
+  EXPECT_EQ(listing.directory, stat_directory(scratch.path(), compiled("f{seq}")).value());
+  for (const char* other : {"g{seq}", "f{seq}.xtc", "f{seq:02}", "f0{seq}", "{seq}/f"})
+    EXPECT_NE(listing.directory, stat_directory(scratch.path(), compiled(other)).value())
+        << other;
   EXPECT_EQ(listing.directory.ino, inode_of(scratch.path()));
 
   auto back = decode_listing(encode_listing(listing));
@@ -100,9 +103,9 @@ TEST(Listing, EmptyAndMissing) {
   auto missing = list_directory(scratch / "none", compiled("f{seq}"));
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.error().code, ENOENT);
-  EXPECT_EQ(stat_directory(scratch / "none").error().code, ENOENT);
+  EXPECT_EQ(stat_directory(scratch / "none", compiled("f{seq}")).error().code, ENOENT);
   write_file(scratch / "file", "");
-  EXPECT_EQ(stat_directory(scratch / "file").error().code, ENOTDIR);
+  EXPECT_EQ(stat_directory(scratch / "file", compiled("f{seq}")).error().code, ENOTDIR);
   EXPECT_EQ(list_directory(scratch / "file", compiled("f{seq}")).error().code, ENOTDIR);
 }
 
@@ -219,6 +222,9 @@ TEST(Listing, KeptListingIsOfThisVeryState) {
   EXPECT_EQ(load_kept_listing(path, changed).error().code, ESTALE);
   changed = listing.directory;
   changed.ino += 1;
+  EXPECT_EQ(load_kept_listing(path, changed).error().code, ESTALE);
+  changed = listing.directory;
+  changed.names += 1;
   EXPECT_EQ(load_kept_listing(path, changed).error().code, ESTALE);
 
   listing.taken_at_ns = listing.directory.ctime_ns + kSecond;
