@@ -60,7 +60,7 @@ bool Filler::accept(FillRequest& request, bool bounded, std::unique_lock<std::mu
   auto under_way = in_flight_.find({request.dataset, request.seq});
   bool push = request.kind == FrameKind::kNative;
   if (under_way != in_flight_.end() && !push && !request.done) return answer(0);
-  if (bounded && held_requests_ >= queue_limit_) {
+  if (bounded && is_full_for(request.dataset)) {
     if (push) {
       refused_ = true;
       return false;
@@ -69,6 +69,7 @@ bool Filler::accept(FillRequest& request, bool bounded, std::unique_lock<std::mu
     return answer(EAGAIN);
   }
   ++held_requests_;
+  ++lanes_[request.dataset].held_requests;
   if (under_way != in_flight_.end()) {
     under_way->second->awaited = true;
     under_way->second->followers.push_back(std::move(request));
@@ -80,6 +81,12 @@ bool Filler::accept(FillRequest& request, bool bounded, std::unique_lock<std::mu
   in_flight_[{job->request.dataset, job->request.seq}] = job;
   enqueue(std::move(job));
   return true;
+}
+
+// However many origins hang, something is left for the next.
+bool Filler::is_full_for(std::uint32_t dataset) {
+  return held_requests_ >= queue_limit_ ||
+         lanes_[dataset].held_requests > queue_limit_ - held_requests_;
 }
 
 void Filler::enqueue(JobPointer job) {
@@ -253,7 +260,9 @@ void Filler::finish(const JobPointer& job, int status, bool copied) {
     }
     answers.push_back(std::move(request.done));
     origins_.close(request.dataset, std::move(request.origin));
-    held_requests_ -= 1 + job->followers.size();
+    const std::size_t answered = 1 + job->followers.size();
+    held_requests_ -= answered;
+    lanes_[request.dataset].held_requests -= answered;
     std::vector<FillRequest> followers = std::move(job->followers);
     for (FillRequest& follower : followers) {
       // A push that came during a fill still has to make the copy a native.

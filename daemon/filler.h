@@ -1,6 +1,7 @@
 // Filler: brings frames into the store from descriptors that clients hand over, with a few
-// threads for each dataset and a bounded queue. A frame is copied once, however many ask for it
-// at the same time (single flight): later requests follow the one that is under way.
+// threads for each dataset and a bounded queue, of which a dataset may hold as much as it
+// leaves free to the others. A frame is copied once, however many ask for it at the same time
+// (single flight): later requests follow the one that is under way.
 //
 // A fill is a favour: when the queue is full, it is dropped and counted. A push is a promise:
 // submit() says no, and the caller keeps it until there is room.
@@ -86,12 +87,14 @@ class Filler {
     std::condition_variable changed;
     int threads = 0;
     std::size_t idle = 0;
+    std::size_t held_requests = 0;
     FillPace pace;
   };
   using Key = std::pair<std::uint32_t, FrameSeq>;
 
   bool accept(FillRequest& request, bool bounded, std::unique_lock<std::mutex>& lock);
-  void enqueue(JobPointer job);  // mutex_ is held
+  void enqueue(JobPointer job);             // mutex_ is held
+  bool is_full_for(std::uint32_t dataset);  // mutex_ is held
   void run(Lane& lane);
   void process(Lane& lane, const JobPointer& job);
   // 0 or an errno if the job ends here, kCommitting if finish() will be called later.

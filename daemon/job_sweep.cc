@@ -37,11 +37,18 @@ bool is_over(int job_fd, bool* has_view_out) {
   return std::time(nullptr) - st.st_mtime > kOrphanAgeSeconds;
 }
 
+// Another sweep, or the rank itself, may have moved it to the reports meanwhile.
+bool is_still_there(int parent_fd, const char* name, const struct stat& job) {
+  struct stat now = {};
+  return ::fstatat(parent_fd, name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+         now.st_dev == job.st_dev && now.st_ino == job.st_ino;
+}
+
 // With the rights of the directory's owner: in a directory that all users share nothing can be
 // planted that only root could remove.
 void remove_job(int jobs_fd, const char* name, int job_fd) {
   struct stat st = {};
-  if (::fstat(job_fd, &st) != 0) return;
+  if (::fstat(job_fd, &st) != 0 || !is_still_there(jobs_fd, name, st)) return;
   ActingAs owner(PeerIdentity{st.st_uid, st.st_gid, {}});
   if (!owner.ok()) return;
   DIR* directory = ::fdopendir(::openat(job_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -56,6 +63,13 @@ bool keep_job(int jobs_fd, const char* name, int job_fd, int reports_fd) {
   if (reports_fd < 0 || ::fstat(job_fd, &st) != 0) return false;
   ActingAs owner(PeerIdentity{st.st_uid, st.st_gid, {}});
   return owner.ok() && ::renameat(jobs_fd, name, reports_fd, name) == 0;
+}
+
+void remove_if_no_directory(int parent_fd, const char* name) {
+  struct stat st = {};
+  if (::fstatat(parent_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || S_ISDIR(st.st_mode)) return;
+  ActingAs owner(PeerIdentity{st.st_uid, st.st_gid, {}});
+  if (owner.ok()) ::unlinkat(parent_fd, name, 0);
 }
 
 UniqueFd open_job(int parent_fd, const char* name) {
@@ -109,6 +123,7 @@ int prune_reports(const std::string& reports_directory, const ReportLimits& limi
     if (entry->d_name[0] == '.') continue;
     UniqueFd job = open_job(::dirfd(reports), entry->d_name);
     struct stat st = {};
+    if (!job.valid()) remove_if_no_directory(::dirfd(reports), entry->d_name);
     if (!job.valid() || ::fstat(job.get(), &st) != 0) continue;
     kept.push_back({entry->d_name, st.st_ctime, bytes_in(job.get())});
   }
@@ -116,11 +131,14 @@ int prune_reports(const std::string& reports_directory, const ReportLimits& limi
   std::uint64_t bytes = 0, ranks = 0;
   int removed = 0;
   for (const KeptReport& report : kept) {
-    bytes += report.bytes;
-    ++ranks;
-    bool stays = std::time(nullptr) - report.since <= limits.age_seconds &&
-                 bytes <= limits.bytes && ranks <= limits.ranks;
-    if (stays) continue;
+    bool young = std::time(nullptr) - report.since <= limits.age_seconds;
+    bool fits = report.bytes <= limits.bytes - bytes && ranks < limits.ranks;
+    bool newest = &report == kept.data();
+    if (young && (fits || newest)) {
+      if (fits) bytes += report.bytes;  // one that is too large must not cost all others
+      ++ranks;
+      continue;
+    }
     UniqueFd job = open_job(::dirfd(reports), report.name.c_str());
     if (job.valid()) remove_job(::dirfd(reports), report.name.c_str(), job.get());
     ++removed;

@@ -15,13 +15,16 @@ inline constexpr std::int64_t kOrphanAgeSeconds = 3'600;
 // Returns how many.
 int sweep_jobs(const std::string& jobs_directory, const std::string& reports_directory);
 
-// The runtime directory is in memory on most machines, so the reports are bounded, too.
+// The runtime directory is in memory on most machines, so the reports are bounded, too: what
+// ranks write into them. What else a user puts there goes with its report and is not counted,
+// nor is the newest report if it is beyond the limit alone.
 struct ReportLimits {
   std::int64_t age_seconds = 7 * 86'400;
   std::uint64_t bytes = 64'000'000;
   std::uint64_t ranks = 4'096;
 };
-// Removes the oldest ones beyond the limits. Returns how many.
+// Removes those beyond the limits, the newest only for its age; and what is no directory.
+// Returns how many reports.
 int prune_reports(const std::string& reports_directory, const ReportLimits& limits = {});
 
 }  // namespace zazen

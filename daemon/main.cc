@@ -210,7 +210,7 @@ int run(const std::optional<std::string>& file, bool in_background) {
   bool trusted = service.trusts_all();
   bool all_ended = service.stop() && reloads.stop(Filler::kStopLimit);
   server->send_last_answers();
-  store->stop_cleanly(trusted);
+  store->stop_cleanly(trusted && service.trusts_all());  // a reload may have ended meanwhile
   sweep_jobs(jobs, reports);
   ::rmdir(jobs.c_str());
   log_line(LogLevel::kInfo, "stopped");

@@ -4,10 +4,11 @@
 
 namespace zazen {
 
-void OriginLanes::post(std::uint32_t dataset, std::function<void()> work) {
+bool OriginLanes::post(std::uint32_t dataset, std::function<void()> work) {
   std::lock_guard lock(mutex_);
-  if (stopping_) return;
-  lanes_.try_emplace(dataset, threads_for_each_dataset_).first->second.post(std::move(work));
+  if (stopping_) return true;
+  WorkQueue& lane = lanes_.try_emplace(dataset, threads_for_each_dataset_).first->second;
+  return lane.post_within(kLongestQueue, std::move(work));
 }
 
 bool OriginLanes::stop(std::chrono::milliseconds limit) {

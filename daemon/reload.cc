@@ -76,6 +76,9 @@ Status Reload::update(const DatasetConfig& next) {
   known->filter = next.filter;
   known->validate = next.validate;
   known->fill = next.fill;
+  if (known->removed) {  // nobody watched its copies
+    service_.doubt(static_cast<std::uint32_t>(known - config_.datasets.begin()));
+  }
   known->removed = false;
   return Done{};
 }

@@ -171,19 +171,22 @@ void Service::take_dataset(const Asked& asked, Packet& packet) {
   } else if (type == MessageType::kSample) {
     if_allowed(asked, Wish::kSearch, *dataset, [this, asked, index = *dataset] {
       if (!comparisons_.add(index, asked)) return;
-      samples_.post(index, [this, index] {
+      bool posted = samples_.post(index, [this, index] {
         std::vector<Asked> askers = comparisons_.take(index);
         int status = sample(index);
         for (const Asked& one : askers) answer(one, status);
       });
+      if (posted) return;
+      for (const Asked& one : comparisons_.take(index)) answer(one, EAGAIN);
     });
   } else if (!packet.passed.valid()) {
     answer(asked, EBADF);
   } else {
     auto fd = std::make_shared<UniqueFd>(std::move(packet.passed));
     if_allowed(asked, Wish::kWrite, *dataset, [this, asked, index = *dataset, fd] {
-      samples_.post(
+      bool posted = samples_.post(
           index, [this, asked, index, fd] { answer(asked, keep_listing(index, fd->get())); });
+      if (!posted) answer(asked, EAGAIN);
     });
   }
 }
@@ -241,11 +244,12 @@ void Service::take_verify(const Asked& asked, const Packet& packet) {
 void Service::if_allowed(const Asked& asked, Wish wish, std::uint32_t dataset,
                          std::function<void()> errand) {
   if (asked.is_own_user()) return errand();
-  questions_.post(dataset, [=, this] {
+  bool posted = questions_.post(dataset, [=, this] {
     int refusal = ask_permission(*asked.peer, wish, config_.datasets[dataset]);
     if (refusal != 0) return answer(asked, refusal);
     errand();
   });
+  if (!posted) answer(asked, EAGAIN);
 }
 
 // Who may not change the frame has perhaps seen that it was changed: it is looked at.
@@ -253,7 +257,7 @@ void Service::post_invalidate(const Asked& asked, std::uint32_t dataset, FrameSe
                               bool found_stale) {
   auto errand = [=, this] { invalidate(asked, dataset, seq, found_stale); };
   if (asked.is_own_user()) return errands_.post(errand);
-  questions_.post(dataset, [=, this] {
+  bool posted = questions_.post(dataset, [=, this] {
     const DatasetConfig& config = config_.datasets[dataset];
     if (may_change(*asked.peer, config, store_.name_of(dataset, seq))) {
       return errands_.post(errand);
@@ -266,6 +270,10 @@ void Service::post_invalidate(const Asked& asked, std::uint32_t dataset, FrameSe
     }
     answer(asked, refusal);
   });
+  if (posted) return;
+  // Which of them was changed is not known any more, so all are checked.
+  sweep_.distrust(dataset);
+  answer(asked, EAGAIN);
 }
 
 // What is under way sees the mark, what is published is removed: in this order nothing slips
@@ -406,10 +414,20 @@ int Service::keep_listing(std::uint32_t dataset, int fd) {
   return store_.keep_listing(dataset, encoded);
 }
 
+bool Service::trusts_all() const {
+  for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
+    if (!config_.datasets[i].removed && sweep_.is_in_doubt(i)) return false;
+  }
+  return store_.health().problem().empty();
+}
+
+// A removed dataset is doubted when it comes back.
 void Service::doubt_all() {
   log_line(LogLevel::kWarn, "heartbeat_gap",
            {{"what", "the daemon was held up: its copies are compared with their origins"}});
-  for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) sweep_.doubt(i);
+  for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
+    if (!config_.datasets[i].removed) sweep_.doubt(i);
+  }
 }
 
 // While it was out of use a change may not have dropped its copy: so opens are checked now.
@@ -456,13 +474,14 @@ void Service::keep_house() {
     if (rights) work.rights_due = true;
     if (!work.rights_due && young_.due(i, monotonic_ms()).empty()) continue;
     if (work.posted.exchange(true)) continue;
-    samples_.post(i, [this, i] { do_housework(i); });
+    if (!samples_.post(i, [this, i] { do_housework(i); })) work.posted = false;
   }
-  if (monotonic_ms() < next_sweep_ms_) return;
+  if (monotonic_ms() < next_sweep_ms_ || job_sweep_posted_.exchange(true)) return;
   next_sweep_ms_ = monotonic_ms() + kJobSweepPeriodMs;
-  errands_.post([runtime = config_.runtime + "/"] {
+  errands_.post([this, runtime = config_.runtime + "/"] {
     sweep_jobs(runtime + kJobsDirectory, runtime + kReportsDirectory);
     prune_reports(runtime + kReportsDirectory);
+    job_sweep_posted_ = false;
   });
 }
 

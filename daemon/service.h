@@ -43,8 +43,8 @@ class Service {
   // Afterwards the outbox has the last answers. False: a thread is caught in an origin that
   // does not answer; the process must end without destructors.
   bool stop();
-  // Nothing that is held is in doubt, so that the next start may believe it.
-  bool trusts_all() const { return !sweep_.has_doubts() && store_.health().problem().empty(); }
+  // Nothing that is served is in doubt, so that the next start may believe it.
+  bool trusts_all() const;
   // A dataset that a reload adds: nobody watched its copies.
   void doubt(std::uint32_t dataset) { sweep_.doubt(dataset); }
   // The daemon was not there for a while, and may not have heard of changes.
@@ -103,7 +103,7 @@ class Service {
     std::atomic<bool> reconciling = false;
   };
   std::array<Housework, kMaxDatasets> housework_;
-  std::atomic<bool> chores_posted_ = false;
+  std::atomic<bool> chores_posted_ = false, job_sweep_posted_ = false;
   std::int64_t next_reconcile_ms_ = 0;  // of the chores
   std::atomic<bool> stopping_ = false;
   Outbox outbox_;

@@ -302,6 +302,7 @@ void Store::stop_cleanly(bool trusted) {
   mark.reconciled = trusted && is_reconciled_locked();
   int code = 0;
   for (std::uint32_t i = 0; i < files_.size() && code == 0; ++i) {
+    if (config_.datasets[i].removed) continue;  // nobody vouches for its copies
     for (FrameKind kind : {FrameKind::kNative, FrameKind::kAlien}) {
       code =
           std::max(code, inventory_.table(i, kind).seal(

@@ -265,10 +265,10 @@ void Sweep::doubt(std::uint32_t dataset) {
   shared_->changed.notify_all();
 }
 
-bool Sweep::has_doubts() const {
+bool Sweep::is_in_doubt(std::uint32_t dataset) const {
   std::lock_guard lock(shared_->mutex);
-  return std::ranges::any_of(shared_->doubts,
-                             [](const Doubt& doubt) { return doubt.unclean || doubt.stale; });
+  const Doubt& doubt = shared_->doubts[dataset];
+  return doubt.unclean || doubt.stale;
 }
 
 SweepProgress Sweep::progress() const {

@@ -51,7 +51,7 @@ class Sweep {
   void distrust(std::uint32_t dataset);
   // As after an unclean stop: nobody watched the copies of this dataset.
   void doubt(std::uint32_t dataset);
-  bool has_doubts() const;
+  bool is_in_doubt(std::uint32_t dataset) const;
   SweepProgress progress() const;
   bool stop();  // false: the thread is still caught in an origin, or at the disk
 

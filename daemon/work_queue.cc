@@ -1,5 +1,7 @@
 #include "daemon/work_queue.h"
 
+#include <limits>
+
 #include "daemon/crash_report.h"
 
 namespace zazen {
@@ -9,12 +11,18 @@ WorkQueue::WorkQueue(int threads) {
 }
 
 void WorkQueue::post(std::function<void()> work) {
+  post_within(std::numeric_limits<std::size_t>::max(), std::move(work));
+}
+
+bool WorkQueue::post_within(std::size_t limit, std::function<void()> work) {
   {
     std::lock_guard lock(mutex_);
-    if (stopping_) return;
+    if (stopping_) return true;
+    if (queue_.size() >= limit) return false;
     queue_.push_back(std::move(work));
   }
   changed_.notify_one();
+  return true;
 }
 
 void WorkQueue::close() {

@@ -18,6 +18,8 @@ class WorkQueue {
   ~WorkQueue() { stop(); }
 
   void post(std::function<void()> work);
+  // False: so many wait already.
+  bool post_within(std::size_t limit, std::function<void()> work);
   // Nothing more is begun: what is queued is dropped.
   void close();
   // close(), and waits for what runs, up to the limit. False: it still runs.

@@ -123,9 +123,9 @@ void invalidate_copy(const Route& route, Reason reason) {
   char name[kMaxTemplate + 32];
   if (!frame_name_of(route, name, sizeof name)) return;
   std::uint32_t flags = reason == Reason::kFoundStale ? std::uint32_t{kFoundStale} : 0;
-  if (route.alive &&
-      exchange(MessageType::kInvalidate, route, name, -1, kAnswerMs, flags) >= 0) {
-    return;
+  if (route.alive) {
+    int told = exchange(MessageType::kInvalidate, route, name, -1, kAnswerMs, flags);
+    if (told >= 0 && told != EAGAIN) return;  // EAGAIN: it has too much to do
   }
   CopyPath copy;
   if (!copy.set(route) || raw::unlinkat(AT_FDCWD, copy.text, 0) == 0 || errno == ENOENT) return;

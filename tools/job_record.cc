@@ -10,16 +10,31 @@
 #include "bodhi/table.h"
 
 namespace zazen {
+namespace {
 
-std::unique_ptr<RankRecord> RankRecord::open(const std::string& directory) {
+Life life_of(const View& view, const Tally& tally, Whereabouts where) {
+  switch (where) {
+    case Whereabouts::kThisNodesJobs:
+      return process_is_over(view.owner_pid) ? Life::kOver : Life::kRuns;
+    case Whereabouts::kOtherNodesJobs:
+      return tally.ending == Ending::kNoWord ? Life::kUnknown : Life::kOver;
+    case Whereabouts::kReports:
+      break;
+  }
+  return Life::kOver;
+}
+
+}  // namespace
+
+std::unique_ptr<RankRecord> RankRecord::open(const std::string& directory, Whereabouts where) {
   const View* view = nullptr;
   Tally* tally = nullptr;
   if (!map_view(directory.c_str(), &view, &tally)) return nullptr;
-  return std::unique_ptr<RankRecord>(new RankRecord(view, tally));
+  return std::unique_ptr<RankRecord>(new RankRecord(view, tally, where));
 }
 
-RankRecord::RankRecord(const View* view, Tally* tally)
-    : view_(view), tally_(tally), running_(!process_is_over(view->owner_pid)) {}
+RankRecord::RankRecord(const View* view, Tally* tally, Whereabouts where)
+    : view_(view), tally_(tally), life_(life_of(*view, *tally, where)) {}
 
 double RankRecord::protocol_seconds() const {
   return static_cast<double>(tally_->protocol_us.load()) / 1e6;
@@ -34,31 +49,42 @@ std::size_t JobRecord::count() const {
       std::ranges::count_if(ranks, [](const auto& rank) { return rank != nullptr; }));
 }
 
-bool JobRecord::running() const {
-  return std::ranges::any_of(
-      ranks, [](const auto& rank) { return rank != nullptr && rank->running(); });
+Life JobRecord::life() const {
+  auto any_is = [this](Life life) {
+    return std::ranges::any_of(
+        ranks, [&](const auto& rank) { return rank != nullptr && rank->life() == life; });
+  };
+  if (any_is(Life::kRuns)) return Life::kRuns;
+  return any_is(Life::kUnknown) ? Life::kUnknown : Life::kOver;
 }
 
 std::string JobRecord::number() const {
   return fmt::format("{:016x}", any().view().job);
 }
 
-std::vector<JobRecord> find_jobs(const std::vector<std::string>& runtimes) {
+std::vector<JobRecord> find_jobs(const std::vector<std::string>& of_this_node,
+                                 const std::vector<std::string>& of_others) {
   std::map<std::uint64_t, JobRecord> by_number;
-  for (const std::string& runtime : runtimes) {
-    for (const char* folder : {kJobsDirectory, kReportsDirectory}) {
-      std::error_code ignored;
-      for (const auto& entry :
-           std::filesystem::directory_iterator(runtime + "/" + folder, ignored)) {
-        std::unique_ptr<RankRecord> record = RankRecord::open(entry.path());
-        if (record == nullptr) continue;
-        const View& view = record->view();
-        JobRecord& job = by_number[view.job];
-        auto rank = static_cast<std::size_t>(view.rank);
-        job.ranks.resize(std::max(job.ranks.size(), static_cast<std::size_t>(view.ranks)));
-        job.ranks[rank] = std::move(record);
-      }
+  auto take_in = [&](const std::string& folder, Whereabouts where) {
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+      std::unique_ptr<RankRecord> record = RankRecord::open(entry.path(), where);
+      if (record == nullptr) continue;
+      const View& view = record->view();
+      JobRecord& job = by_number[view.job];
+      auto rank = static_cast<std::size_t>(view.rank);
+      job.ranks.resize(std::max(job.ranks.size(), static_cast<std::size_t>(view.ranks)));
+      bool known_better = job.ranks[rank] != nullptr && record->life() == Life::kUnknown;
+      if (!known_better) job.ranks[rank] = std::move(record);
     }
+  };
+  for (const std::string& runtime : of_this_node) {
+    take_in(runtime + "/" + kJobsDirectory, Whereabouts::kThisNodesJobs);
+    take_in(runtime + "/" + kReportsDirectory, Whereabouts::kReports);
+  }
+  for (const std::string& runtime : of_others) {
+    take_in(runtime + "/" + kJobsDirectory, Whereabouts::kOtherNodesJobs);
+    take_in(runtime + "/" + kReportsDirectory, Whereabouts::kReports);
   }
   std::vector<JobRecord> jobs;
   for (auto& [number, job] : by_number) jobs.push_back(std::move(job));

@@ -11,26 +11,31 @@
 
 namespace zazen {
 
+// From another node's directory it cannot be told, unless the rank said that it ended.
+enum class Life { kRuns, kOver, kUnknown };
+
+enum class Whereabouts { kThisNodesJobs, kOtherNodesJobs, kReports };
+
 class RankRecord {
  public:
   // Nothing if the directory has no view that this user may trust.
-  static std::unique_ptr<RankRecord> open(const std::string& directory);
+  static std::unique_ptr<RankRecord> open(const std::string& directory, Whereabouts where);
   ~RankRecord() { unmap_view(view_, tally_); }
   RankRecord(const RankRecord&) = delete;
   RankRecord& operator=(const RankRecord&) = delete;
 
   const View& view() const { return *view_; }
   Ending ending() const { return tally_->ending; }
-  bool running() const { return running_; }
+  Life life() const { return life_; }
   double protocol_seconds() const;
   Fragment fragment() const { return fragment_of_view(*view_, tally_); }
 
  private:
-  RankRecord(const View* view, Tally* tally);
+  RankRecord(const View* view, Tally* tally, Whereabouts where);
 
   const View* view_;
   Tally* tally_;
-  bool running_;
+  Life life_;
 };
 
 struct JobRecord {
@@ -38,12 +43,13 @@ struct JobRecord {
 
   const RankRecord& any() const;  // there is at least one
   std::size_t count() const;
-  bool running() const;
+  Life life() const;           // runs if a rank does; over if all are that are known here
   std::string number() const;  // 16 hexadecimal digits
 };
 
 // Those of these runtime directories, the latest first.
-std::vector<JobRecord> find_jobs(const std::vector<std::string>& runtimes);
+std::vector<JobRecord> find_jobs(const std::vector<std::string>& of_this_node,
+                                 const std::vector<std::string>& of_others);
 
 struct JobAudit {
   Audit audit;

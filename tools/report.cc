@@ -77,7 +77,8 @@ std::string frame_words(const std::string& frames, const FrameSet& set) {
 
 std::string ending_words(const RankRecord* rank) {
   if (rank == nullptr) return "nothing is known";
-  if (rank->running()) return "runs";
+  if (rank->life() == Life::kRuns) return "runs";
+  if (rank->life() == Life::kUnknown) return "not known";
   switch (rank->ending()) {
     case Ending::kFinalized:
       return "in order";
@@ -89,8 +90,13 @@ std::string ending_words(const RankRecord* rank) {
   return "without a word";
 }
 
+const char* life_words(Life life) {
+  if (life == Life::kRuns) return "running";
+  return life == Life::kOver ? "ended" : "running or ended";
+}
+
 bool ended_without_a_word(const RankRecord* rank) {
-  return rank != nullptr && !rank->running() && rank->ending() == Ending::kNoWord;
+  return rank != nullptr && rank->life() == Life::kOver && rank->ending() == Ending::kNoWord;
 }
 
 // What each rank should have read and nobody did, of one dataset.
@@ -196,8 +202,11 @@ void print_advice(const JobRecord& job, const JobAudit& audited) {
       (silently ? lost_by_silent : lost_by_others) = true;
     }
   }
-  if (job.running()) {
+  if (job.life() == Life::kRuns) {
     fmt::print("The job still runs: what was not read may still be.\n");
+  } else if (job.life() == Life::kUnknown) {
+    fmt::print(
+        "Whether the job still runs is not known here: what was not read may still be.\n");
   } else if (lost_by_others) {
     for (const std::string& line : loss_words(audit)) fmt::print("{}\n", line);
   } else if (lost_by_silent) {
@@ -219,7 +228,7 @@ void print_job(const JobRecord& job) {
   fmt::print("job {}   {} on {}   began {}   {}\n", job.number().substr(0, kNumberShown),
              plural(job.ranks.size(), "rank"),
              plural(static_cast<std::uint64_t>(view.nodes), "node"), when(view.started_at),
-             job.running() ? "running" : "ended");
+             life_words(job.life()));
   fmt::print("{}\n\n", printable(view.command));
   print_datasets(job, audited);
   const Audit& audit = audited.audit;
@@ -260,22 +269,25 @@ void print_list(const std::vector<JobRecord>& jobs, bool json) {
     std::uint64_t listed = audit.sum(&DatasetAudit::listed);
     bool silent = std::ranges::any_of(
         job.ranks, [](const auto& rank) { return ended_without_a_word(rank.get()); });
+    nlohmann::ordered_json running;  // null: not known
+    if (job.life() != Life::kUnknown) running = job.life() == Life::kRuns;
     list.push_back({{"job", job.number()},
                     {"command", view.command},
                     {"started_at", view.started_at},
-                    {"running", job.running()},
+                    {"running", running},
                     {"ranks", job.ranks.size()},
                     {"ranks_known", job.count()},
-                    {"ended_in_order", !job.running() && !silent},
+                    {"ended_in_order", job.life() == Life::kOver && !silent},
                     {"frames_listed", listed},
                     {"frames_read", read},
                     {"exactly_once", audit.exactly_once}});
     table.add({job.number().substr(0, kNumberShown), when(view.started_at),
                std::to_string(job.ranks.size()), format_count(read), format_count(listed),
-               job.running()        ? "runs"
-               : silent             ? "not in order"
-               : audit.exactly_once ? "each frame once"
-                                    : "see its report",
+               job.life() == Life::kRuns      ? "runs"
+               : silent                       ? "not in order"
+               : job.life() == Life::kUnknown ? "not known"
+               : audit.exactly_once           ? "each frame once"
+                                              : "see its report",
                printable(view.command)});
   }
   if (json) return print_json(list);
@@ -295,8 +307,7 @@ int report_command(const ReportOptions& options) {
   for (const std::string& peer : node.config.peers) {
     if (peer.starts_with(kLocal)) runtimes.push_back(peer.substr(kLocal.size()));
   }
-  runtimes.insert(runtimes.end(), options.from.begin(), options.from.end());
-  std::vector<JobRecord> jobs = find_jobs(runtimes);
+  std::vector<JobRecord> jobs = find_jobs(runtimes, options.from);
   if (options.jobs.empty()) {
     print_list(jobs, options.json);
     return kDone;

@@ -211,6 +211,27 @@ TEST_F(FillerTest, FullQueueDropsFillsAndKeepsPushesWaiting) {
   EXPECT_GE(rooms_, 1);
 }
 
+TEST_F(FillerTest, AQueueThatIsFullLeavesRoomForAnotherDataset) {
+  std::string other = directory() + "/other";
+  write_file(other + "/g1", "x");
+  add_dataset(other, "g{seq}");
+  start(4);
+  for (FrameSeq seq = 1; seq <= 4; ++seq) write_file(origin("f" + std::to_string(seq)), "x");
+  occupy_worker();
+  std::vector<std::future<int>> queued;
+  for (FrameSeq seq = 1; seq <= 3; ++seq) {
+    queued.push_back(submit(request(seq, FrameKind::kAlien)));
+  }
+  EXPECT_EQ(submit(request(4, FrameKind::kAlien)).get(), EAGAIN);
+  FillRequest elsewhere;
+  elsewhere.dataset = 1;
+  elsewhere.seq = 1;
+  elsewhere.origin = UniqueFd(::open((other + "/g1").c_str(), O_RDONLY | O_CLOEXEC));
+  EXPECT_EQ(submit(std::move(elsewhere)).get(), 0);
+  release_worker();
+  for (std::future<int>& answer : queued) EXPECT_EQ(answer.get(), 0);
+}
+
 TEST_F(FillerTest, AlienWithoutRoomIsNotCachedAndNativeEvicts) {
   config_.capacity_bytes = 4;
   start(64);

@@ -3,6 +3,8 @@
 
 #include <sys/wait.h>
 
+#include <thread>
+
 #include "bodhi/view.h"
 #include "tests/unit/daemon/scratch.h"
 
@@ -84,6 +86,30 @@ TEST_F(JobSweepTest, ReportsAreBounded) {
   limits.age_seconds = -1;
   EXPECT_EQ(prune_reports(reports(), limits), 1);
   EXPECT_EQ(prune_reports(reports(), limits), 0);
+}
+
+TEST_F(JobSweepTest, OneLargeReportDoesNotCostTheOthers) {
+  auto add = [this](const char* name, std::size_t bytes) {
+    write_file(reports() + "/" + name + "/view", std::string(bytes, 'x'));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1'100));  // their order: in seconds
+  };
+  add("small", 100);
+  add("large", 2'000);
+  ReportLimits limits;
+  limits.bytes = 1'000;
+  EXPECT_EQ(prune_reports(reports(), limits), 0) << "the newest stays";
+  add("newest", 100);
+  EXPECT_EQ(prune_reports(reports(), limits), 1);
+  EXPECT_TRUE(exists(reports() + "/small/view"));
+  EXPECT_FALSE(exists(reports() + "/large"));
+}
+
+TEST_F(JobSweepTest, WhatIsNoReportGoes) {
+  write_file(reports() + "/file", "x");
+  ASSERT_EQ(::symlink(origin().c_str(), (reports() + "/link").c_str()), 0);
+  EXPECT_EQ(prune_reports(reports()), 0);
+  EXPECT_FALSE(exists(reports() + "/file") || exists(reports() + "/link"));
+  EXPECT_TRUE(exists(origin()));
 }
 
 TEST_F(JobSweepTest, MissingDirectoryIsNoError) {

@@ -24,6 +24,22 @@ TEST(OriginLanesTest, OneThatHangsHoldsUpItsOwnDatasetOnly) {
   while (late == 0) std::this_thread::sleep_for(kShort);
 }
 
+TEST(OriginLanesTest, AQueueHasAnEnd) {
+  std::promise<void> gate, begun;
+  OriginLanes lanes(1);
+  lanes.post(7, [&] {
+    begun.set_value();
+    gate.get_future().wait();
+  });
+  begun.get_future().wait();
+  for (std::size_t i = 0; i < OriginLanes::kLongestQueue; ++i) {
+    ASSERT_TRUE(lanes.post(7, [] {}));
+  }
+  EXPECT_FALSE(lanes.post(7, [] {}));
+  EXPECT_TRUE(lanes.post(8, [] {})) << "another dataset's";
+  gate.set_value();
+}
+
 TEST(OriginLanesTest, StopDoesNotWaitForWhatHangs) {
   // It stays: its thread still uses it, as in a process that is about to end.
   static auto* lanes = new OriginLanes(1);

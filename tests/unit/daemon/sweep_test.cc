@@ -76,12 +76,12 @@ TEST_F(SweepTest, DoubtThatIsSaidDuringAPassIsClearedByTheNext) {
 TEST_F(SweepTest, SaysWhetherThereAreDoubts) {
   restart_cleanly();
   start(kNever);
-  EXPECT_FALSE(sweep_->has_doubts());
+  EXPECT_FALSE(sweep_->is_in_doubt(0));
   sweep_->doubt(0);
   wait_for([&] { return !checked_; });  // all is compared, at once
-  EXPECT_FALSE(sweep_->has_doubts());
+  EXPECT_FALSE(sweep_->is_in_doubt(0));
   sweep_->distrust(0);
-  EXPECT_TRUE(sweep_->has_doubts());
+  EXPECT_TRUE(sweep_->is_in_doubt(0));
 }
 
 TEST_F(SweepTest, WithoutPassesDoubtStays) {
