@@ -142,7 +142,7 @@ Audit merge_fragments(const Agreement& agreement,
                                  : audit_filtered(parts, *agreed, all_reported));
   }
   audit.complete = all_reported && whole;
-  audit.exactly_once = audit.complete && audit.sum(&DatasetAudit::listed) != 0 &&
+  audit.exactly_once = audit.complete && !audit.datasets.empty() &&
                        audit.sum(&DatasetAudit::never_read) == 0 &&
                        audit.sum(&DatasetAudit::read_twice) == 0;
   return audit;

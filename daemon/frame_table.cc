@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -229,13 +230,23 @@ void FrameTable::use(void* memory, std::uint32_t slots_log2) {
   mask_ = (std::uint64_t{1} << slots_log2) - 1;
 }
 
+// Where a write takes new blocks although the file has some, a full disk or a quota would
+// become a SIGBUS.
+static bool copies_on_write(int directory_fd) {
+  struct statfs fs = {};
+  if (::fstatfs(directory_fd, &fs) != 0) return true;
+  constexpr std::uint32_t kBtrfs = 0x9123683e, kBcachefs = 0xca451a4e, kZfs = 0x2fc12fc1;
+  const auto type = static_cast<std::uint32_t>(fs.f_type);
+  return type == kBtrfs || type == kBcachefs || type == kZfs;
+}
+
 // Zeroes: in a new file in the old one's place, allocated, so that a full disk cannot become a
 // SIGBUS; or else in memory.
 void* FrameTable::make_memory(std::uint32_t slots_log2) {
   std::size_t size = file_size(slots_log2);
   std::string fresh = name_ + ".new";
   in_file_ = false;
-  if (directory_fd_ >= 0) {
+  if (directory_fd_ >= 0 && !copies_on_write(directory_fd_)) {
     UniqueFd file(::openat(directory_fd_, fresh.c_str(),
                            O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (file.valid() && ::posix_fallocate(file.get(), 0, static_cast<off_t>(size)) == 0 &&
