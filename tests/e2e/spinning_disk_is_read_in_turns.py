@@ -56,8 +56,9 @@ with Nodes(1) as nodes:
         expect(said == plain, f"{said} {plain}")
         return node.status()["read_in"] - before
 
-    # Now and then one of them does without the daemon, which is allowed.
-    expect(any(read_at_once() == len(names) for _ in range(5)),
+    # The look whether a copy is in memory starts read-ahead, and a fast disk answers before the
+    # look ends (one time in twenty, seen with preadv2 alone): that reader needs no daemon.
+    expect(any(read_at_once() == len(names) for _ in range(20)),
            f"each by the daemon: {node.status()}")
     read_in = node.status()["read_in"]
     nodes.serial(node, words).succeeded()

@@ -29,6 +29,7 @@
 #include <string>
 
 #include "coord/exchange.h"
+#include "coord/lone_communicator.h"
 #include "coord/mpi/mpi_communicator.h"
 #include "coord/paper.h"
 #include "tools/bench/workload.h"
@@ -54,26 +55,9 @@ void charge(double seconds) {
   smpi_execute_flops(seconds * host_speed);
 }
 
-// A host that is alone. With it the paper's algorithm computes all but the reductions.
-class LocalCommunicator : public Communicator {
- public:
-  int rank() const override { return 0; }
-  int size() const override { return 1; }
-  bool failed() const override { return false; }
-  void all_or(std::span<std::uint64_t>) override {}
-  void all_combine_aliens(std::span<std::uint64_t>) override {}
-  void all_sum(std::span<std::uint64_t>) override {}
-  void all_min(std::span<std::uint64_t>) override {}
-  std::vector<std::string> all_gather(const std::string& mine) override { return {mine}; }
-  void broadcast(std::string&, int) override {}
-  std::string scatter(const std::vector<std::string>& parts, int) override { return parts[0]; }
-  Delivery all_to_all(std::span<const MessagePair>) override { return {}; }
-  std::unique_ptr<Communicator> split(int) override { return nullptr; }
-};
-
 // How the hosts talk while they are measured: through the memory that they share, since the
 // simulation of a network takes much longer than what is measured.
-class SharedMemoryCommunicator final : public LocalCommunicator {
+class SharedMemoryCommunicator final : public LoneCommunicator {
  public:
   explicit SharedMemoryCommunicator(Communicator& world) : world_(world) {}
 
@@ -283,7 +267,7 @@ Rates measure_rates(bool second_round) {
     std::ranges::fill(second_round ? natives.first(natives.size() / 2) : natives,
                       ~std::uint64_t{0});
     std::ranges::fill(protocol.aliens().words().last(natives.size() / 2), ~std::uint64_t{0});
-    LocalCommunicator alone;
+    LoneCommunicator alone;
     const double since = cpu_seconds();
     protocol.run(alone);
     local.push_back(cpu_seconds() - since);
