@@ -66,7 +66,7 @@ struct View {
   std::int32_t owner_pid;        // of the rank; removes the directory when it ends
   char node_name[kMaxNodeName];  // "" if the rank has no daemon
   std::uint64_t job;             // the same for all ranks, another one for each job
-  std::int64_t started_at;       // seconds since 1970, by rank 0's clock
+  std::int64_t started_ns;       // since 1970, by rank 0's clock
   char command[kMaxCommand];     // the words of the program, as far as they fit
   ViewDataset datasets[];
 };

@@ -8,6 +8,7 @@
 #include <ctime>
 #include <stdexcept>
 
+#include "bodhi/identity.h"
 #include "bodhi/unique_fd.h"
 #include "bodhi/view.h"
 #include "coord/byte_stream.h"
@@ -16,9 +17,11 @@ namespace zazen {
 
 JobIdentity new_job_identity() {
   JobIdentity identity;
-  identity.started_at = std::time(nullptr);
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  identity.started_ns = to_ns(now);
   if (::getrandom(&identity.id, sizeof identity.id, GRND_NONBLOCK) != sizeof identity.id)
-    identity.id = static_cast<std::uint64_t>(identity.started_at) << 32 ^
+    identity.id = static_cast<std::uint64_t>(identity.started_ns) << 24 ^
                   static_cast<std::uint64_t>(::getpid());
   return identity;
 }
@@ -26,17 +29,17 @@ JobIdentity new_job_identity() {
 std::string encode_job_identity(const JobIdentity& identity) {
   ByteWriter out;
   out.number(identity.id);
-  out.number(static_cast<std::uint64_t>(identity.started_at));
+  out.number(static_cast<std::uint64_t>(identity.started_ns));
   return out.take();
 }
 
 JobIdentity decode_job_identity(const std::string& bytes) {
   ByteReader in(bytes);
   JobIdentity identity;
-  std::uint64_t started_at = 0;
-  if (!in.number(&identity.id) || !in.number(&started_at) || !in.done())
+  std::uint64_t started_ns = 0;
+  if (!in.number(&identity.id) || !in.number(&started_ns) || !in.done())
     throw std::runtime_error("the job's identity is malformed");
-  identity.started_at = static_cast<std::int64_t>(started_at);
+  identity.started_ns = static_cast<std::int64_t>(started_ns);
   return identity;
 }
 

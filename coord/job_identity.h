@@ -7,7 +7,7 @@ namespace zazen {
 
 struct JobIdentity {
   std::uint64_t id = 0;         // at random
-  std::int64_t started_at = 0;  // seconds since 1970
+  std::int64_t started_ns = 0;  // since 1970
   bool operator==(const JobIdentity&) const = default;
 };
 

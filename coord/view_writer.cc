@@ -80,7 +80,7 @@ Pieces pieces_of_view(const Layout& layout, const ViewContent& content) {
   view->owner_pid = ::getpid();
   copy_text(view->node_name, sizeof view->node_name, content.node_name);
   view->job = content.job.id;
-  view->started_at = content.job.started_at;
+  view->started_ns = content.job.started_ns;
   copy_text(view->command, sizeof view->command, own_command());
 
   std::uint64_t end = head;

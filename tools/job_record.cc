@@ -89,7 +89,7 @@ std::vector<JobRecord> find_jobs(const std::vector<std::string>& of_this_node,
   std::vector<JobRecord> jobs;
   for (auto& [number, job] : by_number) jobs.push_back(std::move(job));
   std::ranges::stable_sort(jobs, std::ranges::greater(),
-                           [](const JobRecord& job) { return job.any().view().started_at; });
+                           [](const JobRecord& job) { return job.any().view().started_ns; });
   return jobs;
 }
 

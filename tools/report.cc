@@ -21,9 +21,10 @@ namespace {
 
 constexpr std::size_t kNumberShown = 8;  // digits; any beginning names a job
 constexpr std::size_t kMostRunsShown = 6;
+constexpr std::int64_t kNanoseconds = 1'000'000'000;
 
-std::string when(std::int64_t seconds) {
-  std::time_t time = seconds;
+std::string when(std::int64_t nanoseconds) {
+  std::time_t time = nanoseconds / kNanoseconds;
   std::tm local = {};
   ::localtime_r(&time, &local);
   return fmt::format("{:%Y-%m-%d %H:%M:%S}", local);
@@ -227,7 +228,7 @@ void print_job(const JobRecord& job) {
   JobAudit audited = audit_of(job);
   fmt::print("job {}   {} on {}   began {}   {}\n", job.number().substr(0, kNumberShown),
              plural(job.ranks.size(), "rank"),
-             plural(static_cast<std::uint64_t>(view.nodes), "node"), when(view.started_at),
+             plural(static_cast<std::uint64_t>(view.nodes), "node"), when(view.started_ns),
              life_words(job.life()));
   fmt::print("{}\n\n", printable(view.command));
   print_datasets(job, audited);
@@ -273,7 +274,7 @@ void print_list(const std::vector<JobRecord>& jobs, bool json) {
     if (job.life() != Life::kUnknown) running = job.life() == Life::kRuns;
     list.push_back({{"job", job.number()},
                     {"command", view.command},
-                    {"started_at", view.started_at},
+                    {"started_at", view.started_ns / kNanoseconds},
                     {"running", running},
                     {"ranks", job.ranks.size()},
                     {"ranks_known", job.count()},
@@ -281,7 +282,7 @@ void print_list(const std::vector<JobRecord>& jobs, bool json) {
                     {"frames_listed", listed},
                     {"frames_read", read},
                     {"exactly_once", audit.exactly_once}});
-    table.add({job.number().substr(0, kNumberShown), when(view.started_at),
+    table.add({job.number().substr(0, kNumberShown), when(view.started_ns),
                std::to_string(job.ranks.size()), format_count(read), format_count(listed),
                job.life() == Life::kRuns      ? "runs"
                : silent                       ? "not in order"
