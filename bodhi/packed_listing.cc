@@ -5,10 +5,10 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <string_view>
 
-#include "bodhi/raw_call.h"
 #include "bodhi/varint.h"
 
 namespace zazen {
@@ -17,6 +17,7 @@ namespace {
 constexpr std::string_view kListingMagic = "zazen listing 3\n";
 constexpr std::size_t kMaxEntryName = 255;
 constexpr std::uint64_t kMaxListingBytes = 1ULL << 36;
+constexpr std::size_t kPieceBytes = 128 * 1024;  // stays in the processor's cache
 
 struct ListingHeader {
   char magic[16];
@@ -122,42 +123,95 @@ std::string encode_listing(const Listing& listing) {
   return out;
 }
 
-Result<PackedListing> PackedListing::read(std::string bytes) {
-  const Error malformed{EINVAL, "malformed listing", {}};
-  ListingHeader header;
-  std::string_view rest = bytes;
-  PackedListing listing;
-  if (rest.size() < sizeof header + sizeof listing.checksum_) return malformed;
-  rest.remove_suffix(sizeof listing.checksum_);
-  listing.checksum_ = load<std::uint64_t>(rest.data() + rest.size());
-  if (listing.checksum_ != XXH3_64bits(rest.data(), rest.size())) return malformed;
+bool PackedListing::Source::copy(std::uint64_t from, void* out, std::size_t count) const {
+  if (from > size || count > size - from) return false;
+  if (file != nullptr)
+    return raw_read_at(file->get(), static_cast<char*>(out), count, static_cast<off_t>(from)) ==
+           static_cast<long>(count);
+  if (count != 0) std::memcpy(out, bytes.data() + from, count);
+  return true;
+}
 
-  std::memcpy(&header, rest.data(), sizeof header);
-  rest.remove_prefix(sizeof header);
+bool PackedListing::is_whole() const {
+  std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(),
+                                                                        XXH3_freeState);
+  if (state == nullptr || XXH3_64bits_reset(state.get()) != XXH_OK) return false;
+  std::string piece(kPieceBytes, '\0');
+  const std::uint64_t end = source_.size - sizeof checksum_;
+  for (std::uint64_t at = 0; at < end; at += piece.size()) {
+    const std::size_t count = std::min<std::uint64_t>(piece.size(), end - at);
+    if (!source_.copy(at, piece.data(), count)) return false;
+    XXH3_64bits_update(state.get(), piece.data(), count);
+  }
+  return XXH3_64bits_digest(state.get()) == checksum_;
+}
+
+Result<PackedListing> PackedListing::parse(Source source) {
+  const Error malformed{EINVAL, "malformed listing", {}};
+  PackedListing listing;
+  ListingHeader header;
+  const std::uint64_t size = source.size;
+  if (size < sizeof header + sizeof listing.checksum_ ||
+      !source.copy(0, &header, sizeof header))
+    return malformed;
+  std::uint64_t rest = size - sizeof header - sizeof listing.checksum_;
   if (std::string_view(header.magic, sizeof header.magic) != kListingMagic) return malformed;
   if (header.inode_bytes != sizeof(std::uint32_t) &&
       header.inode_bytes != sizeof(std::uint64_t))
     return malformed;
-  if (header.runs > rest.size() / sizeof(FrameRun)) return malformed;
+  if (header.runs > rest / sizeof(FrameRun)) return malformed;
+  rest -= header.runs * sizeof(FrameRun);
+  if (header.frames > rest / header.inode_bytes) return malformed;
+  rest -= header.frames * header.inode_bytes;
+  listing.inodes_at_ = sizeof header + header.runs * sizeof(FrameRun);
+
   listing.runs_.resize(header.runs);
-  if (header.runs != 0)
-    std::memcpy(listing.runs_.data(), rest.data(), header.runs * sizeof(FrameRun));
-  rest.remove_prefix(header.runs * sizeof(FrameRun));
-  if (header.frames > rest.size() / header.inode_bytes ||
-      !runs_are_sound(listing.runs_, header.frames)) {
+  std::string tail(rest + sizeof listing.checksum_, '\0');
+  if (!source.copy(sizeof header, listing.runs_.data(), header.runs * sizeof(FrameRun)) ||
+      !source.copy(size - tail.size(), tail.data(), tail.size()))
     return malformed;
-  }
-  listing.inodes_at_ = static_cast<std::size_t>(rest.data() - bytes.data());
-  rest.remove_prefix(header.frames * header.inode_bytes);
-  if (!take_others(rest, header.others, &listing.others_) || !rest.empty()) return malformed;
+  std::memcpy(&listing.checksum_, tail.data() + rest, sizeof listing.checksum_);
+  std::string_view others(tail.data(), rest);
+  if (!runs_are_sound(listing.runs_, header.frames) ||
+      !take_others(others, header.others, &listing.others_) || !others.empty())
+    return malformed;
 
   listing.directory_ = header.directory;
   listing.taken_at_ns_ = header.taken_at_ns;
   listing.size_ = header.frames;
   listing.inode_bytes_ = header.inode_bytes;
   listing.inode_base_ = header.inode_base;
-  listing.bytes_ = std::move(bytes);
+  listing.source_ = std::move(source);
   return listing;
+}
+
+Result<PackedListing> PackedListing::read(std::string bytes) {
+  const std::uint64_t size = bytes.size();
+  Result<PackedListing> listing = parse({std::move(bytes), nullptr, size});
+  if (listing && !listing->is_whole()) return Error{EINVAL, "damaged listing", {}};
+  return listing;
+}
+
+Result<std::string> PackedListing::bytes() const {
+  if (source_.file == nullptr) return source_.bytes;
+  std::string all(source_.size, '\0');
+  if (!source_.copy(0, all.data(), all.size())) return Error{EIO, "listing: read", {}};
+  return all;
+}
+
+InodeWalk::InodeWalk(const PackedListing& listing)
+    : listing_(listing), narrow_(listing.inode_bytes_ == sizeof(std::uint32_t)) {
+  const std::size_t most = std::min(kPieceBytes / listing.inode_bytes_, listing.size_);
+  narrow_ ? narrow_numbers_.resize(most) : wide_numbers_.resize(most);
+}
+
+void InodeWalk::load(std::size_t position) {
+  first_ = position;
+  count_ = std::min(kPieceBytes / listing_.inode_bytes_, listing_.size_ - position);
+  void* out = narrow_ ? static_cast<void*>(narrow_numbers_.data()) : wide_numbers_.data();
+  if (!listing_.source_.copy(listing_.inodes_at_ + position * listing_.inode_bytes_, out,
+                             count_ * listing_.inode_bytes_))
+    ok_ = false;
 }
 
 Result<Listing> decode_listing(std::string_view bytes) {
@@ -171,30 +225,31 @@ Result<Listing> decode_listing(std::string_view bytes) {
   for (const FrameRun& run : packed->runs())
     for (std::uint64_t k = 0; k < run.count; ++k)
       listing.frames.push_back(run.first + k * run.stride);
-  for (std::size_t i = 0; i < packed->size(); ++i) listing.inodes.push_back(packed->inode(i));
+  InodeWalk inodes(*packed);
+  for (std::size_t i = 0; i < packed->size(); ++i) listing.inodes.push_back(inodes.at(i));
   listing.others = packed->others();
   return listing;
 }
 
 Result<PackedListing> load_kept_listing(const std::string& path,
-                                        const DirectoryIdentity& current) {
-  RawFd file(raw_open(path.c_str(), O_RDONLY | O_NONBLOCK));
-  if (!file.valid()) return Error{-file.get(), path + ": open", {}};
+                                        const DirectoryIdentity& current, ListingCheck check) {
+  const auto file =
+      std::make_shared<const RawFd>(raw_open(path.c_str(), O_RDONLY | O_NONBLOCK));
+  if (!file->valid()) return Error{-file->get(), path + ": open", {}};
   struct stat st;
-  if (int error = raw_fstat(file.get(), &st)) return Error{-error, path + ": stat", {}};
+  if (int error = raw_fstat(file->get(), &st)) return Error{-error, path + ": stat", {}};
   if (static_cast<std::uint64_t>(st.st_size) > kMaxListingBytes) {
     return Error{EFBIG, path + ": read", {}};
   }
-  std::string bytes(static_cast<std::size_t>(st.st_size), '\0');
-  long got = raw_read_at(file.get(), bytes.data(), bytes.size(), 0);
-  if (got < 0) return Error{static_cast<int>(-got), path + ": read", {}};
-  bytes.resize(static_cast<std::size_t>(got));
-  Result<PackedListing> listing = PackedListing::read(std::move(bytes));
+  Result<PackedListing> listing =
+      PackedListing::parse({{}, file, static_cast<std::uint64_t>(st.st_size)});
   if (!listing) return Error{listing.error().code, path + ": malformed listing", {}};
   if (listing->directory() != current ||
       !is_settled(listing->directory(), listing->taken_at_ns())) {
     return Error{ESTALE, path + ": of another state of the directory", {}};
   }
+  if (check == ListingCheck::kWhole && !listing->is_whole())
+    return Error{EINVAL, path + ": damaged listing", {}};
   return listing;
 }
 

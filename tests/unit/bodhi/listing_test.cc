@@ -212,26 +212,30 @@ TEST(Listing, KeptListingIsOfThisVeryState) {
   Scratch scratch;
   std::string path = scratch / "listing";
   Listing listing = example();
-  EXPECT_EQ(load_kept_listing(path, listing.directory).error().code, ENOENT);
+  EXPECT_EQ(load_kept_listing(path, listing.directory, ListingCheck::kWhole).error().code,
+            ENOENT);
   write_file(path, encode_listing(listing));
-  EXPECT_EQ(load_kept_listing(path, listing.directory).value().bytes(),
-            encode_listing(listing));
+  EXPECT_EQ(
+      load_kept_listing(path, listing.directory, ListingCheck::kWhole).value().bytes().value(),
+      encode_listing(listing));
 
   DirectoryIdentity changed = listing.directory;
   changed.mtime_ns += 1;
-  EXPECT_EQ(load_kept_listing(path, changed).error().code, ESTALE);
+  EXPECT_EQ(load_kept_listing(path, changed, ListingCheck::kWhole).error().code, ESTALE);
   changed = listing.directory;
   changed.ino += 1;
-  EXPECT_EQ(load_kept_listing(path, changed).error().code, ESTALE);
+  EXPECT_EQ(load_kept_listing(path, changed, ListingCheck::kWhole).error().code, ESTALE);
   changed = listing.directory;
   changed.names += 1;
-  EXPECT_EQ(load_kept_listing(path, changed).error().code, ESTALE);
+  EXPECT_EQ(load_kept_listing(path, changed, ListingCheck::kWhole).error().code, ESTALE);
 
   listing.taken_at_ns = listing.directory.ctime_ns + kSecond;
   write_file(path, encode_listing(listing));
-  EXPECT_EQ(load_kept_listing(path, listing.directory).error().code, ESTALE);
+  EXPECT_EQ(load_kept_listing(path, listing.directory, ListingCheck::kWhole).error().code,
+            ESTALE);
   write_file(path, "damaged");
-  EXPECT_EQ(load_kept_listing(path, listing.directory).error().code, EINVAL);
+  EXPECT_EQ(load_kept_listing(path, listing.directory, ListingCheck::kWhole).error().code,
+            EINVAL);
 }
 
 }  // namespace
