@@ -9,6 +9,7 @@
 // The file is read, not mapped: a disk that fails would end the program with SIGBUS.
 #pragma once
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,15 @@ namespace zazen {
 
 // Whether the checksum is computed, or taken as it stands: one rank of a node checks.
 enum class ListingCheck { kWhole, kTrusting };
+
+// In what way the inode numbers stand there.
+enum class InodeForm : std::uint32_t { kRuns = 0, kNarrow = 4, kWide = 8 };
+
+struct InodeRun {  // first, first + stride, ..., count of them, modulo 2^64
+  std::uint64_t first;
+  std::uint64_t stride;
+  std::uint64_t count;
+};
 
 class PackedListing {
  public:
@@ -57,9 +67,10 @@ class PackedListing {
   std::int64_t taken_at_ns_ = 0;
   std::size_t size_ = 0;
   std::vector<FrameRun> runs_;
-  std::uint64_t inodes_at_ = 0;
-  std::size_t inode_bytes_ = sizeof(std::uint64_t);
-  std::uint64_t inode_base_ = 0;
+  InodeForm inode_form_ = InodeForm::kRuns;
+  std::vector<InodeRun> inode_runs_;
+  std::uint64_t inodes_at_ = 0;   // of an array
+  std::uint64_t inode_base_ = 0;  // of a narrow one
   std::vector<OrdinaryName> others_;
   std::uint64_t checksum_ = 0;
 };
@@ -70,22 +81,31 @@ class InodeWalk {
   explicit InodeWalk(const PackedListing& listing);
 
   std::uint64_t at(std::size_t position) {
-    if (position - first_ >= count_) load(position);
-    if (narrow_) return listing_.inode_base_ + narrow_numbers_[position - first_];
-    return wide_numbers_[position - first_];
+    if (position - first_ >= count_) move_to(position);
+    const std::size_t i = position - first_;
+    switch (listing_.inode_form_) {
+      case InodeForm::kRuns:
+        return run_.first + i * run_.stride;
+      case InodeForm::kNarrow:
+        return listing_.inode_base_ + narrow_[i];
+      case InodeForm::kWide:
+        break;
+    }
+    return wide_[i];
   }
   // False if the file could not be read; what at() said then means nothing.
   bool ok() const { return ok_; }
 
  private:
-  void load(std::size_t position);
+  void move_to(std::size_t position);
 
   const PackedListing& listing_;
-  const bool narrow_;
-  std::vector<std::uint32_t> narrow_numbers_;  // those from first_ on, count_ of them
-  std::vector<std::uint64_t> wide_numbers_;
-  std::size_t first_ = 0;
+  std::size_t first_ = 0;  // at hand are the numbers from here on, this many
   std::size_t count_ = 0;
+  InodeRun run_ = {};
+  std::size_t next_run_ = 0;
+  std::vector<std::uint32_t> narrow_;
+  std::vector<std::uint64_t> wide_;
   bool ok_ = true;
 };
 
