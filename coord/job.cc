@@ -79,6 +79,7 @@ class JobStart {
     std::optional<PackedListing> listing;
     Domain domain;
     std::optional<Division> division;
+    Share share;
   };
 
   // Who is there, and on which node? Rank 0 says the rest with it, if it can.
@@ -381,12 +382,13 @@ class JobStart {
       });
       return;
     }
-    const Share share = dataset.division->run();
+    dataset.share = dataset.division->run();
+    dataset.division.reset();
     end_phase("protocol");
-    trouble_.attempt([&] { add_to_view(dataset, share); });
+    trouble_.attempt([&] { add_to_view(dataset); });
   }
 
-  void add_to_view(DatasetStart& dataset, const Share& share) {
+  void add_to_view(const DatasetStart& dataset) {
     const PackedListing& listing = *dataset.listing;
     const Domain& domain = dataset.domain;
     ViewDatasetContent content;
@@ -397,21 +399,22 @@ class JobStart {
     content.domain_count = domain.size();
     for (const DomainRun& run : domain.runs())
       content.domain.push_back({run.first, run.stride, run.count});
-    content.own.reserve(share.frames.count());
-    DomainWalk walk(domain);
-    InodeWalk inodes(listing);
-    share.frames.for_each([&](std::size_t index) {
-      const DomainWalk::Frame frame = walk.at(index);
-      content.own.push_back({frame.seq, inodes.at(frame.position)});
-    });
-    if (!inodes.ok())
-      throw std::runtime_error(dataset.named.path + ": the kept listing is gone");
     content.names = listing.others();
+    content.own_count = dataset.share.frames.count();
+    content.own = [&dataset](ViewFrames& out) {
+      DomainWalk walk(dataset.domain);
+      InodeWalk inodes(*dataset.listing);
+      dataset.share.frames.for_each([&](std::size_t index) {
+        const DomainWalk::Frame frame = walk.at(index);
+        out.add({frame.seq, inodes.at(frame.position)});
+      });
+      if (!inodes.ok())
+        throw std::runtime_error(dataset.named.path + ": the kept listing cannot be read");
+    };
     agreement_.datasets.push_back({content.path, content.frames, listing.directory(),
-                                   content.domain_count, share.adopted, domain.selection()});
+                                   content.domain_count, dataset.share.adopted,
+                                   domain.selection()});
     view_.datasets.push_back(std::move(content));
-    dataset.listing.reset();
-    dataset.division.reset();
   }
 
   void share_out_views() {
@@ -438,11 +441,9 @@ class JobStart {
       if (!directory) fail(directory.error());
       directory_ = *directory;
       if (Status written = write_view(directory_, view_); !written) fail(written.error());
-      if (int code = host_.adopt_view(directory_.c_str()))
+      if (int code = host_.adopt_view(directory_.c_str(), &agreement_.view, &agreement_.tally))
         fail(Error{code, directory_ + ": adopt the view", {}});
       adopted = true;
-      if (!map_view(directory_.c_str(), &agreement_.view, &agreement_.tally))
-        throw std::runtime_error(directory_ + ": the view cannot be mapped");
       agreement_.view_directory = directory_;
     });
     end_phase("view");
@@ -456,7 +457,6 @@ class JobStart {
       return;
     }
     if (adopted) host_.drop_view();
-    if (agreement_.view != nullptr) unmap_view(agreement_.view, agreement_.tally);
     agreement_.view = nullptr;
     agreement_.tally = nullptr;
   }
