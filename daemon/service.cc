@@ -183,7 +183,7 @@ void Service::take_dataset(const Asked& asked, Packet& packet) {
     answer(asked, EBADF);
   } else {
     auto fd = std::make_shared<UniqueFd>(std::move(packet.passed));
-    if_allowed(asked, Wish::kWrite, *dataset, [this, asked, index = *dataset, fd] {
+    if_allowed(asked, Wish::kVouch, *dataset, [this, asked, index = *dataset, fd] {
       bool posted = samples_.post(
           index, [this, asked, index, fd] { answer(asked, keep_listing(index, fd->get())); });
       if (!posted) answer(asked, EAGAIN);
