@@ -56,6 +56,7 @@ Result<DirectoryIdentity> stat_directory(const std::string& directory, const Fra
 Result<Listing> list_directory(const std::string& directory, const FrameName& name);
 
 std::string encode_listing(const Listing& listing);
-Result<Listing> decode_listing(std::string_view bytes);
+// Refuses what PackedListing::read() refuses, and what has more than limit frames.
+Result<Listing> decode_listing(std::string_view bytes, std::uint64_t limit = 1ULL << 28);
 
 }  // namespace zazen

@@ -18,9 +18,17 @@
 
 namespace zazen {
 
+enum class LogOperation : std::uint32_t { kAdd = 1, kForget = 2 };
+
+struct LogRecord {
+  FrameSeq seq;
+  LogOperation operation;
+  std::uint32_t checksum;
+};
+
 class SequenceLog {
  public:
-  static constexpr std::uint64_t kRecordBytes = 16;
+  static constexpr std::uint64_t kRecordBytes = sizeof(LogRecord);
 
   // Opens or makes the log, drops a torn tail, and shows each record in turn: the last word on
   // a frame counts.
@@ -52,7 +60,8 @@ class SequenceLog {
 // What a reader that is not the writer sees: the frames of a whole log, up to its first bad
 // record. A missing log is an empty set. By raw system calls (it runs inside host programs).
 Result<FrameSet> read_sequence_log(const std::string& path);
-// The same, record by record, without a set in between.
-Status visit_sequence_log(const std::string& path, const SequenceLog::Visit& visit);
+// The same without a set in between: the records, some at a time, in their order.
+Status visit_sequence_log(const std::string& path,
+                          const std::function<void(std::span<const LogRecord>)>& visit);
 
 }  // namespace zazen

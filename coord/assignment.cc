@@ -51,28 +51,28 @@ Result<Assignment> Assignment::agree(Communicator& world, const AssignmentReques
           {request.begin, request.end, std::max(request.stride, std::uint64_t{1})}};
     if (table != nullptr) me->member.node = table->node_id;
   });
-  if (!all.introduce(me ? &*me : nullptr)) return failed();
+  all.introduce(me ? &*me : nullptr);
   Samples samples;
-  if (dataset != nullptr && dataset->validate != Validate::kNever && all.is_leader())
-    trouble.attempt([&] { samples.begin(request.runtime, request.dataset, kDaemonTimeoutMs); });
-  all.form_groups();
-
-  const Introduction& first = all.members()[0];
   Domain domain;
+  std::optional<Division> division;
   trouble.attempt([&] {
+    const Introduction& first = all.members()[0];
+    if (dataset != nullptr && dataset->validate != Validate::kNever && all.is_leader())
+      samples.begin(request.runtime, request.dataset, kDaemonTimeoutMs);
     require_sensible(request);
     if (me->selection != first.selection)
       throw std::runtime_error("another range of frames than that of rank 0");
     domain = Domain::range(request.begin, request.end, request.stride);
+    auto look_up = [&](Protocol& protocol) {
+      if (dataset == nullptr) return;
+      const std::string directory = std::string(table->cache) + dataset->path + '/';
+      protocol.natives() = held_frames(directory + kNativeLog, domain);
+      protocol.aliens() = held_frames(directory + kAlienLog, domain);
+    };
+    division.emplace(all, first.protocol, domain.size(), std::ref(look_up));
   });
-  auto look_up = [&](Protocol& protocol) {
-    if (dataset == nullptr) return;
-    const std::string directory = std::string(table->cache) + dataset->path + '/';
-    protocol.natives() = held_frames(directory + kNativeLog, domain);
-    protocol.aliens() = held_frames(directory + kAlienLog, domain);
-  };
-  Share share;
-  if (!divide(all, first.protocol, domain.size(), std::ref(look_up), &share)) return failed();
+  if (!all.vote() || !all.form_groups()) return failed();
+  Share share = division->run();
   samples.wait();
   if (!all.vote()) return failed();
   return Assignment(std::move(domain), std::move(share.frames));

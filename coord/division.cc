@@ -1,6 +1,5 @@
 #include "coord/division.h"
 
-#include <optional>
 #include <stdexcept>
 
 namespace zazen {
@@ -32,36 +31,36 @@ std::vector<std::string> deal(const Protocol& protocol, const std::vector<int>& 
 
 }  // namespace
 
-bool divide(Gathering& all, ProtocolChoice choice, std::size_t domain,
-            const std::function<void(Protocol&)>& look_up, Share* share) {
-  Trouble& trouble = all.trouble();
-  std::optional<Protocol> protocol;
-  const bool leader = all.is_leader();
-  if (leader)
-    trouble.attempt([&] {
-      std::vector<std::uint64_t> ranks;
-      for (const std::vector<int>& group : all.groups().ranks) ranks.push_back(group.size());
-      protocol.emplace(choice, domain, std::move(ranks));
-      look_up(*protocol);
-    });
-  if (!all.vote()) return false;
-  if (leader) trouble.together([&] { protocol->run(all.leaders()); });
+Division::Division(Gathering& all, ProtocolChoice choice, std::size_t domain,
+                   const std::function<void(Protocol&)>& look_up)
+    : all_(&all), domain_(domain) {
+  if (!all.is_leader()) return;
+  std::vector<std::uint64_t> ranks;
+  for (const std::vector<int>& group : all.groups().ranks) ranks.push_back(group.size());
+  protocol_.emplace(choice, domain, std::move(ranks));
+  look_up(*protocol_);
+}
 
+Share Division::run() {
+  Trouble& trouble = all_->trouble();
+  Share share;
   std::vector<std::string> parts;
-  if (leader)
+  if (protocol_) {
+    trouble.together([&] { protocol_->run(all_->leaders()); });
     trouble.attempt([&] {
-      parts = deal(*protocol, all.groups().ranks[all.groups().group(all.rank())],
-                   static_cast<std::size_t>(all.world().size()));
-      share->adopted = protocol->residue_count();
+      parts = deal(*protocol_, all_->groups().ranks[all_->groups().group(all_->rank())],
+                   static_cast<std::size_t>(all_->world().size()));
+      share.adopted = protocol_->residue_count();
     });
+  }
   std::string mine;
-  trouble.together([&] { mine = all.node().scatter(parts, 0); });
+  trouble.together([&] { mine = all_->node().scatter(parts, 0); });
   trouble.attempt([&] {
-    Result<PackedSet> frames = PackedSet::decode(std::as_bytes(std::span(mine)), domain);
+    Result<PackedSet> frames = PackedSet::decode(std::as_bytes(std::span(mine)), domain_);
     if (!frames) throw std::runtime_error(frames.error().message());
-    share->frames = std::move(*frames);
+    share.frames = std::move(*frames);
   });
-  return true;
+  return share;
 }
 
 }  // namespace zazen

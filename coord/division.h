@@ -2,6 +2,7 @@
 // indexes that this rank reads.
 #pragma once
 #include <functional>
+#include <optional>
 
 #include "coord/gathering.h"
 #include "coord/protocol.h"
@@ -13,10 +14,21 @@ struct Share {
   std::uint64_t adopted = 0;  // residues of all; known to the node leaders, rank 0 among them
 };
 
-// Collective; all ranks have the same domain. look_up is called on the leaders and says what
-// their nodes hold. False if a vote failed. After that, a rank's failure is in its trouble: a
-// vote must follow before the share is used.
-bool divide(Gathering& all, ProtocolChoice choice, std::size_t domain,
-            const std::function<void(Protocol&)>& look_up, Share* share);
+class Division {
+ public:
+  // Takes the memory that it needs as far as it can be known; all ranks have the same domain.
+  // look_up is called on the leaders and says what their nodes hold.
+  Division(Gathering& all, ProtocolChoice choice, std::size_t domain,
+           const std::function<void(Protocol&)>& look_up);
+
+  // Collective, when a vote has shown that all ranks have a division and their groups are
+  // formed. A rank's failure is in its trouble: a vote must follow before the share is used.
+  Share run();
+
+ private:
+  Gathering* all_;
+  std::size_t domain_;
+  std::optional<Protocol> protocol_;  // a leader's
+};
 
 }  // namespace zazen

@@ -3,8 +3,6 @@
 
 #include <stdexcept>
 
-#include "coord/lone_communicator.h"
-
 namespace zazen {
 
 bool Gathering::vote(std::span<std::uint64_t> minima) {
@@ -28,7 +26,7 @@ bool Gathering::vote() {
   return vote(minima);
 }
 
-bool Gathering::introduce(const Introduction* me) {
+void Gathering::introduce(const Introduction* me) {
   std::string mine;
   trouble_.attempt([&] {
     if (me != nullptr) mine = encode_introduction(*me);
@@ -45,15 +43,10 @@ bool Gathering::introduce(const Introduction* me) {
     }
     groups_ = group_by_node(members);
   });
-  return vote();
 }
 
-void Gathering::form_groups() {
+bool Gathering::form_groups() {
   trouble_.attempt([&] { made_.reserve(2); });
-  auto alone = [&]() -> Communicator* {
-    trouble_.attempt([&] { made_.push_back(std::make_unique<LoneCommunicator>()); });
-    return made_.empty() ? nullptr : made_.back().get();
-  };
   auto split = [&](int colour) -> Communicator* {
     std::unique_ptr<Communicator> part;
     trouble_.together([&] { part = world_.split(colour); });
@@ -64,14 +57,17 @@ void Gathering::form_groups() {
   const auto ranks = static_cast<std::size_t>(world_.size());
   if (groups_.ranks.size() == ranks) {
     leaders_ = &world_;
-    node_ = alone();
-  } else if (groups_.ranks.size() == 1) {
-    leaders_ = alone();
-    node_ = &world_;
-  } else {
-    leaders_ = split(is_leader() ? 0 : 1);
-    node_ = split(static_cast<int>(groups_.group(rank_)));
+    node_ = &alone_;
+    return true;
   }
+  if (groups_.ranks.size() == 1) {
+    leaders_ = &alone_;
+    node_ = &world_;
+    return true;
+  }
+  leaders_ = split(is_leader() ? 0 : 1);
+  node_ = split(static_cast<int>(groups_.group(rank_)));
+  return vote();
 }
 
 }  // namespace zazen

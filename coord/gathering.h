@@ -13,6 +13,7 @@
 
 #include "coord/communicator.h"
 #include "coord/job_messages.h"
+#include "coord/lone_communicator.h"
 #include "coord/node_groups.h"
 #include "coord/trouble.h"
 
@@ -35,15 +36,15 @@ class Gathering {
   bool vote(std::span<std::uint64_t> minima);
   bool vote();
 
-  // Collective, with a vote: who is there, and on which node. `me` is null if this rank could
-  // not say.
-  bool introduce(const Introduction* me);
+  // Collective: who is there, and on which node. `me` is null if this rank could not say. A
+  // vote must follow before anything is decided by it: a rank in trouble knows nobody.
+  void introduce(const Introduction* me);
   const std::vector<Introduction>& members() const { return members_; }
   const NodeGroups& groups() const { return groups_; }
   bool is_leader() const { return groups_.is_leader(rank_); }
 
-  // Collective. A vote must follow.
-  void form_groups();
+  // Collective, after a vote. False if it failed.
+  bool form_groups();
   Communicator& leaders() { return *leaders_; }  // a leader's only
   Communicator& node() { return *node_; }
 
@@ -54,6 +55,7 @@ class Gathering {
   std::string reason_;
   std::vector<Introduction> members_;
   NodeGroups groups_;
+  LoneCommunicator alone_;
   std::vector<std::unique_ptr<Communicator>> made_;
   Communicator* leaders_ = nullptr;
   Communicator* node_ = nullptr;

@@ -8,10 +8,12 @@ namespace zazen {
 PackedSet held_frames(const std::string& log, const Domain& domain) {
   Bitmap held(domain.size());
   DomainFinder finder(domain);
-  Status seen = visit_sequence_log(log, [&](FrameSeq seq, bool is_held) {
-    const std::size_t index = finder.index_of(seq);
-    if (index == DomainFinder::kAbsent) return;
-    is_held ? held.set(index) : held.clear(index);
+  Status seen = visit_sequence_log(log, [&](std::span<const LogRecord> records) {
+    for (const LogRecord& record : records) {
+      const std::size_t index = finder.index_of(record.seq);
+      if (index == DomainFinder::kAbsent) continue;
+      record.operation == LogOperation::kAdd ? held.set(index) : held.clear(index);
+    }
   });
   return seen ? PackedSet::pack(held) : PackedSet(domain.size());
 }

@@ -40,10 +40,10 @@ class JobStart {
   Agreement run() {
     agreement_.rank = rank_;
     agreement_.ranks = world_.size();
-    if (introduce() && name_datasets() && form_groups() && find_listings()) {
-      bool going = true;
-      for (std::size_t i = 0; going && i < named_.size(); ++i) going = agree_on(i);
-      if (going) share_out_views();
+    introduce();
+    if (prepare() && may_go_on() && hear_of_datasets() && share_listings() && form_groups()) {
+      for (std::size_t i = 0; i < datasets_.size(); ++i) agree_on(i);
+      share_out_views();
     }
     samples_.wait();
     if (!agreement_.filtered) {
@@ -72,8 +72,18 @@ class JobStart {
     return false;
   }
 
-  // Who is there, on which node, and does anybody object to a filter?
-  bool introduce() {
+  struct DatasetStart {
+    NamedDataset named;
+    FrameName name;  // its template, compiled
+    DirectoryState state;
+    std::optional<PackedListing> listing;
+    Domain domain;
+    std::optional<Division> division;
+    Share share;
+  };
+
+  // Who is there, and on which node? Rank 0 says the rest with it, if it can.
+  void introduce() {
     std::optional<Introduction> me;
     trouble_.attempt([&] {
       const Table* table = host_.table;
@@ -85,20 +95,20 @@ class JobStart {
             settings_.protocol,
             settings_.selection};
       if (has_daemon_) me->member.node = table->node_id;
+      if (rank_ != 0) return;
+      complain();
+      const bool speaks = has_daemon_ && !me->filter_off;
+      me->opening =
+          encode_opening(open_with(speaks ? wanted_datasets() : std::vector<NamedDataset>()));
     });
-    const bool all_here = all_.introduce(me ? &*me : nullptr);
+    all_.introduce(me ? &*me : nullptr);
     trouble_.attempt([&] {
       for (const Introduction& who : all_.members())
         agreement_.places.push_back({who.node_name, who.has_ledger});
       agreement_.nodes = all_.groups().nodes;
+      take_opening(all_.members()[0].opening);
     });
-    if (!all_here) return false;
-    if (rank_ == 0) trouble_.attempt([&] { complain(); });
     end_phase("introduce");
-    if (std::ranges::any_of(all_.members(), &Introduction::filter_off))
-      return give_up("ZAZEN_FILTER=off");
-    if (all_.groups().nodes == 0) return give_up("no rank reaches a daemon");
-    return true;
   }
 
   // Of settings that make no sense.
@@ -112,31 +122,59 @@ class JobStart {
            "hint: the ranks see all frames, as without ZAZEN_BEGIN, ZAZEN_END, ZAZEN_STRIDE"});
   }
 
-  // Which datasets are filtered, by the word of the lowest rank that has a daemon; and in
-  // which state their directories are, by the word of rank 0.
-  bool name_datasets() {
+  // Everything that a rank can do alone, if its node keeps the listings, and a vote: has every
+  // rank come so far, and are the listings the same? A node's word is the checksum of all of
+  // its listings; if the least of these is the greatest, all are the same.
+  bool prepare() {
+    std::uint64_t word = kNobody;
+    trouble_.attempt([&] {
+      if (somebody_objects()) return;
+      if (all_.is_leader()) ask_for_samples();
+      for (DatasetStart& dataset : datasets_) load_listing(dataset);
+      end_phase("listings");
+      for (DatasetStart& dataset : datasets_)
+        if (dataset.listing) make_division(dataset);
+      word = word_on_all();
+      end_phase("logs");
+    });
+    std::uint64_t minima[] = {kNobody, word, ~word};
+    const bool all_well = all_.vote(minima);
+    listings_agree_ = minima[1] == ~minima[2] && minima[1] != kNobody;
+    end_phase("ready");
+    return all_well;
+  }
+
+  bool somebody_objects() const {
+    return std::ranges::any_of(all_.members(), &Introduction::filter_off);
+  }
+
+  bool may_go_on() {
+    if (somebody_objects()) return give_up("ZAZEN_FILTER=off");
+    if (all_.groups().nodes == 0) return give_up("no rank reaches a daemon");
+    return true;
+  }
+
+  // Which datasets are filtered, by the word of the lowest rank that has a daemon; and in which
+  // state their directories are, by the word of rank 0. Nearly always they are the same rank,
+  // and all is known.
+  bool hear_of_datasets() {
     const auto with_daemon = std::ranges::find_if(
         all_.members(), [](const Introduction& who) { return who.member.has_daemon; });
     const int speaker = static_cast<int>(with_daemon - all_.members().begin());
-    std::string bytes;
-    trouble_.attempt([&] {
-      if (speaker == rank_) bytes = encode_datasets(wanted_datasets());
-    });
-    trouble_.together([&] { world_.broadcast(bytes, speaker); });
-    trouble_.attempt([&] { take_datasets(bytes); });
-    trouble_.attempt([&] {
-      bytes.clear();
-      if (rank_ == 0) bytes = encode_states(look_at_directories());
-    });
-    trouble_.together([&] { world_.broadcast(bytes, 0); });
-    trouble_.attempt([&] {
-      states_ = decode_states(bytes, named_.size());
-      listings_.resize(named_.size());
-      minima_.assign(1 + 2 * named_.size(), kNobody);
-    });
-    if (!all_.vote()) return false;
-    end_phase("datasets");
-    if (named_.empty()) return give_up("no dataset is to be filtered");
+    if (speaker != 0) {
+      std::string bytes;
+      trouble_.attempt([&] {
+        if (speaker == rank_) bytes = encode_datasets(wanted_datasets());
+      });
+      trouble_.together([&] { world_.broadcast(bytes, speaker); });
+      trouble_.attempt([&] {
+        if (rank_ == 0) bytes = encode_opening(open_with(decode_datasets(bytes)));
+      });
+      trouble_.together([&] { world_.broadcast(bytes, 0); });
+      trouble_.attempt([&] { take_opening(bytes); });
+      if (!prepare()) return false;
+    }
+    if (datasets_.empty()) return give_up("no dataset is to be filtered");
     return true;
   }
 
@@ -152,193 +190,237 @@ class JobStart {
     return wanted;
   }
 
-  void take_datasets(const std::string& bytes) {
-    named_ = decode_datasets(bytes);
-    names_.resize(named_.size());
-    for (std::size_t i = 0; i < named_.size(); ++i) {
-      const char* why = nullptr;
-      const std::string& text = named_[i].frames;
-      if (!FrameName::parse(text.data(), text.size(), &names_[i], &why))
-        throw std::runtime_error(text + ": " + why);
-    }
+  static FrameName compiled(const std::string& text) {
+    FrameName name;
+    const char* why = nullptr;
+    if (!FrameName::parse(text.data(), text.size(), &name, &why))
+      throw std::runtime_error(text + ": " + why);
+    return name;
   }
 
-  std::vector<DirectoryState> look_at_directories() const {
-    std::vector<DirectoryState> states;
-    for (std::size_t i = 0; i < named_.size(); ++i) {
+  static Opening open_with(std::vector<NamedDataset> datasets) {
+    Opening opening{std::move(datasets), {}, new_job_identity()};
+    for (const NamedDataset& dataset : opening.datasets) {
+      const FrameName name = compiled(dataset.frames);
       Result<DirectoryIdentity> identity =
-          stat_directory(frame_directory(named_[i].path, names_[i]), names_[i]);
-      states.push_back(identity ? DirectoryState{0, *identity}
-                                : DirectoryState{identity.error().code, {}});
+          stat_directory(frame_directory(dataset.path, name), name);
+      opening.states.push_back(identity ? DirectoryState{0, *identity}
+                                        : DirectoryState{identity.error().code, {}});
     }
-    return states;
+    return opening;
+  }
+
+  void take_opening(const std::string& bytes) {
+    Opening opening = decode_opening(bytes);
+    view_.job = opening.job;
+    datasets_.clear();
+    for (std::size_t i = 0; i < opening.datasets.size(); ++i) {
+      DatasetStart& dataset = datasets_.emplace_back();
+      dataset.named = std::move(opening.datasets[i]);
+      dataset.name = compiled(dataset.named.frames);
+      dataset.state = opening.states[i];
+    }
   }
 
   bool form_groups() {
-    if (all_.is_leader()) trouble_.attempt([&] { ask_for_samples(); });
-    all_.form_groups();
+    const bool formed = all_.form_groups();
     end_phase("groups");
-    return true;
+    return formed;
   }
 
   // The daemon looks whether its copies are still those of the origin (D10).
   void ask_for_samples() {
-    for (std::size_t i = 0; i < named_.size(); ++i) {
-      const TableDataset* dataset = own_dataset(i);
-      if (states_[i].code != 0 || dataset == nullptr) continue;
-      if (dataset->validate != Validate::kNever)
-        samples_.begin(host_.runtime, named_[i].path, kDaemonTimeoutMs);
+    for (const DatasetStart& dataset : datasets_) {
+      const TableDataset* own = own_dataset(dataset);
+      if (dataset.state.code != 0 || own == nullptr) continue;
+      if (own->validate != Validate::kNever)
+        samples_.begin(host_.runtime, dataset.named.path, kDaemonTimeoutMs);
     }
   }
 
   // Where this node's daemon keeps what it knows of the dataset; "" if it does not know it.
-  std::string state_path(std::size_t i, const char* file) const {
-    if (own_dataset(i) == nullptr) return "";
-    return std::string(host_.table->cache) + named_[i].path + '/' + file;
+  std::string state_path(const DatasetStart& dataset, const char* file) const {
+    if (own_dataset(dataset) == nullptr) return "";
+    return std::string(host_.table->cache) + dataset.named.path + '/' + file;
   }
-  const TableDataset* own_dataset(std::size_t i) const {
+  const TableDataset* own_dataset(const DatasetStart& dataset) const {
     if (!has_daemon_) return nullptr;
     for (std::uint32_t d = 0; d < host_.table->dataset_count; ++d) {
-      const TableDataset& dataset = host_.table->datasets[d];
-      if (named_[i].path == dataset.path && named_[i].frames == dataset.frames) return &dataset;
+      const TableDataset& own = host_.table->datasets[d];
+      if (dataset.named.path == own.path && dataset.named.frames == own.frames) return &own;
     }
     return nullptr;
   }
 
-  // The listings that the nodes keep, if all have the same ones. A node's word on a dataset is
-  // the checksum of its listing: if the least of these is the greatest, all are the same.
-  bool find_listings() {
-    trouble_.attempt([&] {
-      for (std::size_t i = 0; i < named_.size(); ++i) {
-        if (states_[i].code != 0 || own_dataset(i) == nullptr) continue;
-        Result<PackedListing> kept =
-            load_kept_listing(state_path(i, kListingFile), states_[i].identity);
-        if (kept) listings_[i] = std::move(*kept);
-      }
-      for (std::size_t i = 0; i < named_.size(); ++i) {
-        minima_[1 + 2 * i] = word_on(i);
-        minima_[2 + 2 * i] = ~word_on(i);
-      }
-    });
-    if (!all_.vote(minima_)) return false;
-    end_phase("listings");
-
-    bool shared = false;
-    for (std::size_t i = 0; i < named_.size(); ++i) {
-      const std::uint64_t least = minima_[1 + 2 * i], greatest = ~minima_[2 + 2 * i];
-      if (states_[i].code != 0 || (least == greatest && least != kNobody)) continue;
-      share_listing(i, least);
-      shared = true;
-    }
-    if (!shared) return true;
-    const bool all_have_it = all_.vote();
-    agreement_.listing_seconds = seconds_since(phase_began_);
-    end_phase("list");
-    return all_have_it;
+  // The one that this node keeps. Its leader makes sure that it is whole; if it is not, the
+  // leader has none, and nobody's is used.
+  void load_listing(DatasetStart& dataset) const {
+    if (dataset.state.code != 0 || own_dataset(dataset) == nullptr) return;
+    Result<PackedListing> kept =
+        load_kept_listing(state_path(dataset, kListingFile), dataset.state.identity,
+                          all_.is_leader() ? ListingCheck::kWhole : ListingCheck::kTrusting);
+    if (kept) dataset.listing = std::move(*kept);
   }
 
-  std::uint64_t word_on(std::size_t i) const {
-    return listings_[i] ? std::min(listings_[i]->checksum(), kNobody - 1) : kNobody;
+  void make_division(DatasetStart& dataset) {
+    const Introduction& first = all_.members()[0];
+    dataset.domain = Domain(dataset.listing->runs(), first.selection);
+    auto look_up = [&](Protocol& protocol) {
+      if (own_dataset(dataset) == nullptr) return;
+      protocol.natives() = held_frames(state_path(dataset, kNativeLog), dataset.domain);
+      protocol.aliens() = held_frames(state_path(dataset, kAlienLog), dataset.domain);
+    };
+    dataset.division.emplace(all_, first.protocol, dataset.domain.size(), std::ref(look_up));
+  }
+
+  static std::uint64_t word_on(const DatasetStart& dataset) {
+    return dataset.listing ? std::min(dataset.listing->checksum(), kNobody - 1) : kNobody;
+  }
+  std::uint64_t word_on_all() const {
+    std::uint64_t word = 0;
+    for (const DatasetStart& dataset : datasets_) {
+      if (dataset.state.code != 0) continue;
+      if (!dataset.listing) return kNobody;
+      word = word * 0x9e3779b97f4a7c15 + word_on(dataset);
+    }
+    return std::min(word, kNobody - 1);
+  }
+
+  // If the nodes do not keep the same listings: for each dataset, are they the same? If not,
+  // all get one of them. What a rank has that is not a leader has not been checked.
+  bool share_listings() {
+    if (listings_agree_) return true;
+    std::vector<std::uint64_t> minima;
+    trouble_.attempt([&] {
+      minima.assign(1 + 2 * datasets_.size(), kNobody);
+      for (std::size_t i = 0; i < datasets_.size(); ++i) {
+        if (!all_.is_leader()) datasets_[i].listing.reset();
+        minima[1 + 2 * i] = word_on(datasets_[i]);
+        minima[2 + 2 * i] = ~word_on(datasets_[i]);
+      }
+    });
+    // Without memory for them a rank cannot take part in a vote on them.
+    if (!all_.vote() || !all_.vote(minima)) return false;
+    bool shared = false;
+    for (std::size_t i = 0; i < datasets_.size(); ++i) {
+      const std::uint64_t least = minima[1 + 2 * i], greatest = ~minima[2 + 2 * i];
+      if (datasets_[i].state.code != 0 || (least == greatest && least != kNobody)) continue;
+      share_listing(datasets_[i], least);
+      shared = true;
+    }
+    if (shared) agreement_.listing_seconds = seconds_since(phase_began_);
+    end_phase("list");
+    trouble_.attempt([&] {
+      for (DatasetStart& dataset : datasets_)
+        if (dataset.listing && !dataset.division) make_division(dataset);
+    });
+    end_phase("logs");
+    return all_.vote();
   }
 
   // Collective: all get the listing with this word, from the lowest rank that has it, or else
   // the one that rank 0 takes now (D20). The nodes that had none keep it.
-  void share_listing(std::size_t i, std::uint64_t word) {
+  void share_listing(DatasetStart& dataset, std::uint64_t word) {
     std::uint64_t holder[] = {kNobody};
-    const bool has_it = word != kNobody && word_on(i) == word;
+    const bool has_it = word != kNobody && word_on(dataset) == word;
     if (has_it) holder[0] = static_cast<std::uint64_t>(rank_);
     world_.all_min(holder);
     const int root = holder[0] == kNobody ? 0 : static_cast<int>(holder[0]);
 
     std::string bytes;
     trouble_.attempt([&] {
-      if (rank_ == root) bytes = encode_listing_answer(has_it ? kept(i) : list(i));
+      if (rank_ == root) bytes = encode_listing_answer(has_it ? kept(dataset) : list(dataset));
     });
     trouble_.together([&] { world_.broadcast(bytes, root); });
     trouble_.attempt([&] {
       if (has_it) return;
       ListingAnswer answer = decode_listing_answer(bytes);
-      listings_[i].reset();
-      states_[i].code = answer.code;
+      dataset.listing.reset();
+      dataset.division.reset();
+      dataset.state.code = answer.code;
       if (answer.code != 0) return;
       Result<PackedListing> listing = PackedListing::read(std::move(answer.listing));
       if (!listing) fail(listing.error());
-      listings_[i] = std::move(*listing);
-      if (all_.is_leader()) keep_listing(i);
+      dataset.listing = std::move(*listing);
+      if (all_.is_leader()) keep_listing(dataset);
     });
   }
 
-  ListingAnswer kept(std::size_t i) const { return {0, listings_[i]->bytes()}; }
-  ListingAnswer list(std::size_t i) const {
+  static ListingAnswer kept(const DatasetStart& dataset) {
+    Result<std::string> bytes = dataset.listing->bytes();
+    if (!bytes) fail(bytes.error());
+    return {0, std::move(*bytes)};
+  }
+  static ListingAnswer list(const DatasetStart& dataset) {
     Result<Listing> listing =
-        list_directory(frame_directory(named_[i].path, names_[i]), names_[i]);
+        list_directory(frame_directory(dataset.named.path, dataset.name), dataset.name);
     if (!listing) return {listing.error().code, {}};
     return {0, encode_listing(*listing)};
   }
 
   // Best effort: the next job need not list. A daemon that does not answer costs 250 ms, once.
-  void keep_listing(std::size_t i) {
-    const PackedListing& listing = *listings_[i];
-    if (!is_settled(listing.directory(), listing.taken_at_ns()) || own_dataset(i) == nullptr ||
-        daemon_is_silent_)
+  void keep_listing(const DatasetStart& dataset) {
+    const PackedListing& listing = *dataset.listing;
+    if (!is_settled(listing.directory(), listing.taken_at_ns()) ||
+        own_dataset(dataset) == nullptr || daemon_is_silent_)
       return;
     daemon_is_silent_ = true;
     Result<Client> client = Client::connect(host_.runtime, kDaemonTimeoutMs);
-    if (!client) return;
-    Status kept = client->keep_listing(named_[i].path, listing.bytes());
+    Result<std::string> bytes = listing.bytes();
+    if (!client || !bytes) return;
+    Status kept = client->keep_listing(dataset.named.path, *bytes);
     daemon_is_silent_ = !kept && kept.error().code == ETIMEDOUT;
   }
 
-  // One dataset, from its listing to this rank's frames. False if a vote failed.
-  bool agree_on(std::size_t i) {
-    if (states_[i].code != 0) {
+  // Collective: one dataset, from its listing to this rank's frames. All ranks left out the
+  // same datasets.
+  void agree_on(std::size_t i) {
+    DatasetStart& dataset = datasets_[i];
+    if (dataset.state.code != 0) {
       trouble_.attempt([&] {
-        agreement_.notes.push_back(Error{states_[i].code, named_[i].path, {}}.message());
+        agreement_.notes.push_back(Error{dataset.state.code, dataset.named.path, {}}.message());
       });
-      return true;
+      return;
     }
-    const Introduction& first = all_.members()[0];
-    Domain domain;
-    trouble_.attempt([&] { domain = Domain(listings_[i]->runs(), first.selection); });
-    auto look_up = [&](Protocol& protocol) {
-      if (own_dataset(i) == nullptr) return;
-      protocol.natives() = held_frames(state_path(i, kNativeLog), domain);
-      protocol.aliens() = held_frames(state_path(i, kAlienLog), domain);
-    };
-    Share share;
-    if (!divide(all_, first.protocol, domain.size(), std::ref(look_up), &share)) return false;
+    dataset.share = dataset.division->run();
+    dataset.division.reset();
     end_phase("protocol");
-    trouble_.attempt([&] { add_to_view(i, domain, share); });
-    return true;
+    trouble_.attempt([&] { add_to_view(dataset); });
   }
 
-  void add_to_view(std::size_t i, const Domain& domain, const Share& share) {
-    const PackedListing& listing = *listings_[i];
+  void add_to_view(const DatasetStart& dataset) {
+    const PackedListing& listing = *dataset.listing;
+    const Domain& domain = dataset.domain;
     ViewDatasetContent content;
-    content.path = named_[i].path;
-    content.frames = named_[i].frames;
+    content.path = dataset.named.path;
+    content.frames = dataset.named.frames;
     content.frame_directory_ino = listing.directory().ino;
-    content.entry_is_directory = names_[i].entry_is_directory();
+    content.entry_is_directory = dataset.name.entry_is_directory();
     content.domain_count = domain.size();
     for (const DomainRun& run : domain.runs())
       content.domain.push_back({run.first, run.stride, run.count});
-    content.own.reserve(share.frames.count());
-    DomainWalk walk(domain);
-    share.frames.for_each([&](std::size_t index) {
-      const DomainWalk::Frame frame = walk.at(index);
-      content.own.push_back({frame.seq, listing.inode(frame.position)});
-    });
     content.names = listing.others();
+    content.own_count = dataset.share.frames.count();
+    content.own = [&dataset](ViewFrames& out) {
+      DomainWalk walk(dataset.domain);
+      InodeWalk inodes(*dataset.listing);
+      dataset.share.frames.for_each([&](std::size_t index) {
+        const DomainWalk::Frame frame = walk.at(index);
+        out.add({frame.seq, inodes.at(frame.position)});
+      });
+      if (!inodes.ok())
+        throw std::runtime_error(dataset.named.path + ": the kept listing cannot be read");
+    };
     agreement_.datasets.push_back({content.path, content.frames, listing.directory(),
-                                   content.domain_count, share.adopted, domain.selection()});
+                                   content.domain_count, dataset.share.adopted,
+                                   domain.selection()});
     view_.datasets.push_back(std::move(content));
-    listings_[i].reset();
   }
 
   void share_out_views() {
     // Every rank left out the same datasets, but a rank in trouble may have none.
     const bool any = std::ranges::any_of(
-        states_, [](const DirectoryState& state) { return state.code == 0; });
+        datasets_, [](const DatasetStart& dataset) { return dataset.state.code == 0; });
     if (!any) {
       trouble_.together([&] {
         agreement_.reason =
@@ -346,14 +428,8 @@ class JobStart {
       });
       return;
     }
-    std::string identity;
-    trouble_.attempt([&] {
-      if (rank_ == 0) identity = encode_job_identity(new_job_identity());
-    });
-    trouble_.together([&] { world_.broadcast(identity, 0); });
     bool adopted = false;
     trouble_.attempt([&] {
-      view_.job = decode_job_identity(identity);
       view_.rank = rank_;
       view_.ranks = world_.size();
       view_.nodes = all_.groups().nodes;
@@ -365,11 +441,9 @@ class JobStart {
       if (!directory) fail(directory.error());
       directory_ = *directory;
       if (Status written = write_view(directory_, view_); !written) fail(written.error());
-      if (int code = host_.adopt_view(directory_.c_str()))
+      if (int code = host_.adopt_view(directory_.c_str(), &agreement_.view, &agreement_.tally))
         fail(Error{code, directory_ + ": adopt the view", {}});
       adopted = true;
-      if (!map_view(directory_.c_str(), &agreement_.view, &agreement_.tally))
-        throw std::runtime_error(directory_ + ": the view cannot be mapped");
       agreement_.view_directory = directory_;
     });
     end_phase("view");
@@ -383,7 +457,6 @@ class JobStart {
       return;
     }
     if (adopted) host_.drop_view();
-    if (agreement_.view != nullptr) unmap_view(agreement_.view, agreement_.tally);
     agreement_.view = nullptr;
     agreement_.tally = nullptr;
   }
@@ -398,11 +471,8 @@ class JobStart {
   Agreement agreement_;
   Clock::time_point phase_began_ = Clock::now();
   bool has_daemon_ = false;
-  std::vector<NamedDataset> named_;
-  std::vector<FrameName> names_;  // of named_, compiled
-  std::vector<DirectoryState> states_;
-  std::vector<std::optional<PackedListing>> listings_;
-  std::vector<std::uint64_t> minima_;  // of a vote on the listings
+  std::vector<DatasetStart> datasets_;
+  bool listings_agree_ = false;
   Samples samples_;
   bool daemon_is_silent_ = false;
   ViewContent view_;

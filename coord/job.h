@@ -49,7 +49,7 @@ struct Agreement {
   std::vector<Phase> phases;   // where the time went
   double listing_seconds = 0;  // among these: reading directories, sharing and keeping that
   std::string view_directory;
-  const View* view = nullptr;  // mapped until the process ends
+  const View* view = nullptr;  // the shim's, mapped until the process ends
   Tally* tally = nullptr;
 };
 

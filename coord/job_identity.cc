@@ -6,12 +6,10 @@
 
 #include <algorithm>
 #include <ctime>
-#include <stdexcept>
 
 #include "bodhi/identity.h"
 #include "bodhi/unique_fd.h"
 #include "bodhi/view.h"
-#include "coord/byte_stream.h"
 
 namespace zazen {
 
@@ -23,23 +21,6 @@ JobIdentity new_job_identity() {
   if (::getrandom(&identity.id, sizeof identity.id, GRND_NONBLOCK) != sizeof identity.id)
     identity.id = static_cast<std::uint64_t>(identity.started_ns) << 24 ^
                   static_cast<std::uint64_t>(::getpid());
-  return identity;
-}
-
-std::string encode_job_identity(const JobIdentity& identity) {
-  ByteWriter out;
-  out.number(identity.id);
-  out.number(static_cast<std::uint64_t>(identity.started_ns));
-  return out.take();
-}
-
-JobIdentity decode_job_identity(const std::string& bytes) {
-  ByteReader in(bytes);
-  JobIdentity identity;
-  std::uint64_t started_ns = 0;
-  if (!in.number(&identity.id) || !in.number(&started_ns) || !in.done())
-    throw std::runtime_error("the job's identity is malformed");
-  identity.started_ns = static_cast<std::int64_t>(started_ns);
   return identity;
 }
 

@@ -12,9 +12,6 @@ struct JobIdentity {
 };
 
 JobIdentity new_job_identity();
-std::string encode_job_identity(const JobIdentity& identity);
-// Throws std::runtime_error on anything malformed.
-JobIdentity decode_job_identity(const std::string& bytes);
 
 // The words of this process, separated by blanks; "" if they cannot be read.
 std::string own_command();

@@ -29,6 +29,7 @@ std::string encode_introduction(const Introduction& introduction) {
   out.number(selection.end.has_value());
   out.number(selection.end.value_or(0));
   out.number(selection.stride);
+  out.text(introduction.opening);
   return out.take();
 }
 
@@ -36,12 +37,13 @@ Introduction decode_introduction(const std::string& bytes) {
   ByteReader in(bytes);
   std::uint64_t has_daemon = 0, filter_off = 0, has_ledger = 0, paper = 0;
   std::uint64_t has_begin = 0, begin = 0, has_end = 0, end = 0, stride = 0;
-  std::string_view node, name;
+  std::string_view node, name, opening;
   if (!in.number(&has_daemon) || !in.text(&node, sizeof(NodeId)) ||
       node.size() != sizeof(NodeId) || !in.text(&name, kMaxNodeName - 1) ||
       !in.number(&filter_off) || !in.number(&has_ledger) || !in.number(&paper) ||
       !in.number(&has_begin) || !in.number(&begin) || !in.number(&has_end) ||
-      !in.number(&end) || !in.number(&stride) || stride == 0 || !in.done())
+      !in.number(&end) || !in.number(&stride) || stride == 0 ||
+      !in.text(&opening, bytes.size()) || !in.done())
     refuse("introduction");
   Introduction introduction{{has_daemon != 0, {}},
                             std::string(name),
@@ -52,6 +54,7 @@ Introduction decode_introduction(const std::string& bytes) {
   if (has_begin != 0) introduction.selection.begin = begin;
   if (has_end != 0) introduction.selection.end = end;
   introduction.selection.stride = stride;
+  introduction.opening = opening;
   std::memcpy(introduction.member.node.bytes, node.data(), sizeof(NodeId));
   return introduction;
 }
@@ -81,32 +84,41 @@ std::vector<NamedDataset> decode_datasets(const std::string& bytes) {
   return datasets;
 }
 
-std::string encode_states(std::span<const DirectoryState> states) {
+std::string encode_opening(const Opening& opening) {
   ByteWriter out;
-  for (const DirectoryState& state : states) {
+  out.text(encode_datasets(opening.datasets));
+  for (const DirectoryState& state : opening.states) {
     out.number(static_cast<std::uint64_t>(state.code));
     out.number(state.identity.ino);
     out.number(static_cast<std::uint64_t>(state.identity.mtime_ns));
     out.number(static_cast<std::uint64_t>(state.identity.ctime_ns));
     out.number(state.identity.names);
   }
+  out.number(opening.job.id);
+  out.number(static_cast<std::uint64_t>(opening.job.started_ns));
   return out.take();
 }
 
-std::vector<DirectoryState> decode_states(const std::string& bytes, std::size_t count) {
+Opening decode_opening(const std::string& bytes) {
   ByteReader in(bytes);
-  std::vector<DirectoryState> states(count);
-  for (DirectoryState& state : states) {
+  Opening opening;
+  std::string_view datasets;
+  if (!in.text(&datasets, bytes.size())) refuse("opening");
+  opening.datasets = decode_datasets(std::string(datasets));
+  opening.states.resize(opening.datasets.size());
+  for (DirectoryState& state : opening.states) {
     std::uint64_t code = 0, mtime = 0, ctime = 0;
     if (!in.number(&code) || !in.number(&state.identity.ino) || !in.number(&mtime) ||
         !in.number(&ctime) || !in.number(&state.identity.names))
-      refuse("directories");
+      refuse("opening");
     state.code = static_cast<int>(code);
     state.identity.mtime_ns = static_cast<std::int64_t>(mtime);
     state.identity.ctime_ns = static_cast<std::int64_t>(ctime);
   }
-  if (!in.done()) refuse("directories");
-  return states;
+  std::uint64_t started = 0;
+  if (!in.number(&opening.job.id) || !in.number(&started) || !in.done()) refuse("opening");
+  opening.job.started_ns = static_cast<std::int64_t>(started);
+  return opening;
 }
 
 std::string encode_listing_answer(const ListingAnswer& answer) {

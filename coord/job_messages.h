@@ -1,6 +1,6 @@
-// What the ranks tell each other while they agree: who they are, which datasets there are,
-// and in which state rank 0 found their directories. decode_... throw std::runtime_error on
-// anything malformed.
+// What the ranks tell each other while they agree: who they are, and rank 0 with it which
+// datasets there are, in which state it found their directories, and which job this is.
+// decode_... throw std::runtime_error on anything malformed.
 #pragma once
 #include <span>
 #include <string>
@@ -8,6 +8,7 @@
 
 #include "bodhi/listing.h"
 #include "coord/domain.h"
+#include "coord/job_identity.h"
 #include "coord/node_groups.h"
 #include "coord/settings.h"
 
@@ -20,6 +21,7 @@ struct Introduction {
   bool has_ledger;
   ProtocolChoice protocol = ProtocolChoice::kExchange;  // that of rank 0 counts
   Selection selection = {};                             // the same
+  std::string opening = {};                             // rank 0's: the job's
 };
 std::string encode_introduction(const Introduction& introduction);
 Introduction decode_introduction(const std::string& bytes);
@@ -28,15 +30,22 @@ struct NamedDataset {
   std::string path;
   std::string frames;
 };
-std::string encode_datasets(std::span<const NamedDataset> datasets);
-std::vector<NamedDataset> decode_datasets(const std::string& bytes);
-
 struct DirectoryState {
   int code = 0;  // 0 or an errno
   DirectoryIdentity identity;
 };
-std::string encode_states(std::span<const DirectoryState> states);
-std::vector<DirectoryState> decode_states(const std::string& bytes, std::size_t count);
+
+struct Opening {
+  std::vector<NamedDataset> datasets;  // that are to be filtered
+  std::vector<DirectoryState> states;  // of these
+  JobIdentity job;
+};
+std::string encode_opening(const Opening& opening);
+Opening decode_opening(const std::string& bytes);
+
+// From a rank that has a daemon, if rank 0 has none.
+std::string encode_datasets(std::span<const NamedDataset> datasets);
+std::vector<NamedDataset> decode_datasets(const std::string& bytes);
 
 // An encoded listing, or the errno of why there is none.
 struct ListingAnswer {

@@ -11,15 +11,16 @@
 
 namespace zazen {
 
-inline constexpr std::uint32_t kPluginVersion = 1;
+inline constexpr std::uint32_t kPluginVersion = 2;
 
 struct PluginHost {  // what the shim offers; valid until the process ends
   std::uint32_t version;
   const Table* table;    // null: this rank has no live daemon
   const char* runtime;   // its runtime directory, "" if none is configured
   const Ledger* ledger;  // null unless ZAZEN_REPORT is set
-  // Maps and checks the view in this directory without acting on it. 0 or an errno.
-  int (*adopt_view)(const char* directory);
+  // Maps and checks the view in this directory without acting on it, and shows it. 0 or an
+  // errno.
+  int (*adopt_view)(const char* directory, const View** view, Tally** tally);
   // From now on this process, and those that it starts, see the adopted view.
   void (*activate_view)();
   // Forgets the adopted view (the ranks did not agree).

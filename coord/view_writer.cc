@@ -12,7 +12,6 @@
 #include <cstring>
 #include <limits>
 #include <list>
-#include <span>
 
 #include "bodhi/quiet_signals.h"
 #include "bodhi/unique_fd.h"
@@ -32,7 +31,7 @@ Layout layout_of(const ViewContent& content) {
   std::uint64_t tally = sizeof(Tally) + datasets * sizeof(TallyDataset);
   std::uint64_t texts = 0;
   for (const ViewDatasetContent& dataset : content.datasets) {
-    view += dataset.domain.size() * sizeof(ViewRun) + dataset.own.size() * sizeof(ViewFrame) +
+    view += dataset.domain.size() * sizeof(ViewRun) + dataset.own_count * sizeof(ViewFrame) +
             dataset.names.size() * sizeof(ViewName);
     for (const OrdinaryName& name : dataset.names) texts += name.name.size() + 1;
     tally += (dataset.domain_count + 63) / 64 * sizeof(std::uint64_t);
@@ -44,25 +43,26 @@ void copy_text(char* out, std::size_t capacity, const std::string& text) {
   std::memcpy(out, text.data(), std::min(text.size(), capacity - 1));
 }
 
-// The bytes of one file in the order in which they are written; those of the frames stay
-// where they are.
+struct Piece {
+  std::vector<char> bytes;                         // zeroed
+  const ViewDatasetContent* own_frames = nullptr;  // instead: those of this dataset
+};
+
+// The pieces of one file in the order in which they are written.
 class Pieces {
  public:
   template <class T>
   T* add(std::size_t count) {
-    std::vector<char>& bytes = made_.emplace_back(count * sizeof(T));
-    all_.emplace_back(bytes);
-    return reinterpret_cast<T*>(bytes.data());
+    return reinterpret_cast<T*>(
+        all_.emplace_back(std::vector<char>(count * sizeof(T)), nullptr).bytes.data());
   }
-  template <class T>
-  void add_in_place(const std::vector<T>& values) {
-    all_.emplace_back(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+  void add_own_frames(const ViewDatasetContent& of) {
+    all_.emplace_back(std::vector<char>(), &of);
   }
-  const std::vector<std::span<const char>>& all() const { return all_; }
+  const std::list<Piece>& all() const { return all_; }
 
  private:
-  std::list<std::vector<char>> made_;  // zeroed
-  std::vector<std::span<const char>> all_;
+  std::list<Piece> all_;
 };
 
 Pieces pieces_of_view(const Layout& layout, const ViewContent& content) {
@@ -105,9 +105,9 @@ Pieces pieces_of_view(const Layout& layout, const ViewContent& content) {
     end += dataset.domain.size() * sizeof(ViewRun);
 
     out->own_offset = end;
-    out->own_count = dataset.own.size();
-    pieces.add_in_place(dataset.own);
-    end += dataset.own.size() * sizeof(ViewFrame);
+    out->own_count = dataset.own_count;
+    pieces.add_own_frames(dataset);
+    end += dataset.own_count * sizeof(ViewFrame);
 
     out->names_offset = end;
     out->names_count = dataset.names.size();
@@ -129,18 +129,35 @@ Pieces pieces_of_view(const Layout& layout, const ViewContent& content) {
   return pieces;
 }
 
-Status write_all(int fd, const char* bytes, std::size_t size, const std::string& path) {
+// 0 or an errno.
+int write_all(int fd, const void* data, std::size_t size) {
+  const char* bytes = static_cast<const char*>(data);
   while (size != 0) {
     ssize_t n = ::write(fd, bytes, size);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return last_error(path + ": write");
+    if (n < 0) return errno;
     bytes += n;
     size -= static_cast<std::size_t>(n);
   }
-  return Done{};
+  return 0;
+}
+
+int write_piece(int fd, const Piece& piece) {
+  if (piece.own_frames == nullptr) return write_all(fd, piece.bytes.data(), piece.bytes.size());
+  ViewFrames frames(fd);
+  piece.own_frames->own(frames);
+  if (int code = frames.flush()) return code;
+  return frames.count() == piece.own_frames->own_count ? 0 : EINVAL;
 }
 
 }  // namespace
+
+int ViewFrames::flush() {
+  if (code_ == 0) code_ = write_all(fd_, waiting_.data(), used_ * sizeof(ViewFrame));
+  written_ += used_;
+  used_ = 0;
+  return code_;
+}
 
 Result<std::string> make_view_directory(const std::vector<std::string>& candidates) {
   Error error{ENOENT, "no directory for the view", {}};
@@ -163,17 +180,18 @@ Status write_view(const std::string& directory, const ViewContent& content) {
   const Pieces pieces = pieces_of_view(layout, content);
   UniqueFd view(::open(view_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400));
   if (!view.valid()) return last_error(view_path);
-  for (std::span<const char> piece : pieces.all())
-    if (Status written = write_all(view.get(), piece.data(), piece.size(), view_path); !written)
-      return written;
+  for (const Piece& piece : pieces.all())
+    if (int code = write_piece(view.get(), piece))
+      return Error{code, view_path + ": write", {}};
 
   const std::string tally_path = directory + '/' + kTallyFile;
   UniqueFd tally(::open(tally_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!tally.valid()) return last_error(tally_path);
   if (int code = ::posix_fallocate(tally.get(), 0, static_cast<off_t>(layout.tally_size)))
     return Error{code, tally_path, {}};
-  return write_all(tally.get(), reinterpret_cast<const char*>(&kViewMagic), sizeof kViewMagic,
-                   tally_path);
+  if (int code = write_all(tally.get(), &kViewMagic, sizeof kViewMagic))
+    return Error{code, tally_path + ": write", {}};
+  return Done{};
 }
 
 void remove_view_directory(const std::string& directory) {

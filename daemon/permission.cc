@@ -34,11 +34,12 @@ int ask_permission(const PeerIdentity& client, Wish wish, const DatasetConfig& d
   UniqueFd frames =
       open_beneath(directory.get(), frame_directory_of(dataset).c_str(), O_PATH | O_DIRECTORY);
   if (!frames.valid()) return errno;
-  if (wish == Wish::kManage) {
-    struct stat st = {};
-    if (::fstat(frames.get(), &st) != 0) return errno;
-    return st.st_uid == client.uid ? 0 : EACCES;
-  }
+  struct stat st = {};
+  if (::fstat(frames.get(), &st) != 0) return errno;
+  const bool owner = st.st_uid == client.uid;
+  if (wish == Wish::kManage) return owner ? 0 : EACCES;
+  // Where people may not remove each other's files, they may not hide them either.
+  if (wish == Wish::kVouch && (st.st_mode & S_ISVTX) != 0 && !owner) return EACCES;
   int mode = wish == Wish::kSearch ? X_OK : wish == Wish::kList ? R_OK | X_OK : W_OK | X_OK;
   return may_access(frames.get(), ".", mode) ? 0 : errno;
 }

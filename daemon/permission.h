@@ -12,7 +12,8 @@ namespace zazen {
 enum class Wish {
   kSearch,  // to reach the dataset's frames: sample
   kList,    // to see which frames there are: ls
-  kWrite,   // to make frames: push, keep a listing
+  kWrite,   // to make frames: push
+  kVouch,   // to say which frames there are: keep a listing
   kManage,  // to let frames go: only the dataset's owner
 };
 

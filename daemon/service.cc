@@ -9,7 +9,7 @@
 #include <iterator>
 #include <limits>
 
-#include "bodhi/listing.h"
+#include "bodhi/packed_listing.h"
 #include "daemon/job_sweep.h"
 #include "daemon/log.h"
 #include "daemon/scrub.h"
@@ -183,7 +183,7 @@ void Service::take_dataset(const Asked& asked, Packet& packet) {
     answer(asked, EBADF);
   } else {
     auto fd = std::make_shared<UniqueFd>(std::move(packet.passed));
-    if_allowed(asked, Wish::kWrite, *dataset, [this, asked, index = *dataset, fd] {
+    if_allowed(asked, Wish::kVouch, *dataset, [this, asked, index = *dataset, fd] {
       bool posted = samples_.post(
           index, [this, asked, index, fd] { answer(asked, keep_listing(index, fd->get())); });
       if (!posted) answer(asked, EAGAIN);
@@ -403,14 +403,14 @@ int Service::keep_listing(std::uint32_t dataset, int fd) {
     if (size == 0) return EINVAL;
     done += static_cast<std::size_t>(size);
   }
-  Result<Listing> listing = decode_listing(encoded);
+  Result<PackedListing> listing = PackedListing::read(encoded);
   if (!listing.ok()) return EINVAL;
-  if (!listing->settled()) return EAGAIN;
+  if (!is_settled(listing->directory(), listing->taken_at_ns())) return EAGAIN;
   const DatasetConfig& config = config_.datasets[dataset];
   Result<DirectoryIdentity> now =
       stat_directory(frame_directory(config.path, config.name), config.name);
   if (!now.ok()) return now.error().code;
-  if (*now != listing->directory) return ESTALE;
+  if (*now != listing->directory()) return ESTALE;
   return store_.keep_listing(dataset, encoded);
 }
 

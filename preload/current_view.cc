@@ -95,7 +95,7 @@ bool move_to_reports(const char* directory) {
 
 }  // namespace
 
-int adopt_view(const char* directory) {
+int adopt_view(const char* directory, const View** view, Tally** tally) {
   ErrnoKeeper keep;
   drop_view();
   CurrentView* current = map_current(directory);
@@ -105,6 +105,8 @@ int adopt_view(const char* directory) {
     return ESTALE;
   }
   adopted = current;
+  *view = current->view;
+  *tally = current->tally;
   return 0;
 }
 

@@ -25,7 +25,7 @@ inline const CurrentView* current_view() {
 }
 
 // PluginHost's three; see coord/plugin.h.
-int adopt_view(const char* directory);
+int adopt_view(const char* directory, const View** view, Tally** tally);
 void activate_view();
 void drop_view();
 

@@ -1,22 +1,40 @@
 // MpiCommunicator: the protocol's Communicator over MPI, by PMPI_ names only, on a
 // communicator of our own whose errors are returned.
 //
-// Messages are at most 64 MB at a time: counts are ints, and a reduction needs as much
-// memory again inside the library. Where a size is not known beforehand the ranks exchange
-// it first and vote on whether all of them have the memory; if not, all of them fail
-// together. A failure is noted for the whole family of split communicators.
+// What is short goes in one operation, through memory that was taken beforehand, so that a
+// rank whose memory runs out has its part in it all the same. What is longer follows, in pieces
+// of 64 MB at most (counts are ints, and a reduction needs as much memory again inside the
+// library), when the ranks have voted on whether all of them have the memory; if not, all of
+// them fail together. A failure is noted for the whole family of split communicators.
+//
+// Small operations are waited for with pauses (patience.h).
 #pragma once
 #include <mpi.h>
 
 #include <memory>
+#include <vector>
 
 #include "coord/communicator.h"
 
 namespace zazen {
 
+// The memory for short messages among so many ranks.
+struct MessageMemory {
+  explicit MessageMemory(int ranks);
+
+  std::unique_ptr<std::byte[]> record;    // one short message
+  std::unique_ptr<std::byte[]> table;     // one of each rank
+  std::vector<std::uint64_t> sizes;       // what is sent to each rank, and what each sends
+  std::vector<MPI_Request> requests;      // as many as short messages need
+  std::unique_ptr<std::byte[]> incoming;  // what all_to_all() receives, if it is little
+  std::shared_ptr<bool> failed;
+};
+
 class MpiCommunicator final : public Communicator {
  public:
-  // Takes the handle; frees it in the end if `owned`.
+  // Takes the handle; frees it in the end if `owned`. With memory that is there already it
+  // takes none, and cannot fail alone where all ranks expect it to take part.
+  MpiCommunicator(MPI_Comm comm, bool owned, MessageMemory memory);
   MpiCommunicator(MPI_Comm comm, bool owned);
   ~MpiCommunicator() override;
   MpiCommunicator(const MpiCommunicator&) = delete;
@@ -24,7 +42,7 @@ class MpiCommunicator final : public Communicator {
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
-  bool failed() const override { return *failed_; }
+  bool failed() const override { return *memory_.failed; }
 
   void all_or(std::span<std::uint64_t> words) override;
   void all_combine_aliens(std::span<std::uint64_t> words) override;
@@ -33,14 +51,15 @@ class MpiCommunicator final : public Communicator {
   std::vector<std::string> all_gather(const std::string& mine) override;
   void broadcast(std::string& bytes, int root) override;
   std::string scatter(const std::vector<std::string>& parts, int root) override;
+  // A short delivery is good until the next call.
   Delivery all_to_all(std::span<const MessagePair> to) override;
   std::unique_ptr<Communicator> split(int colour) override;
 
  private:
-  MpiCommunicator(MPI_Comm comm, bool owned, std::shared_ptr<bool> failed);
   void check(int code) {
-    if (code != MPI_SUCCESS) *failed_ = true;
+    if (code != MPI_SUCCESS) *memory_.failed = true;
   }
+  bool finish(int begun, MPI_Request* request);
   void reduce(std::span<std::uint64_t> values, MPI_Op op, MPI_Datatype type);
   bool all_have_memory(bool mine);
 
@@ -48,7 +67,7 @@ class MpiCommunicator final : public Communicator {
   bool owned_;
   int rank_ = 0;
   int size_ = 1;
-  std::shared_ptr<bool> failed_;
+  MessageMemory memory_;
 };
 
 }  // namespace zazen

@@ -22,6 +22,7 @@
 #include "coord/mpi/audit_messages.h"
 #include "coord/mpi/clock.h"
 #include "coord/mpi/mpi_communicator.h"
+#include "coord/mpi/patience.h"
 #include "coord/mpi/presence.h"
 
 namespace zazen {
@@ -57,12 +58,11 @@ void as_guest(Body&& body) noexcept {
 // vain (ZAZEN_FILTER=on) never comes.
 bool completes(MPI_Request* request) {
   const double deadline = seconds_now() + kMeetingSeconds;
-  for (;;) {
+  for (Patience patience;; patience.rest()) {
     int done = 0;
     if (PMPI_Test(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
     if (done != 0) return true;
     if (seconds_now() > deadline) return false;
-    ::usleep(50);
   }
 }
 
@@ -97,13 +97,15 @@ void agree(const PluginHost& host) {
     agreement.reason = "not every rank proved that it runs under zazen";
     return;
   }
+  const PromptPauses prompt;
+  MessageMemory memory(agreement.ranks);  // before the meeting: who has none does not come
   job->comm = duplicate_world();
   if (job->comm == MPI_COMM_NULL) {
     agreement.reason = "the ranks did not meet within 10 s";
     return;
   }
   const double met = seconds_now();
-  MpiCommunicator world(job->comm, false);
+  MpiCommunicator world(job->comm, false, std::move(memory));
   agreement = agree_on_views(world, host, job->settings);
   agreement.phases.insert(agreement.phases.begin(),
                           {{"presence", looked - began}, {"meeting", met - looked}});

@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string bytes(as_text(data, size));
   std::uint64_t checksum = XXH3_64bits(data, size);
   bytes.append(reinterpret_cast<const char*>(&checksum), sizeof checksum);
-  Result<Listing> listing = decode_listing(bytes);
+  Result<Listing> listing = decode_listing(bytes, 1 << 16);
   if (!listing.ok()) return 0;
   demand(listing->frames.size() == listing->inodes.size());
   listing->settled();

@@ -140,7 +140,11 @@ void add_view(const Corpus& corpus) {
   dataset.frame_directory_ino = 2;
   dataset.domain = FrameSet(listing.frames).runs();
   dataset.domain_count = listing.frames.size();
-  dataset.own = {{1, 102}, {20, 201}};
+  dataset.own_count = 2;
+  dataset.own = [](ViewFrames& out) {
+    out.add({1, 102});
+    out.add({20, 201});
+  };
   dataset.names = listing.others;
   content.datasets = {dataset};
   Result<std::string> directory = make_view_directory({"/tmp"});

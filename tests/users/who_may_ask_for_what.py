@@ -1,5 +1,6 @@
 """Status is for all; ls for who may list the frames; evict for root and the dataset's owner; a
-listing is taken from who may write there. Invalidate drops what is the client's to change, or
+listing is taken from who may write there, and where the sticky bit keeps people from removing each
+other's files from the owner only. Invalidate drops what is the client's to change, or
 has changed, and nothing else."""
 import errno
 import os
@@ -32,11 +33,19 @@ with SystemNode() as node:
     expect(asked(CAROL, SAMPLE) == errno.EACCES, "carol asks for a sample of what she cannot see")
     os.chmod(data.path, 0o755)
 
+    def vouched(user):
+        listing = os.memfd_create("listing")  # an empty one is malformed: EINVAL means allowed
+        return user.do(lambda: ask(runtime, KEEP_LISTING, data.path, "", listing))
+
     for user in (BOB, CAROL):
         expect(asked(user, EVICT) == errno.EACCES, f"{user} may evict")
-        listing = os.memfd_create("listing")
-        refused = user.do(lambda: ask(runtime, KEEP_LISTING, data.path, "", listing))
-        expect(refused == {"value": errno.EACCES}, f"{user} may say which frames there are")
+        expect(vouched(user) == {"value": errno.EACCES}, f"{user} may say which frames there are")
+    os.chmod(data.path, 0o1777)
+    expect(vouched(BOB) == {"value": errno.EACCES}, "bob may hide what he may not remove")
+    expect(vouched(ALICE) == {"value": errno.EINVAL}, "the owner may not say which frames there are")
+    os.chmod(data.path, 0o777)
+    expect(vouched(BOB) == {"value": errno.EINVAL}, "bob may remove frames, but not list them")
+    os.chmod(data.path, 0o755)
     for user in (BOB, CAROL):
         expect(asked(user, INVALIDATE, "f0") == 0, "no answer")
         expect("f0" in node.node.copies(data), f"{user} has dropped a frame that is as it was")

@@ -1,5 +1,6 @@
 // The frames are empty files, dealt out round robin as natives. They are put into the caches
-// before the daemons start: a push would flush each of a million.
+// before the daemons start: a push would flush each of a million. Shuffled, neither their inode
+// numbers nor what a node holds can be told in a few words.
 #include "tools/bench/hook_bench.h"
 
 #include <fcntl.h>
@@ -7,10 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <random>
 #include <thread>
 
 #include "bodhi/client.h"
@@ -70,15 +74,23 @@ Status make_frame(int origin, const HookNode& node, FrameSeq seq) {
   return Done{};
 }
 
+// The frames as they are written: number k goes to node k modulo the number of nodes.
+std::vector<FrameSeq> order_of_frames(const HookBenchOptions& options) {
+  std::vector<FrameSeq> order(options.frames);
+  std::iota(order.begin(), order.end(), FrameSeq{0});
+  if (options.shuffled) std::ranges::shuffle(order, std::mt19937_64(5));
+  return order;
+}
+
 Status make_frames(const std::string& dataset, std::vector<HookNode>& nodes,
-                   std::uint64_t frames) {
+                   const std::vector<FrameSeq>& order) {
   if (mkdir(dataset.c_str(), 0755) != 0) return last_error(dataset);
   UniqueFd origin(open(dataset.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!origin.valid()) return last_error(dataset);
-  for (FrameSeq seq = 0; seq < frames; ++seq) {
-    HookNode& node = nodes[seq % nodes.size()];
-    if (Status made = make_frame(origin.get(), node, seq); !made) return made;
-    node.frames.push_back(seq);
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    HookNode& node = nodes[k % nodes.size()];
+    if (Status made = make_frame(origin.get(), node, order[k]); !made) return made;
+    node.frames.push_back(order[k]);
     if (interruption() != 0) return Error{EINTR, dataset, {}};
   }
   for (HookNode& node : nodes) {
@@ -240,7 +252,8 @@ Result<HookFigures> measure_hook(const HookBenchOptions& options) {
     if (!node) return node.error();
     nodes.push_back(std::move(*node));
   }
-  if (Status made = make_frames(dataset, nodes, options.frames); !made) return made.error();
+  if (Status made = make_frames(dataset, nodes, order_of_frames(options)); !made)
+    return made.error();
   std::vector<ChildProcess> daemons;
   for (const HookNode& node : nodes) {
     Result<ChildProcess> daemon = start_daemon(programs->zazend, node.layout);
@@ -266,6 +279,7 @@ void print_hook_figures(const HookFigures& figures, bool as_json) {
                                   {"ranks", figures.options.ranks},
                                   {"nodes", figures.options.nodes},
                                   {"rounds", figures.options.rounds},
+                                  {"shuffled", figures.options.shuffled},
                                   {"protocol_seconds", middle},
                                   {"protocol_seconds_least", least},
                                   {"listing_seconds", figures.first_listing_seconds},

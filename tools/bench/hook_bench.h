@@ -16,6 +16,7 @@ struct HookBenchOptions {
   int ranks = 8;
   int nodes = 8;
   int rounds = 10;
+  bool shuffled = false;  // frames were written in no order, and lie on the nodes at random
 };
 
 struct HookFigures {

@@ -52,9 +52,11 @@ Result<std::string> make_view(const std::string& root, const std::string& direct
   dataset.domain = FrameSet(listing->frames).runs();
   dataset.domain_count = listing->frames.size();
   dataset.names = listing->others;
-  for (std::size_t i = 0; i < listing->frames.size(); ++i) {
-    dataset.own.push_back({listing->frames[i], listing->inodes[i]});
-  }
+  dataset.own_count = listing->frames.size();
+  dataset.own = [&](ViewFrames& out) {
+    for (std::size_t i = 0; i < listing->frames.size(); ++i)
+      out.add({listing->frames[i], listing->inodes[i]});
+  };
   ViewContent content;
   content.nodes = 1;
   content.datasets.push_back(std::move(dataset));

@@ -215,6 +215,8 @@ int zazen_bench(int argc, char** argv) {
   hook->add_option("--nodes", hook_options.nodes, "How many daemons (default: 8)")
       ->type_name("N")
       ->check(CLI::Range(1, 256).description(""));
+  hook->add_flag("--shuffled", hook_options.shuffled,
+                 "Frames written in no order, on the nodes at random");
   hook->add_option("--rounds", hook_options.rounds, "How many jobs (default: 10)")
       ->type_name("N")
       ->check(CLI::Range(1, 1000).description(""));

@@ -20,18 +20,23 @@ namespace {
 
 struct Shim {
   int adopt_code = 0;
-  bool adopted = false, active = false, dropped = false;
+  bool active = false, dropped = false;
+  const View* view = nullptr;
+  Tally* tally = nullptr;
 };
 thread_local Shim shim;
 
-int adopt(const char* directory) {
-  const View* view = nullptr;
-  Tally* tally = nullptr;
+int adopt(const char* directory, const View** view, Tally** tally) {
   if (shim.adopt_code != 0) return shim.adopt_code;
-  if (!map_view(directory, &view, &tally)) return EINVAL;
-  unmap_view(view, tally);
-  shim.adopted = true;
+  if (!map_view(directory, &shim.view, &shim.tally)) return EINVAL;
+  *view = shim.view;
+  *tally = shim.tally;
   return 0;
+}
+
+void drop() {
+  shim.dropped = true;
+  unmap_view(shim.view, shim.tally);
 }
 
 constexpr std::size_t kNoNode = static_cast<std::size_t>(-1);
@@ -63,7 +68,7 @@ class JobTest : public ::testing::Test {
                       nullptr,
                       adopt,
                       [] { shim.active = true; },
-                      [] { shim.dropped = true; }};
+                      drop};
       Settings settings;
       settings.temporary = cluster_.temporary();
       if (off_ == world.rank()) settings.filter = FilterWish::kOff;

@@ -26,9 +26,12 @@ Tally* adopted_tally = nullptr;
 bool active = false;
 int adopt_code = 0;
 
-int adopt(const char* directory) {
+int adopt(const char* directory, const View** view, Tally** tally) {
   if (adopt_code != 0) return adopt_code;
-  return map_view(directory, &adopted_view, &adopted_tally) ? 0 : EINVAL;
+  if (!map_view(directory, &adopted_view, &adopted_tally)) return EINVAL;
+  *view = adopted_view;
+  *tally = adopted_tally;
+  return 0;
 }
 
 constexpr FrameSeq kFramesOfOrigin = 100;
