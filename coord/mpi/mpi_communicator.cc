@@ -185,7 +185,7 @@ Delivery MpiCommunicator::all_to_all(std::span<const MessagePair> to) {
   check(PMPI_Alltoall(sizes_to.data(), 2, MPI_UINT64_T, sizes_from.data(), 2, MPI_UINT64_T,
                       comm_));
 
-  std::unique_ptr<std::byte[]> buffer;
+  BulkBytes buffer;
   std::vector<MPI_Request> requests;
   try {
     std::size_t total = 0, pieces = 0;
@@ -194,13 +194,13 @@ Delivery MpiCommunicator::all_to_all(std::span<const MessagePair> to) {
       if (i / 2 != me) total += sizes_from[i];
     }
     requests.reserve(pieces);
-    buffer = std::make_unique_for_overwrite<std::byte[]>(total);
+    buffer.resize(total);
   } catch (const std::exception&) {
     memory = false;
   }
   if (!all_have_memory(memory)) return {};
 
-  std::byte* end = buffer.get();
+  std::byte* end = buffer.data();
   for (std::size_t i = 1; i < size; ++i) {
     const std::size_t r = (me + size - i) % size;
     auto receive = [&](std::uint64_t bytes) {
