@@ -5,11 +5,18 @@
 #include <algorithm>
 #include <cstring>
 
-#if defined(__x86_64__)
+// A test compiles the loops for any processor alone.
+#if defined(__x86_64__) && !defined(ZAZEN_ANY_PROCESSOR)
+#define ZAZEN_TWO_VERSIONS 1
+#else
+#define ZAZEN_TWO_VERSIONS 0
+#endif
+
+#if ZAZEN_TWO_VERSIONS
 #include <immintrin.h>
 #endif
 
-#if defined(__x86_64__)
+#if ZAZEN_TWO_VERSIONS
 #define ZAZEN_LOOP(result, name, parameters, ...)                                   \
   [[gnu::target("avx2,bmi,bmi2,lzcnt,popcnt")]] result name##_by_avx2 parameters {  \
     return name##_loop(__VA_ARGS__);                                                \
@@ -32,7 +39,7 @@ namespace {
 
 #define ZAZEN_INLINE [[gnu::always_inline]] inline
 
-#if defined(__x86_64__)
+#if ZAZEN_TWO_VERSIONS
 bool has_avx2() {
   static const bool has =
       __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("bmi") != 0 &&
@@ -78,6 +85,38 @@ ZAZEN_INLINE void count_in_loop(const std::byte* words, ChunkWords& once, ChunkW
 }
 ZAZEN_LOOP(void, count_in, (const std::byte* words, ChunkWords& once, ChunkWords& twice), words,
            once, twice)
+
+ZAZEN_INLINE std::size_t intersect_loop(const ChunkWords& a, const ChunkWords& b,
+                                        ChunkWords& out) {
+  std::size_t sums[2] = {};
+  for (std::size_t w = 0; w < out.size(); w += 2)
+    for (std::size_t i = 0; i < 2; ++i) {
+      out[w + i] = a[w + i] & b[w + i];
+      sums[i] += static_cast<std::size_t>(std::popcount(out[w + i]));
+    }
+  return sums[0] + sums[1];
+}
+ZAZEN_LOOP(std::size_t, intersect, (const ChunkWords& a, const ChunkWords& b, ChunkWords& out),
+           a, b, out)
+
+ZAZEN_INLINE Revised revise_loop(std::byte* words, const ChunkWords& more,
+                                 const ChunkWords& lost, const ChunkWords& adopted) {
+  std::uint64_t wrong = 0, both = 0;
+  for (std::size_t w = 0; w < more.size(); ++w) {
+    std::byte* at = words + w * sizeof(std::uint64_t);
+    const std::uint64_t had = load(at), has = had | more[w];
+    const std::uint64_t changed = lost[w] | adopted[w];
+    both |= had & more[w];
+    wrong |= (lost[w] & ~has) | (adopted[w] & has);
+    const std::uint64_t word = has ^ changed;
+    std::memcpy(at, &word, sizeof word);
+  }
+  return {wrong == 0, both == 0};
+}
+ZAZEN_LOOP(Revised, revise,
+           (std::byte * words, const ChunkWords& more, const ChunkWords& lost,
+            const ChunkWords& adopted),
+           words, more, lost, adopted)
 
 // The word at hand is kept in a register and stored for each member: nothing is loaded from
 // where it was just stored. Gaps that lead past the chunk are noticed at the end; until then
@@ -197,7 +236,7 @@ ZAZEN_INLINE bool scatter_loop(std::span<const std::byte> packed, const ChunkWor
   return end - at < 64 && (end == at || load(bytes + end / 8 - 8) >> (at % 64) == 0);
 }
 
-#if defined(__x86_64__)
+#if ZAZEN_TWO_VERSIONS
 struct Bmi2Bits {
   [[gnu::target("bmi2")]] static std::uint64_t gather(std::uint64_t word, std::uint64_t mask) {
     return _pext_u64(word, mask);
@@ -221,7 +260,7 @@ struct Bmi2Bits {
 }  // namespace
 
 std::size_t gather_bits(const ChunkWords& words, const ChunkWords& mask, ChunkWords* out) {
-#if defined(__x86_64__)
+#if ZAZEN_TWO_VERSIONS
   if (has_avx2()) return gather_by_bmi2(words, mask, *out);
 #endif
   return gather_loop<AnyBits>(words, mask, *out);
@@ -229,7 +268,7 @@ std::size_t gather_bits(const ChunkWords& words, const ChunkWords& mask, ChunkWo
 
 bool scatter_bits(std::span<const std::byte> packed, const ChunkWords& mask,
                   ChunkWords* words) {
-#if defined(__x86_64__)
+#if ZAZEN_TWO_VERSIONS
   if (has_avx2()) return scatter_by_bmi2(packed, mask, *words);
 #endif
   return scatter_loop<AnyBits>(packed, mask, *words);
@@ -252,6 +291,15 @@ Extent extent_of(const ChunkWords& words) {
 void count_in(std::span<const std::byte, sizeof(ChunkWords)> words, ChunkWords* once,
               ChunkWords* twice) {
   count_in_here(words.data(), *once, *twice);
+}
+
+std::size_t intersect(const ChunkWords& a, const ChunkWords& b, ChunkWords* out) {
+  return intersect_here(a, b, *out);
+}
+
+Revised revise(std::span<std::byte, sizeof(ChunkWords)> words, const ChunkWords& more,
+               const ChunkWords& lost, const ChunkWords& adopted) {
+  return revise_here(words.data(), more, lost, adopted);
 }
 
 bool read_gaps(std::span<const std::byte> gaps, std::size_t count, std::size_t limit,

@@ -32,6 +32,17 @@ inline void count_in(const ChunkWords& words, ChunkWords* once, ChunkWords* twic
   count_in(std::as_bytes(std::span(words)), once, twice);
 }
 
+// out = a & b; returns the number of members.
+std::size_t intersect(const ChunkWords& a, const ChunkWords& b, ChunkWords* out);
+
+// What a node has of a chunk becomes what it has and `more`, without `lost`, with `adopted`.
+struct Revised {
+  bool sensible;  // what is lost was there, what is adopted was not
+  bool disjoint;  // it had none of `more`
+};
+Revised revise(std::span<std::byte, sizeof(ChunkWords)> words, const ChunkWords& more,
+               const ChunkWords& lost, const ChunkWords& adopted);
+
 // Gaps: one byte b for each member: b frames are left out before it; 255: 255 without a member.
 // What they say replaces `words`. False, and anything in `words`, if they are malformed: not
 // `count` members, or one of them not below `limit`.

@@ -9,8 +9,11 @@
 
 #include "coord/rules.h"
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(ZAZEN_ANY_PROCESSOR)
+#define ZAZEN_EIGHT_LANES 1
 #include <immintrin.h>
+#else
+#define ZAZEN_EIGHT_LANES 0
 #endif
 
 namespace zazen {
@@ -48,7 +51,7 @@ void settle_any(const ChunkWords& contested, Block words, std::span<Claimant> cl
   }
 }
 
-#if defined(__x86_64__)
+#if ZAZEN_EIGHT_LANES
 constexpr std::size_t kLanes = 8;
 constexpr std::uint64_t kLaneWins = (std::uint64_t{1} << 16) / kLanes;
 
@@ -115,7 +118,7 @@ bool fit_into_lanes(std::span<const Claimant> claimants, std::uint64_t lowest) {
 void settle(const ChunkWords& contested, std::span<Claimant> claimants) {
   for (std::size_t w = 0; w < contested.size(); w += kWordsTogether) {
     const Block words{w, w + kWordsTogether};
-#if defined(__x86_64__)
+#if ZAZEN_EIGHT_LANES
     const std::uint64_t lowest = std::ranges::min(claimants, {}, &Claimant::wins).wins;
     if (fit_into_lanes(claimants, lowest)) {
       settle_eight(contested, words, claimants, lowest);

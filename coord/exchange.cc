@@ -30,23 +30,6 @@ void demand(bool sensible) {
   if (!sensible) throw std::runtime_error("another node's verdict is malformed");
 }
 
-// One chunk of apply_verdicts() in which something has changed.
-ChunkWords revised(std::size_t limit, const PackedChunk& natives, const PackedChunk& aliens,
-                   const PackedChunk& lost, const PackedChunk& adopted) {
-  ChunkWords words, more, fetched, gone;
-  read_chunk(natives, limit, &words);
-  read_chunk(aliens, limit, &fetched);
-  demand(read_part(lost, limit, fetched, &gone) && read_chunk(adopted, limit, &more));
-  std::uint64_t wrong = 0;
-  for (std::size_t w = 0; w < words.size(); ++w) {
-    words[w] |= fetched[w];
-    wrong |= (gone[w] & ~words[w]) | (more[w] & words[w]);
-    words[w] ^= gone[w] | more[w];
-  }
-  demand(wrong == 0);
-  return words;
-}
-
 bool same(const PackedChunk& a, const PackedChunk& b) {
   return a.form == b.form && a.count == b.count && std::ranges::equal(a.payload, b.payload);
 }
@@ -62,6 +45,7 @@ PackedSet apply_verdicts(PackedSet natives, const PackedSet& aliens,
 
   const std::size_t domain = natives.domain();
   SetRevision own(std::move(natives));
+  ChunkWords aliens_here, lost_here, adopted_here;
   for (std::size_t owner = 0; owner < verdicts.size(); ++owner) {
     PackedReader losses(verdicts[owner].first), adoptions(verdicts[owner].second);
     const Block slice = slice_of(domain, owner, verdicts.size());
@@ -75,7 +59,11 @@ PackedSet apply_verdicts(PackedSet natives, const PackedSet& aliens,
           ((lost.count == 0 && alien.count == 0) || (native.count == 0 && same(lost, alien))))
         own.keep();
       else
-        own.replace(revised(limit, native, alien, lost, adopted));
+        demand(read_chunk(alien, limit, &aliens_here) &&
+               read_part(lost, limit, aliens_here, &lost_here) &&
+               read_chunk(adopted, limit, &adopted_here) &&
+               own.change(aliens_here, lost_here, adopted_here,
+                          std::int64_t{alien.count} - lost.count + adopted.count));
     }
     demand(losses.done() && adoptions.done());
   }

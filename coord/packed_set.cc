@@ -162,15 +162,17 @@ bool PackedSet::put_gaps(const ChunkWords& words, std::size_t count, std::size_t
   return size != 0;
 }
 
-bool PackedSet::overwrite_bitmap(std::size_t chunk, const ChunkWords& words) {
-  const PackedChunk old = this->chunk(chunk);
-  const std::size_t count = count_members(words);
-  if (old.form != ChunkForm::kBitmap || count == 0) return false;
-  std::byte* head = bytes_.data() + offsets_[chunk];
-  store_head(head, ChunkForm::kBitmap, count, old.payload.size());
-  std::memcpy(head + sizeof(ChunkHead), words.data(), old.payload.size());
-  count_ = count_ - old.count + count;
-  return true;
+std::span<std::byte> PackedSet::bitmap(std::size_t chunk) {
+  const PackedChunk packed = this->chunk(chunk);
+  if (packed.form != ChunkForm::kBitmap || packed.payload.size() != sizeof(ChunkWords))
+    return {};
+  return {bytes_.data() + offsets_[chunk] + sizeof(ChunkHead), sizeof(ChunkWords)};
+}
+
+void PackedSet::recount(std::size_t chunk, std::size_t count) {
+  const PackedChunk packed = this->chunk(chunk);
+  store_head(bytes_.data() + offsets_[chunk], packed.form, count, packed.payload.size());
+  count_ = count_ - packed.count + count;
 }
 
 void PackedSet::truncate(std::size_t chunk) {

@@ -65,8 +65,10 @@ class PackedSet {
   void put_chunk(std::size_t chunk, const PackedChunk& packed);
   // Puts the words as a part of another set, `whole`, if that is shorter than a list or gaps.
   void put_part(std::size_t chunk, const ChunkWords& words, const ChunkWords& whole);
-  // Other members for a chunk that is there already, as long as it was a bitmap and is one.
-  bool overwrite_bitmap(std::size_t chunk, const ChunkWords& words);
+  // The words of a chunk that is the bitmap of a whole chunk, to be changed in place; empty for
+  // others. How many members it has then, never none.
+  std::span<std::byte> bitmap(std::size_t chunk);
+  void recount(std::size_t chunk, std::size_t count);
   // Takes away the chunks from this one on.
   void truncate(std::size_t chunk);
   void reserve(std::size_t bytes) { bytes_.reserve(bytes); }

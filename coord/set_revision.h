@@ -12,13 +12,19 @@ class SetRevision {
  public:
   explicit SetRevision(PackedSet set) : set_(std::move(set)) {}
 
-  // The next chunk as it is; its payload is valid until it is kept or replaced.
+  // The next chunk as it is; its payload is valid until it is kept or changed.
   PackedChunk next();
   void keep();
-  void replace(const ChunkWords& words);
+  // Adds `more`, takes away `lost`, adds `adopted`; `gained` is how many members that makes if
+  // none of `more` is there already. False, and nothing can be done with the set any more, if
+  // something is lost that was not there, or adopted that was.
+  bool change(const ChunkWords& more, const ChunkWords& lost, const ChunkWords& adopted,
+              std::int64_t gained);
   PackedSet take() { return std::move(set_); }
 
  private:
+  void put_rest_anew();
+
   PackedSet set_;
   std::size_t chunk_ = 0;
   PackedChunk old_;      // the chunk at hand

@@ -146,7 +146,7 @@ void SliceOwner::hand_back_aliens(std::size_t chunk, std::size_t limit) {
 
 void SliceOwner::decide_aliens(std::size_t limit) {
   alien_twice_.fill(0);
-  if (alien_rows_.empty()) alien_rows_.resize(nodes_.size());
+  make_rows();
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
     if (nodes_[n].aliens.count == 0) continue;
     demand(read_chunk(nodes_[n].aliens, limit, &alien_rows_[n].words));
@@ -167,27 +167,30 @@ void SliceOwner::decide_aliens(std::size_t limit) {
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
     Node& node = nodes_[n];
     if (node.aliens.count == 0) continue;
-    ChunkWords claimed = alien_rows_[n].words;
-    std::size_t count = node.aliens.count;
-    if (any_native != 0 && node.natives.count != 0) {
-      ChunkWords natives;
-      read_chunk(node.natives, limit, &natives);
-      for (std::size_t w = 0; w < claimed.size(); ++w) claimed[w] &= ~natives[w];
-      count = count_members(claimed);
+    const ChunkWords& aliens = alien_rows_[n].words;
+    if (!node.has_row && (any_native == 0 || node.natives.count == 0)) {
+      node.has_row = true;
+      node.loses_aliens_only = node.aliens.form == ChunkForm::kGaps;
+      wins_[n] += node.aliens.count - intersect(aliens, disputed, &rows_[n].words);
+      continue;
     }
-    node.loses_aliens_only = !node.has_row && node.aliens.form == ChunkForm::kGaps;
+    ChunkWords natives, claimed;
+    read_chunk(node.natives, limit, &natives);
+    for (std::size_t w = 0; w < claimed.size(); ++w) claimed[w] = aliens[w] & ~natives[w];
+    wins_[n] += count_members(claimed) - intersect(claimed, disputed, &claimed);
     ChunkWords& lost = row(n);
-    for (std::size_t w = 0; w < claimed.size(); ++w) {
-      claimed[w] &= disputed[w];
-      lost[w] |= claimed[w];
-    }
-    wins_[n] += count - count_members(claimed);
+    for (std::size_t w = 0; w < claimed.size(); ++w) lost[w] |= claimed[w];
   }
   settle_rows(contested);
 }
 
+void SliceOwner::make_rows() {
+  rows_.resize(nodes_.size());
+  alien_rows_.resize(nodes_.size());
+}
+
 ChunkWords& SliceOwner::row(std::size_t node) {
-  if (rows_.empty()) rows_.resize(nodes_.size());
+  make_rows();
   if (!nodes_[node].has_row) rows_[node].words.fill(0);
   nodes_[node].has_row = true;
   return rows_[node].words;

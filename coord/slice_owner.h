@@ -70,6 +70,7 @@ class SliceOwner {
   void decide_natives(std::size_t limit);
   void decide_aliens(std::size_t limit);
   void hand_back_aliens(std::size_t chunk, std::size_t limit);
+  void make_rows();
   ChunkWords& row(std::size_t node);
   void settle_rows(const ChunkWords& contested);
 

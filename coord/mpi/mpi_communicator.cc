@@ -3,6 +3,7 @@
 #include "coord/mpi/mpi_communicator.h"
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 
 #include "coord/bitmap.h"
