@@ -85,8 +85,8 @@ bool Assignment::next(FrameSeq* seq) {
     position_ = 0;
     DomainWalk walk(domain_);
     const std::size_t begin = chunk_ * kChunkFrames;
-    ChunkWords words{};
-    or_chunk(own_.chunk(chunk_), own_.chunk_limit(chunk_), &words);
+    ChunkWords words;
+    read_chunk(own_.chunk(chunk_), own_.chunk_limit(chunk_), &words);
     for_each_bit(words, [&](std::size_t i) { frames_.push_back(walk.at(begin + i).seq); });
     ++chunk_;
   }

@@ -81,14 +81,4 @@ std::uint32_t high_bits(std::uint64_t claims) {
   return low_bits(claims >> 1);
 }
 
-void mark_held(std::span<const FrameSeq> domain, const FrameSet& held, Bitmap* out) {
-  const std::vector<FrameSeq>& frames = held.frames();
-  std::size_t i = 0;
-  for (FrameSeq seq : frames) {
-    while (i < domain.size() && domain[i] < seq) ++i;
-    if (i == domain.size()) return;
-    if (domain[i] == seq) out->set(i);
-  }
-}
-
 }  // namespace zazen

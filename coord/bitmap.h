@@ -10,8 +10,6 @@
 #include <span>
 #include <vector>
 
-#include "bodhi/frame_set.h"
-
 namespace zazen {
 
 // How many bits are set; by the processor's own instruction where it has one.
@@ -73,8 +71,5 @@ void combine_claims(std::span<std::uint64_t> into, std::span<const std::uint64_t
 // The 32 entries of a word of claims as 32 bits: their low, or their high bits.
 std::uint32_t low_bits(std::uint64_t claims);
 std::uint32_t high_bits(std::uint64_t claims);
-
-// Sets the bits of those frames of the ascending domain that the node holds.
-void mark_held(std::span<const FrameSeq> domain, const FrameSet& held, Bitmap* out);
 
 }  // namespace zazen

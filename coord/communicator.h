@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "coord/bulk_bytes.h"
+
 namespace zazen {
 
 // Two pieces of bytes for, or from, one rank: two sets travel without being put together.
@@ -20,14 +22,14 @@ struct MessagePair {
 class Delivery {
  public:
   Delivery() = default;
-  Delivery(std::unique_ptr<std::byte[]> buffer, std::vector<MessagePair> messages)
+  Delivery(BulkBytes buffer, std::vector<MessagePair> messages)
       : buffer_(std::move(buffer)), messages_(std::move(messages)) {}
 
   // By rank; none if the operation failed.
   std::span<const MessagePair> messages() const { return messages_; }
 
  private:
-  std::unique_ptr<std::byte[]> buffer_;
+  BulkBytes buffer_;
   std::vector<MessagePair> messages_;
 };
 

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "coord/quotas.h"
+#include "coord/set_revision.h"
 #include "coord/slice_owner.h"
 
 namespace zazen {
@@ -29,23 +30,6 @@ void demand(bool sensible) {
   if (!sensible) throw std::runtime_error("another node's verdict is malformed");
 }
 
-// One chunk of apply_verdicts() in which something has changed.
-void put_changed(std::size_t chunk, std::size_t limit, const PackedChunk& natives,
-                 const PackedChunk& aliens, const PackedChunk& lost, const PackedChunk& adopted,
-                 PackedSet* own) {
-  ChunkWords words{}, gone{}, more{};
-  or_chunk(natives, limit, &words);
-  or_chunk(aliens, limit, &words);
-  demand(or_chunk(lost, limit, &gone) && or_chunk(adopted, limit, &more));
-  std::uint64_t wrong = 0;
-  for (std::size_t w = 0; w < words.size(); ++w) {
-    wrong |= (gone[w] & ~words[w]) | (more[w] & words[w]);
-    words[w] ^= gone[w] | more[w];
-  }
-  demand(wrong == 0);
-  own->put_chunk(chunk, words);
-}
-
 bool same(const PackedChunk& a, const PackedChunk& b) {
   return a.form == b.form && a.count == b.count && std::ranges::equal(a.payload, b.payload);
 }
@@ -60,27 +44,30 @@ PackedSet apply_verdicts(PackedSet natives, const PackedSet& aliens,
   if (!changed && aliens.count() == 0) return natives;
 
   const std::size_t domain = natives.domain();
-  PackedSet own(domain);
-  own.reserve(natives.bytes().size());
+  SetRevision own(std::move(natives));
+  ChunkWords aliens_here, lost_here, adopted_here;
   for (std::size_t owner = 0; owner < verdicts.size(); ++owner) {
     PackedReader losses(verdicts[owner].first), adoptions(verdicts[owner].second);
     const Block slice = slice_of(domain, owner, verdicts.size());
     for (std::size_t c = slice.begin; c < slice.end; ++c) {
-      const std::size_t limit = natives.chunk_limit(c);
-      const PackedChunk native = natives.chunk(c), alien = aliens.chunk(c);
+      const std::size_t limit = aliens.chunk_limit(c);
+      const PackedChunk native = own.next(), alien = aliens.chunk(c);
       PackedChunk lost, adopted;
       demand(losses.next(limit, &lost) && adoptions.next(limit, &adopted));
       const bool none_adopted = adopted.count == 0;
-      if (none_adopted && lost.count == 0 && alien.count == 0)
-        own.put_chunk(c, native);
-      else if (none_adopted && native.count == 0 && same(lost, alien))
-        continue;
+      if (none_adopted &&
+          ((lost.count == 0 && alien.count == 0) || (native.count == 0 && same(lost, alien))))
+        own.keep();
       else
-        put_changed(c, limit, native, alien, lost, adopted, &own);
+        demand(read_chunk(alien, limit, &aliens_here) &&
+               read_part(lost, limit, aliens_here, &lost_here) &&
+               read_chunk(adopted, limit, &adopted_here) &&
+               own.change(aliens_here, lost_here, adopted_here,
+                          std::int64_t{alien.count} - lost.count + adopted.count));
     }
     demand(losses.done() && adoptions.done());
   }
-  return own;
+  return own.take();
 }
 
 ExchangeProtocol::ExchangeProtocol(std::size_t domain, std::vector<std::uint64_t> ranks)

@@ -51,7 +51,7 @@ class ExchangeProtocol {
 
 // The frames of a node: what it claims, without what it lost, and what it adopts. verdicts
 // has the bytes of the two sets for each owner. Throws std::runtime_error if they make no
-// sense. Takes the natives' memory where nothing has changed.
+// sense. Takes the natives' memory as far as it can.
 PackedSet apply_verdicts(PackedSet natives, const PackedSet& aliens,
                          std::span<const MessagePair> verdicts);
 

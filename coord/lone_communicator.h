@@ -23,7 +23,7 @@ class LoneCommunicator : public Communicator {
     return parts.empty() ? std::string() : parts.front();
   }
   Delivery all_to_all(std::span<const MessagePair> to) override {
-    return {nullptr, {to.begin(), to.end()}};
+    return {BulkBytes(), {to.begin(), to.end()}};
   }
   std::unique_ptr<Communicator> split(int) override {
     return std::make_unique<LoneCommunicator>();

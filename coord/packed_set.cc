@@ -1,7 +1,7 @@
 // Which form a chunk takes is decided from its bits: by counting them, by counting where runs
 // begin, and, if there are few enough, by writing the gaps until they are too long.
 //
-// A bitmap is decoded ten times as fast as gaps, so the gaps must save a quarter.
+// A bitmap is decoded several times as fast as gaps, so the gaps must save a quarter.
 #include "coord/packed_set.h"
 
 #include <algorithm>
@@ -18,27 +18,20 @@ struct ChunkHead {
 static_assert(sizeof(ChunkHead) == 8);
 
 constexpr std::size_t kPositionBytes = 2;
-constexpr std::size_t kGapsAtMost = kChunkFrames / 8 * 3 / 4;
 
 std::size_t padded(std::size_t bytes) {
   return (bytes + 7) / 8 * 8;
 }
 
+void store_head(std::byte* out, ChunkForm form, std::size_t count, std::size_t payload) {
+  const ChunkHead head{static_cast<std::uint32_t>(count), static_cast<std::uint16_t>(payload),
+                       static_cast<std::uint8_t>(form), 0};
+  std::memcpy(out, &head, sizeof head);
+}
+
 void store_position(std::byte* out, std::size_t index, std::size_t position) {
   const auto value = static_cast<std::uint16_t>(position);
   std::memcpy(out + index * kPositionBytes, &value, sizeof value);
-}
-
-std::size_t count_members(const ChunkWords& words) {
-  return count_bits(std::as_bytes(std::span<const std::uint64_t>(words)));
-}
-
-std::size_t count_runs(const ChunkWords& words) {
-  ChunkWords begins;
-  begins[0] = words[0] & ~(words[0] << 1);
-  for (std::size_t w = 1; w < words.size(); ++w)
-    begins[w] = words[w] & ~(words[w] << 1 | words[w - 1] >> 63);
-  return count_members(begins);
 }
 
 struct Stride {
@@ -62,55 +55,6 @@ Stride find_stride(const ChunkWords& words, std::size_t count) {
   return {first, step};
 }
 
-// Writes the members' positions, and up to four more. Always four at a time: the processor
-// cannot guess how many bits a word has.
-[[gnu::always_inline]] inline void write_positions(const ChunkWords& words,
-                                                   std::uint16_t* out) {
-  for (std::size_t w = 0; w < words.size(); ++w) {
-    std::uint64_t bits = words[w];
-    const int count = __builtin_popcountll(bits);
-    int written = 0;
-    do {
-      for (int i = 0; i < 4; ++i, ++written) {
-        out[written] = static_cast<std::uint16_t>(
-            w * 64 + static_cast<std::size_t>(std::countr_zero(bits)));
-        bits &= bits - 1;
-      }
-    } while (written < count);
-    out += count;
-  }
-}
-
-#if defined(__x86_64__)
-[[gnu::target("popcnt,bmi")]] void write_positions_by_instruction(const ChunkWords& words,
-                                                                  std::uint16_t* out) {
-  write_positions(words, out);
-}
-#endif
-
-void list_positions(const ChunkWords& words, std::uint16_t* out) {
-#if defined(__x86_64__)
-  static const bool has =
-      __builtin_cpu_supports("popcnt") != 0 && __builtin_cpu_supports("bmi") != 0;
-  if (has) return write_positions_by_instruction(words, out);
-#endif
-  write_positions(words, out);
-}
-
-// Writes the gaps; nothing if they take `limit` bytes or more.
-std::size_t write_gaps(std::span<const std::uint16_t> positions, std::size_t limit,
-                       std::byte* out) {
-  std::size_t size = 0, next = 0;
-  for (std::size_t position : positions) {
-    std::size_t gap = position - next;
-    if (size + gap / 255 >= limit) return 0;
-    for (; gap >= 255; gap -= 255) out[size++] = std::byte{255};
-    out[size++] = static_cast<std::byte>(gap);
-    next = position + 1;
-  }
-  return size;
-}
-
 }  // namespace
 
 bool bitmap_is_sound(const PackedChunk& chunk, std::size_t limit) {
@@ -121,20 +65,28 @@ bool bitmap_is_sound(const PackedChunk& chunk, std::size_t limit) {
   return count_bits(chunk.payload) == chunk.count;
 }
 
-bool or_chunk(const PackedChunk& chunk, std::size_t limit, ChunkWords* words) {
+bool read_chunk(const PackedChunk& chunk, std::size_t limit, ChunkWords* words) {
+  if (chunk.form == ChunkForm::kGaps)
+    return read_gaps(chunk.payload, chunk.count, limit, words);
+  words->fill(0);
+  if (chunk.form == ChunkForm::kBitmap) {
+    if (!bitmap_is_sound(chunk, limit)) return false;
+    std::memcpy(words->data(), chunk.payload.data(), chunk.payload.size());
+    return true;
+  }
   return decode_chunk(chunk, limit, ByWords{[words](std::size_t w, std::uint64_t bits) {
                         (*words)[w] |= bits;
                       }});
 }
 
-bool is_sound(const PackedChunk& chunk, std::size_t limit) {
-  return decode_chunk(chunk, limit, ByWords{[](std::size_t, std::uint64_t) {}});
+bool read_part(const PackedChunk& chunk, std::size_t limit, const ChunkWords& whole,
+               ChunkWords* words) {
+  if (chunk.form != ChunkForm::kPart) return read_chunk(chunk, limit, words);
+  return count_bits(chunk.payload) == chunk.count && scatter_bits(chunk.payload, whole, words);
 }
 
-bool any_bit(const ChunkWords& words) {
-  std::uint64_t all = 0;
-  for (std::uint64_t word : words) all |= word;
-  return all != 0;
+bool is_sound(const PackedChunk& chunk, std::size_t limit) {
+  return decode_chunk(chunk, limit, ByWords{[](std::size_t, std::uint64_t) {}});
 }
 
 void PackedSet::begin_chunk(std::size_t chunk) {
@@ -146,21 +98,22 @@ void PackedSet::begin_chunk(std::size_t chunk) {
 }
 
 std::byte* PackedSet::extend(ChunkForm form, std::size_t count, std::size_t payload) {
-  const ChunkHead head{static_cast<std::uint32_t>(count), static_cast<std::uint16_t>(payload),
-                       static_cast<std::uint8_t>(form), 0};
-  const std::size_t at = bytes_.size();
-  bytes_.resize(at + sizeof head + padded(payload));
-  std::memcpy(bytes_.data() + at, &head, sizeof head);
+  const std::size_t at = bytes_.size(), room = padded(payload);
+  bytes_.resize(at + sizeof(ChunkHead) + room);
+  std::byte* head = bytes_.data() + at;
+  store_head(head, form, count, payload);
+  std::byte* out = head + sizeof(ChunkHead);
+  std::fill(out + payload, out + room, std::byte{0});
   count_ += count;
-  return bytes_.data() + at + sizeof head;
+  return out;
 }
 
 void PackedSet::put_chunk(std::size_t chunk, const ChunkWords& words) {
-  const std::size_t count = count_members(words);
+  const auto [count, run_count] = extent_of(words);
   if (count == 0) return;
   begin_chunk(chunk);
   const std::size_t bitmap = (chunk_limit(chunk) + 63) / 64 * 8;
-  const std::size_t runs = count_runs(words) * 2 * kPositionBytes;
+  const std::size_t runs = run_count * 2 * kPositionBytes;
   const std::size_t list = count * kPositionBytes;
   if (runs > 2 * kPositionBytes && count > 2) {
     if (const Stride stride = find_stride(words, count); stride.step != 0) {
@@ -171,16 +124,8 @@ void PackedSet::put_chunk(std::size_t chunk, const ChunkWords& words) {
     }
   }
   const std::size_t least = std::min({runs, list, bitmap});
-  std::array<std::uint16_t, kGapsAtMost + 4> positions;
-  if (list == least || count < std::min(least, kGapsAtMost)) {
-    list_positions(words, positions.data());
-    std::array<std::byte, kGapsAtMost> gaps;
-    if (const std::size_t size =
-            write_gaps({positions.data(), count}, std::min(least, kGapsAtMost), gaps.data())) {
-      std::memcpy(extend(ChunkForm::kGaps, count, size), gaps.data(), size);
-      return;
-    }
-  }
+  const std::size_t gaps_below = std::min(least, bitmap * 3 / 4);
+  if (count < gaps_below && put_gaps(words, count, gaps_below - 1)) return;
   if (runs == least) {
     std::byte* out = extend(ChunkForm::kRuns, count, runs);
     std::size_t filled = 0, next = kChunkFrames;
@@ -190,10 +135,51 @@ void PackedSet::put_chunk(std::size_t chunk, const ChunkWords& words) {
       next = position + 1;
     });
   } else if (list == least) {
-    std::memcpy(extend(ChunkForm::kList, count, list), positions.data(), list);
+    std::byte* out = extend(ChunkForm::kList, count, list);
+    std::size_t filled = 0;
+    for_each_bit(words, [&](std::size_t position) { store_position(out, filled++, position); });
   } else {
     std::memcpy(extend(ChunkForm::kBitmap, count, bitmap), words.data(), bitmap);
   }
+}
+
+void PackedSet::put_part(std::size_t chunk, const ChunkWords& words, const ChunkWords& whole) {
+  ChunkWords bits;
+  const std::size_t size = gather_bits(words, whole, &bits) * sizeof(std::uint64_t);
+  const std::size_t count = count_bits(std::as_bytes(std::span(bits)).first(size));
+  if (size >= count) return put_chunk(chunk, words);
+  begin_chunk(chunk);
+  std::memcpy(extend(ChunkForm::kPart, count, size), bits.data(), size);
+}
+
+// Written in place, and then cut to what they take.
+bool PackedSet::put_gaps(const ChunkWords& words, std::size_t count, std::size_t most) {
+  const std::size_t at = bytes_.size();
+  bytes_.resize(at + sizeof(ChunkHead) + most + kGapsRoom);
+  const std::size_t size = write_gaps(words, most, bytes_.data() + at + sizeof(ChunkHead));
+  bytes_.resize(at);
+  if (size != 0) extend(ChunkForm::kGaps, count, size);
+  return size != 0;
+}
+
+std::span<std::byte> PackedSet::bitmap(std::size_t chunk) {
+  const PackedChunk packed = this->chunk(chunk);
+  if (packed.form != ChunkForm::kBitmap || packed.payload.size() != sizeof(ChunkWords))
+    return {};
+  return {bytes_.data() + offsets_[chunk] + sizeof(ChunkHead), sizeof(ChunkWords)};
+}
+
+void PackedSet::recount(std::size_t chunk, std::size_t count) {
+  const PackedChunk packed = this->chunk(chunk);
+  store_head(bytes_.data() + offsets_[chunk], packed.form, count, packed.payload.size());
+  count_ = count_ - packed.count + count;
+}
+
+void PackedSet::truncate(std::size_t chunk) {
+  for (std::size_t c = chunk; c < offsets_.size(); ++c) count_ -= this->chunk(c).count;
+  if (chunk >= offsets_.size()) return;
+  bytes_.resize(offsets_[chunk]);
+  offsets_.resize(chunk);
 }
 
 void PackedSet::put_chunk(std::size_t chunk, const PackedChunk& packed) {
@@ -214,8 +200,7 @@ std::span<const std::byte> PackedSet::bytes(Block chunks) const {
   auto offset = [&](std::size_t chunk) {
     return chunk < offsets_.size() ? offsets_[chunk] : bytes_.size();
   };
-  return std::span(bytes_).subspan(offset(chunks.begin),
-                                   offset(chunks.end) - offset(chunks.begin));
+  return bytes().subspan(offset(chunks.begin), offset(chunks.end) - offset(chunks.begin));
 }
 
 bool PackedReader::next(std::size_t limit, PackedChunk* chunk) {
@@ -227,7 +212,7 @@ bool PackedReader::next(std::size_t limit, PackedChunk* chunk) {
   rest_ = rest_.subspan(sizeof head);
   const std::size_t room = padded(head.payload);
   if (room > rest_.size() || head.zero != 0 || head.count > limit ||
-      head.form > static_cast<std::uint8_t>(ChunkForm::kBitmap) ||
+      head.form > static_cast<std::uint8_t>(ChunkForm::kPart) ||
       (head.count == 0) != (head.form == static_cast<std::uint8_t>(ChunkForm::kEmpty)))
     return false;
   for (std::size_t i = head.payload; i < room; ++i)
@@ -265,11 +250,11 @@ Result<PackedSet> PackedSet::decode(std::span<const std::byte> bytes, std::size_
 
 bool PackedSet::operator==(const PackedSet& other) const {
   if (domain_ != other.domain_ || count_ != other.count_) return false;
-  if (std::ranges::equal(bytes_, other.bytes_)) return true;
+  if (std::ranges::equal(bytes(), other.bytes())) return true;
   for (std::size_t c = 0; c < chunks(); ++c) {
-    ChunkWords a{}, b{};
-    or_chunk(chunk(c), chunk_limit(c), &a);
-    or_chunk(other.chunk(c), chunk_limit(c), &b);
+    ChunkWords a, b;
+    read_chunk(chunk(c), chunk_limit(c), &a);
+    read_chunk(other.chunk(c), chunk_limit(c), &b);
     if (a != b) return false;
   }
   return true;
@@ -292,8 +277,8 @@ PackedSet ranked_part(const PackedSet& set, Block members) {
     if (before >= members.begin && after <= members.end) {
       part.put_chunk(c, chunk);
     } else if (after > members.begin) {
-      ChunkWords words{}, wanted{};
-      or_chunk(chunk, set.chunk_limit(c), &words);
+      ChunkWords words, wanted{};
+      read_chunk(chunk, set.chunk_limit(c), &words);
       for_each_bit(words, [&, number = before](std::size_t position) mutable {
         if (number >= members.begin && number < members.end)
           wanted[position / 64] |= std::uint64_t{1} << (position % 64);

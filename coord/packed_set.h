@@ -10,7 +10,6 @@
 // are empty. Bytes that come from another rank are read by PackedReader and decode_chunk(),
 // which believe nothing.
 #pragma once
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -20,12 +19,11 @@
 
 #include "bodhi/result.h"
 #include "coord/bitmap.h"
+#include "coord/bulk_bytes.h"
+#include "coord/chunk_bits.h"
 #include "coord/rules.h"
 
 namespace zazen {
-
-inline constexpr std::size_t kChunkFrames = 65'536;
-using ChunkWords = std::array<std::uint64_t, kChunkFrames / 64>;  // the bits of one chunk
 
 inline std::size_t chunk_count(std::size_t domain) {
   return (domain + kChunkFrames - 1) / kChunkFrames;
@@ -36,8 +34,9 @@ enum class ChunkForm : std::uint8_t {
   kList,    // positions of 16 bits
   kRuns,    // first and last position of each, never touching
   kStride,  // first position and stride
-  kGaps,    // one byte b for each frame: b frames are left out before it; 255: 255 without one
+  kGaps,    // of one byte (chunk_bits.h)
   kBitmap,  // 64-bit words
+  kPart,    // bits, one for each member of another set, which the reader has; not decodable
 };
 
 struct PackedChunk {
@@ -64,6 +63,14 @@ class PackedSet {
   // Chunks are put in ascending order; those left out are empty.
   void put_chunk(std::size_t chunk, const ChunkWords& words);
   void put_chunk(std::size_t chunk, const PackedChunk& packed);
+  // Puts the words as a part of another set, `whole`, if that is shorter than a list or gaps.
+  void put_part(std::size_t chunk, const ChunkWords& words, const ChunkWords& whole);
+  // The words of a chunk that is the bitmap of a whole chunk, to be changed in place; empty for
+  // others. How many members it has then, never none.
+  std::span<std::byte> bitmap(std::size_t chunk);
+  void recount(std::size_t chunk, std::size_t count);
+  // Takes away the chunks from this one on.
+  void truncate(std::size_t chunk);
   void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
 
   PackedChunk chunk(std::size_t chunk) const;
@@ -77,11 +84,12 @@ class PackedSet {
  private:
   void begin_chunk(std::size_t chunk);
   std::byte* extend(ChunkForm form, std::size_t count, std::size_t payload);
+  bool put_gaps(const ChunkWords& words, std::size_t count, std::size_t most);
 
   std::size_t domain_ = 0;
   std::size_t count_ = 0;
   std::vector<std::size_t> offsets_;  // of the chunks that were put
-  std::vector<std::byte> bytes_;
+  BulkBytes bytes_;
 };
 
 // Sets the bits of the members; the bitmap has the set's domain.
@@ -180,21 +188,17 @@ bool decode_chunk(const PackedChunk& chunk, std::size_t limit, Visitor&& visitor
       return true;
     }
     case ChunkForm::kGaps: {
-      std::size_t position = 0, found = 0;
-      for (std::size_t i = 0; i < size; ++i) {
-        const auto gap = static_cast<std::size_t>(payload[i]);
-        position += gap;
-        if (gap == 255) continue;
-        if (position >= limit) return false;
-        visitor.bit(position++);
-        ++found;
-      }
-      return found == count && (size == 0 || payload[size - 1] != std::byte{255});
+      ChunkWords words;
+      if (!read_gaps(chunk.payload, count, limit, &words)) return false;
+      visitor.words(std::as_bytes(std::span(words)).data(), (limit + 63) / 64);
+      return true;
     }
     case ChunkForm::kBitmap:
       if (!bitmap_is_sound(chunk, limit)) return false;
       visitor.words(payload, size / 8);
       return true;
+    case ChunkForm::kPart:
+      return false;
   }
   return false;
 }
@@ -220,17 +224,12 @@ struct ByWords {
 template <class Op>
 ByWords(Op) -> ByWords<Op>;
 
-// words |= chunk. False if the chunk is malformed.
-bool or_chunk(const PackedChunk& chunk, std::size_t limit, ChunkWords* words);
+// words = chunk. False, and anything in `words`, if the chunk is malformed.
+bool read_chunk(const PackedChunk& chunk, std::size_t limit, ChunkWords* words);
+// The same for one that may be a part of `whole`.
+bool read_part(const PackedChunk& chunk, std::size_t limit, const ChunkWords& whole,
+               ChunkWords* words);
 bool is_sound(const PackedChunk& chunk, std::size_t limit);
-bool any_bit(const ChunkWords& words);
-
-template <class Visit>
-void for_each_bit(const ChunkWords& words, Visit&& visit) {
-  for (std::size_t w = 0; w < words.size(); ++w)
-    for (std::uint64_t bits = words[w]; bits != 0; bits &= bits - 1)
-      visit(w * 64 + static_cast<std::size_t>(std::countr_zero(bits)));
-}
 
 template <class Visit>
 void PackedSet::for_each(Visit&& visit) const {

@@ -6,10 +6,10 @@
 //   no native, alien on several       one of them: the least loaded
 //   on none                           a residue, dealt out when all know how many there are
 //
-// "Least loaded" counts the frames of the slice that the node has won so far, for each of its
-// ranks: the greedy rule for assignment with restrictions, whose highest load is at most
-// ceil(log2 p) + 1 times the best possible (Azar, Naor and Rom 1995); a fixed rotation has no
-// such bound. It starts with the owner's neighbour, so that ties do not all go to node 0.
+// "Least loaded" (contest.h) counts the frames of the slice that the node has won so far, for
+// each of its ranks: the greedy rule for assignment with restrictions, whose highest load is at
+// most ceil(log2 p) + 1 times the best possible (Azar, Naor and Rom 1995); a fixed rotation has
+// no such bound. It starts with the owner's neighbour, so that ties do not all go to node 0.
 //
 // Pure: it communicates nothing. It works chunk by chunk, 8 KB for each set of bits, and where
 // every frame of a chunk is native once it only ors and counts.
@@ -18,6 +18,7 @@
 #include <span>
 #include <vector>
 
+#include "coord/contest.h"
 #include "coord/packed_set.h"
 
 namespace zazen {
@@ -45,9 +46,9 @@ class SliceOwner {
   std::uint64_t lost_count() const { return lost_count_; }
   std::uint64_t residue_count() const { return residues_.count(); }
 
-  // What the node is told: claims that it lost, and which of the residues it adopts. All
-  // residues, in the order of the slices, are dealt as blocks of the nodes' quotas; `before` is
-  // the number of them in earlier slices.
+  // What the node is told: claims that it lost, in places as a part of its aliens, and which of
+  // the residues it adopts. All residues, in the order of the slices, are dealt as blocks of
+  // the nodes' quotas; `before` is the number of them in earlier slices.
   const PackedSet& lost(std::size_t node) const { return lost_[node]; }
   PackedSet adopted(std::size_t node, std::uint64_t before,
                     std::span<const std::uint64_t> quotas) const;
@@ -57,6 +58,7 @@ class SliceOwner {
     PackedReader native_reader, alien_reader;
     PackedChunk natives, aliens;
     bool has_row = false;
+    bool loses_aliens_only = false;  // its row is a part of its row of aliens
   };
   struct Row {
     ChunkWords words;
@@ -68,8 +70,9 @@ class SliceOwner {
   void decide_natives(std::size_t limit);
   void decide_aliens(std::size_t limit);
   void hand_back_aliens(std::size_t chunk, std::size_t limit);
+  void make_rows();
   ChunkWords& row(std::size_t node);
-  void settle(const ChunkWords& contested);
+  void settle_rows(const ChunkWords& contested);
 
   std::size_t frames_;
   std::size_t first_;                // where the search for the least loaded starts
@@ -79,16 +82,12 @@ class SliceOwner {
   std::vector<PackedSet> lost_;
   PackedSet residues_;
 
-  // Of the chunk at hand: natives and aliens on at least one node, and on at least two; and in
-  // a row for each node, the claims that it has lost, or may still lose.
+  // Of the chunk at hand: natives and aliens on at least one node, and on at least two; in a
+  // row for each node, the claims that it has lost, or may still lose; and its aliens.
   std::vector<Node> nodes_;
   ChunkWords native_{}, native_twice_{}, alien_{}, alien_twice_{};
-  std::vector<Row> rows_;
-  // For settle(): the nodes with a row; what each one's load would be with one more frame, and
-  // below it its place in these lists; and its row's word.
-  std::vector<std::size_t> claimants_;
-  std::vector<std::uint64_t> next_loads_;
-  std::vector<std::uint64_t> row_words_;
+  std::vector<Row> rows_, alien_rows_;
+  std::vector<Claimant> claimants_;  // the nodes with a row
 };
 
 }  // namespace zazen

@@ -3,6 +3,7 @@
 #include "coord/mpi/mpi_communicator.h"
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 
 #include "coord/bitmap.h"
@@ -259,7 +260,7 @@ Delivery MpiCommunicator::all_to_all(std::span<const MessagePair> to) {
   const bool is_short = bound <= kIncomingBytes / size;
   std::vector<MPI_Request>& requests = memory_.requests;
   requests.clear();
-  std::unique_ptr<std::byte[]> buffer;
+  BulkBytes buffer;
   bool memory = true;
   if (!is_short) try {
       std::size_t total = 0, pieces = 0;
@@ -269,13 +270,13 @@ Delivery MpiCommunicator::all_to_all(std::span<const MessagePair> to) {
         if (i / 3 != me) total += sizes_from[i];
       }
       requests.reserve(pieces);
-      buffer = std::make_unique_for_overwrite<std::byte[]>(total);
+      buffer.resize(total);
     } catch (const std::exception&) {
       memory = false;
     }
   if (!is_short && !all_have_memory(memory)) return {};
 
-  std::byte* end = is_short ? memory_.incoming.get() : buffer.get();
+  std::byte* end = is_short ? memory_.incoming.get() : buffer.data();
   for (std::size_t i = 1; i < size; ++i) {
     const std::size_t r = (me + size - i) % size;
     auto receive = [&](std::uint64_t bytes) {
@@ -300,7 +301,7 @@ Delivery MpiCommunicator::all_to_all(std::span<const MessagePair> to) {
   check(wait_for(requests.data(), static_cast<int>(requests.size())));
 
   std::vector<MessagePair> messages(size);
-  end = is_short ? memory_.incoming.get() : buffer.get();
+  end = is_short ? memory_.incoming.get() : buffer.data();
   for (std::size_t i = 1; i < size; ++i) {
     const std::size_t r = (me + size - i) % size;
     messages[r].first = {end, sizes_from[3 * r]};

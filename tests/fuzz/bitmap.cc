@@ -8,33 +8,23 @@
 
 using namespace zazen;
 
-namespace {
-
-FrameSet take_set(FuzzedDataProvider& input, std::size_t most) {
-  std::vector<FrameSeq> frames;
-  for (std::size_t i = input.ConsumeIntegralInRange<std::size_t>(0, most); i > 0; --i) {
-    frames.push_back(input.ConsumeIntegralInRange<FrameSeq>(0, 300));
-  }
-  return FrameSet(std::move(frames));
-}
-
-}  // namespace
-
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   FuzzedDataProvider input(data, size);
-  FrameSet domain = take_set(input, 200);
-  ClaimBitmap combined(domain.size());
-  std::vector<unsigned> holders(domain.size());
+  const auto frames = input.ConsumeIntegralInRange<std::size_t>(0, 200);
+  ClaimBitmap combined(frames);
+  std::vector<unsigned> holders(frames);
   for (int node = 0; node < 3; ++node) {
-    FrameSet held = take_set(input, 100);
-    Bitmap bits(domain.size());
-    mark_held(domain.frames(), held, &bits);
-    demand(bits.count() == set_intersection(domain, held).size());
+    Bitmap bits(frames);
+    for (std::size_t i = 0; i < frames; ++i)
+      if (input.ConsumeBool()) bits.set(i);
+    std::size_t count = 0;
     bits.for_each([&](std::size_t i) {
-      demand(held.contains(domain.frames()[i]));
+      demand(bits.test(i));
       ++holders[i];
+      ++count;
     });
-    ClaimBitmap claims(domain.size());
+    demand(bits.count() == count);
+    ClaimBitmap claims(frames);
     claims.claim(bits);
     combine_claims(combined.words(), claims.words());
   }

@@ -45,6 +45,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     demand(set.ok() && own.count() == mine.count() + set->count());
   } catch (const std::runtime_error&) {
   }
+  const MessagePair taking[] = {{bytes, {}}};
+  try {
+    demand(apply_verdicts(PackedSet(domain), mine, taking).count() <= mine.count());
+  } catch (const std::runtime_error&) {
+  }
   if (!set.ok()) return 0;
 
   std::size_t count = 0, last = 0;

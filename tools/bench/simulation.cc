@@ -71,8 +71,8 @@ class SharedMemoryCommunicator final : public LoneCommunicator {
     MPI_Barrier(MPI_COMM_WORLD);
     std::size_t bytes = 0;
     for (const auto& from : sent) bytes += from[me].first.size() + from[me].second.size();
-    auto buffer = std::make_unique_for_overwrite<std::byte[]>(bytes);
-    std::byte* end = buffer.get();
+    BulkBytes buffer(bytes);
+    std::byte* end = buffer.data();
     auto take = [&](std::span<const std::byte> part) {
       std::ranges::copy(part, end);
       end += part.size();

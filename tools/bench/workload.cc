@@ -9,9 +9,9 @@
 namespace zazen {
 namespace {
 
-constexpr std::uint64_t kHoleIn = 20;   // of so many frames one is cached nowhere
-constexpr std::uint64_t kAlienIn = 20;  // and one is an alien on several nodes
-constexpr std::size_t kAlienCopies = 4;
+constexpr std::uint64_t kHoleLots = 65'536 / 20;  // of so many lots one frame in 20
+constexpr std::uint64_t kAlienLots = 65'536 / 20;
+constexpr std::size_t kMostCopies = 4;  // of an alien; the least are 2
 
 // The finalizer of SplitMix64.
 std::uint64_t mixed(std::uint64_t x) {
@@ -50,37 +50,52 @@ class Permutation {
   std::uint64_t mask_;
 };
 
-enum class Kind { kNative, kHole, kAlien };
+// What becomes of a frame is drawn by lot; four frames share a hash, and the last one is kept.
+class Lots {
+ public:
+  bool is_native(std::size_t frame) { return of(frame) >= kHoleLots + kAlienLots; }
+  // Two to four for an alien, 0 for others.
+  std::size_t alien_copies(std::size_t frame) {
+    const std::uint64_t lot = of(frame) - kHoleLots;  // huge for a hole
+    return lot < kAlienLots ? 2 + lot * (kMostCopies - 1) / kAlienLots : 0;
+  }
 
-Kind kind_of(std::uint64_t frame) {
-  const std::uint64_t lot = mixed(~frame) % (kHoleIn * kAlienIn);
-  if (lot < kAlienIn) return Kind::kHole;
-  return lot < kAlienIn + kHoleIn ? Kind::kAlien : Kind::kNative;
-}
+ private:
+  std::uint64_t of(std::size_t frame) {
+    if (frame / 4 != four_) {
+      four_ = frame / 4;
+      lots_ = mixed(~four_);
+    }
+    return lots_ >> (frame % 4 * 16) & 0xffff;
+  }
 
-// Two to four, but not more than there are nodes.
-std::size_t alien_copies(std::uint64_t frame, std::size_t nodes) {
-  return std::min<std::size_t>(nodes, 2 + (mixed(~frame) >> 40) % (kAlienCopies - 1));
-}
+  std::uint64_t four_ = 0;
+  std::uint64_t lots_ = mixed(~std::uint64_t{0});
+};
 
 // Whoever would have a frame in `roundrobin` is the first that has it as an alien; the next
 // copies are with the nodes whose places follow.
 Holdings scattered(bool holes, std::size_t frames, std::size_t node, std::size_t nodes) {
   PackedSetWriter natives(frames), aliens(frames);
-  std::vector<std::size_t> held;  // aliens of one group
+  Lots lots;
   for (std::size_t begin = 0, group = 0; begin < frames; begin += nodes, ++group) {
     const std::size_t place = nodes == 1 ? 0 : Permutation(group, nodes)(node);
-    const std::size_t frame = begin + place;
-    if (frame < frames && (!holes || kind_of(frame) == Kind::kNative)) natives.append(frame);
-    if (!holes) continue;
-    held.clear();
-    for (std::size_t copy = 0; copy < std::min(kAlienCopies, nodes); ++copy) {
-      const std::size_t other = begin + (place + nodes - copy) % nodes;
-      if (other < frames && kind_of(other) == Kind::kAlien && alien_copies(other, nodes) > copy)
-        held.push_back(other);
+    if (!holes) {
+      if (begin + place < frames) natives.append(begin + place);
+      continue;
     }
-    std::ranges::sort(held);
-    for (std::size_t alien : held) aliens.append(alien);
+    auto append_alien = [&](std::size_t frame, std::size_t copy) {
+      if (frame < frames && lots.alien_copies(frame) > copy) aliens.append(frame);
+    };
+    // In the order of the frames: copies of those before the node's place, then, where the
+    // places come round, of those at the end of the group.
+    const std::size_t copies = std::min(kMostCopies, nodes);
+    for (std::size_t copy = std::min(copies - 1, place); copy > 0; --copy)
+      append_alien(begin + place - copy, copy);
+    append_alien(begin + place, 0);
+    if (begin + place < frames && lots.is_native(begin + place)) natives.append(begin + place);
+    for (std::size_t copy = copies - 1; copy > place; --copy)
+      append_alien(begin + place + nodes - copy, copy);
   }
   return {natives.take(), aliens.take()};
 }

@@ -91,15 +91,5 @@ TEST(ClaimBitmap, ClaimsWhatTheBitmapHasAndTheBitsComeBack) {
   }
 }
 
-TEST(MarkHeld, SetsTheIndexesOfTheFramesThatTheDomainHas) {
-  const std::vector<FrameSeq> domain = {3, 5, 8, 1ULL << 40};
-  Bitmap bitmap(domain.size());
-  mark_held(domain, FrameSet({1, 5, 6, 1ULL << 40, (1ULL << 40) + 1}), &bitmap);
-  EXPECT_FALSE(bitmap.test(0));
-  EXPECT_TRUE(bitmap.test(1));
-  EXPECT_FALSE(bitmap.test(2));
-  EXPECT_TRUE(bitmap.test(3));
-}
-
 }  // namespace
 }  // namespace zazen

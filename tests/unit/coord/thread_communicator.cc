@@ -88,8 +88,8 @@ Delivery ThreadCommunicator::all_to_all(std::span<const MessagePair> to) {
       messages[r] = board_->messages[r][me];
       total += messages[r].first.size() + messages[r].second.size();
     }
-  auto buffer = std::make_unique_for_overwrite<std::byte[]>(total);
-  std::byte* end = buffer.get();
+  BulkBytes buffer(total);
+  std::byte* end = buffer.data();
   for (std::size_t r = 0; r < messages.size(); ++r)
     for (auto piece : {&MessagePair::first, &MessagePair::second}) {
       if (r == me) continue;

@@ -1,0 +1,316 @@
+// Each loop is a function that is always inlined, into one for any processor and, on x86-64,
+// into one for those with AVX2 and BMI.
+#include "coord/chunk_bits.h"
+
+#include <algorithm>
+#include <cstring>
+
+// A test compiles the loops for any processor alone.
+#if defined(__x86_64__) && !defined(ZAZEN_ANY_PROCESSOR)
+#define ZAZEN_TWO_VERSIONS 1
+#else
+#define ZAZEN_TWO_VERSIONS 0
+#endif
+
+#if ZAZEN_TWO_VERSIONS
+#include <immintrin.h>
+#endif
+
+#if ZAZEN_TWO_VERSIONS
+#define ZAZEN_LOOP(result, name, parameters, ...)                                   \
+  [[gnu::target("avx2,bmi,bmi2,lzcnt,popcnt")]] result name##_by_avx2 parameters {  \
+    return name##_loop(__VA_ARGS__);                                                \
+  }                                                                                 \
+  result name##_anywhere parameters {                                               \
+    return name##_loop(__VA_ARGS__);                                                \
+  }                                                                                 \
+  result name##_here parameters {                                                   \
+    return has_avx2() ? name##_by_avx2(__VA_ARGS__) : name##_anywhere(__VA_ARGS__); \
+  }
+#else
+#define ZAZEN_LOOP(result, name, parameters, ...) \
+  result name##_here parameters {                 \
+    return name##_loop(__VA_ARGS__);              \
+  }
+#endif
+
+namespace zazen {
+namespace {
+
+#define ZAZEN_INLINE [[gnu::always_inline]] inline
+
+#if ZAZEN_TWO_VERSIONS
+bool has_avx2() {
+  static const bool has =
+      __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("bmi") != 0 &&
+      __builtin_cpu_supports("bmi2") != 0 && __builtin_cpu_supports("lzcnt") != 0 &&
+      __builtin_cpu_supports("popcnt") != 0;
+  return has;
+}
+#endif
+
+ZAZEN_INLINE std::uint64_t load(const std::byte* bytes) {
+  std::uint64_t value;
+  std::memcpy(&value, bytes, sizeof value);
+  return value;
+}
+
+ZAZEN_INLINE std::size_t count_loop(const ChunkWords& words) {
+  std::size_t sums[4] = {};
+  for (std::size_t w = 0; w < words.size(); w += 4)
+    for (std::size_t i = 0; i < 4; ++i)
+      sums[i] += static_cast<std::size_t>(std::popcount(words[w + i]));
+  return sums[0] + sums[1] + sums[2] + sums[3];
+}
+ZAZEN_LOOP(std::size_t, count, (const ChunkWords& words), words)
+
+ZAZEN_INLINE Extent extent_loop(const ChunkWords& words) {
+  Extent extent;
+  std::uint64_t before = 0;  // the top bit of the last word
+  for (std::uint64_t word : words) {
+    extent.members += static_cast<std::size_t>(std::popcount(word));
+    extent.runs += static_cast<std::size_t>(std::popcount(word & ~(word << 1 | before)));
+    before = word >> 63;
+  }
+  return extent;
+}
+ZAZEN_LOOP(Extent, extent, (const ChunkWords& words), words)
+
+ZAZEN_INLINE void count_in_loop(const std::byte* words, ChunkWords& once, ChunkWords& twice) {
+  for (std::size_t w = 0; w < once.size(); ++w) {
+    const std::uint64_t bits = load(words + w * sizeof(std::uint64_t)), one = once[w];
+    twice[w] |= one & bits;
+    once[w] = one | bits;
+  }
+}
+ZAZEN_LOOP(void, count_in, (const std::byte* words, ChunkWords& once, ChunkWords& twice), words,
+           once, twice)
+
+ZAZEN_INLINE std::size_t intersect_loop(const ChunkWords& a, const ChunkWords& b,
+                                        ChunkWords& out) {
+  std::size_t sums[2] = {};
+  for (std::size_t w = 0; w < out.size(); w += 2)
+    for (std::size_t i = 0; i < 2; ++i) {
+      out[w + i] = a[w + i] & b[w + i];
+      sums[i] += static_cast<std::size_t>(std::popcount(out[w + i]));
+    }
+  return sums[0] + sums[1];
+}
+ZAZEN_LOOP(std::size_t, intersect, (const ChunkWords& a, const ChunkWords& b, ChunkWords& out),
+           a, b, out)
+
+ZAZEN_INLINE Revised revise_loop(std::byte* words, const ChunkWords& more,
+                                 const ChunkWords& lost, const ChunkWords& adopted) {
+  std::uint64_t wrong = 0, both = 0;
+  for (std::size_t w = 0; w < more.size(); ++w) {
+    std::byte* at = words + w * sizeof(std::uint64_t);
+    const std::uint64_t had = load(at), has = had | more[w];
+    const std::uint64_t changed = lost[w] | adopted[w];
+    both |= had & more[w];
+    wrong |= (lost[w] & ~has) | (adopted[w] & has);
+    const std::uint64_t word = has ^ changed;
+    std::memcpy(at, &word, sizeof word);
+  }
+  return {wrong == 0, both == 0};
+}
+ZAZEN_LOOP(Revised, revise,
+           (std::byte * words, const ChunkWords& more, const ChunkWords& lost,
+            const ChunkWords& adopted),
+           words, more, lost, adopted)
+
+// The word at hand is kept in a register and stored for each member: nothing is loaded from
+// where it was just stored. Gaps that lead past the chunk are noticed at the end; until then
+// they come round to its beginning.
+ZAZEN_INLINE bool read_gaps_loop(const std::uint8_t* gaps, std::size_t size, std::size_t count,
+                                 std::size_t limit, ChunkWords& words) {
+  words.fill(0);
+  std::size_t position = 0, at = 0, members = size;
+  std::uint64_t bits = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    const std::size_t gap = gaps[i];
+    position += gap;
+    if (gap == 255) [[unlikely]] {
+      --members;
+      continue;
+    }
+    const std::size_t word = position / 64 % words.size();
+    bits = (word == at ? bits : 0) | std::uint64_t{1} << (position % 64);
+    words[word] = bits;
+    at = word;
+    ++position;
+  }
+  return members == count && position <= limit;
+}
+ZAZEN_LOOP(bool, read_gaps,
+           (const std::uint8_t* gaps, std::size_t size, std::size_t count, std::size_t limit,
+            ChunkWords& words),
+           gaps, size, count, limit, words)
+
+// Within a word a gap is below 64; only the first member of a word may need bytes of 255. Two
+// members are written for each word, whether it has them or not: the processor cannot guess how
+// many it has.
+ZAZEN_INLINE std::size_t write_gaps_loop(const ChunkWords& words, std::size_t most,
+                                         std::uint8_t* out) {
+  std::size_t size = 0, next = 0;
+  for (std::size_t w = 0; w < words.size(); ++w) {
+    std::uint64_t bits = words[w];
+    const auto members = static_cast<std::size_t>(std::popcount(bits));
+    auto last = static_cast<std::size_t>(std::countr_zero(bits));
+    std::size_t gap = w * 64 + last - next;
+    if (gap >= 255 && bits != 0) [[unlikely]] {
+      if (size + gap / 255 > most) return 0;
+      for (; gap >= 255; gap -= 255) out[size++] = 255;
+    }
+    out[size] = static_cast<std::uint8_t>(gap);
+    for (std::size_t i = 1; i < members; i += 3)
+      for (std::size_t j = i; j < i + 3; ++j) {
+        bits &= bits - 1;
+        const auto position = static_cast<std::size_t>(std::countr_zero(bits));
+        out[size + j] = static_cast<std::uint8_t>(position - last - 1);
+        last = position;
+      }
+    size += members;
+    if (size > most) return 0;
+    const std::size_t after =
+        w * 64 + 64 - static_cast<std::size_t>(std::countl_zero(words[w]));
+    next = members == 0 ? next : after;
+  }
+  return size;
+}
+ZAZEN_LOOP(std::size_t, write_gaps,
+           (const ChunkWords& words, std::size_t most, std::uint8_t* out), words, most, out)
+
+// What the instructions PEXT and PDEP do.
+struct AnyBits {
+  static std::uint64_t gather(std::uint64_t word, std::uint64_t mask) {
+    std::uint64_t gathered = 0;
+    for (std::uint64_t bit = 1; mask != 0; mask &= mask - 1, bit <<= 1)
+      if ((word & mask & -mask) != 0) gathered |= bit;
+    return gathered;
+  }
+  static std::uint64_t scatter(std::uint64_t packed, std::uint64_t mask) {
+    std::uint64_t scattered = 0;
+    for (; mask != 0; mask &= mask - 1, packed >>= 1)
+      if ((packed & 1) != 0) scattered |= mask & -mask;
+    return scattered;
+  }
+};
+
+template <class Bits>
+ZAZEN_INLINE std::size_t gather_loop(const ChunkWords& words, const ChunkWords& mask,
+                                     ChunkWords& out) {
+  std::uint64_t pending = 0;
+  std::size_t size = 0, filled = 0;  // bits of `pending`
+  for (std::size_t w = 0; w < words.size(); ++w) {
+    const std::uint64_t bits = Bits::gather(words[w], mask[w]);
+    const auto count = static_cast<std::size_t>(std::popcount(mask[w]));
+    pending |= bits << filled;
+    filled += count;
+    if (filled < 64) continue;
+    out[size++] = pending;
+    filled -= 64;
+    pending = filled == 0 ? 0 : bits >> (count - filled);
+  }
+  if (filled != 0) out[size++] = pending;
+  return size;
+}
+
+// A word's bits come from one load at the byte where they begin, which has at least 57 of them.
+template <class Bits>
+ZAZEN_INLINE bool scatter_loop(std::span<const std::byte> packed, const ChunkWords& mask,
+                               ChunkWords& words) {
+  std::byte bytes[sizeof(ChunkWords) + 16];
+  if (packed.size() > sizeof(ChunkWords)) return false;
+  std::memset(std::ranges::copy(packed, bytes).out, 0, 16);
+  std::size_t at = 0;  // the next bit of `packed`
+  const std::size_t end = 8 * packed.size();
+  for (std::size_t w = 0; w < words.size(); ++w) {
+    const auto count = static_cast<std::size_t>(std::popcount(mask[w]));
+    std::uint64_t bits = load(bytes + at / 8) >> (at % 8);
+    if (count > 57) [[unlikely]]
+      bits |= load(bytes + at / 8 + 1) << (8 - at % 8);
+    words[w] = Bits::scatter(bits, mask[w]);
+    at += count;
+    if (at > end) return false;
+  }
+  return end - at < 64 && (end == at || load(bytes + end / 8 - 8) >> (at % 64) == 0);
+}
+
+#if ZAZEN_TWO_VERSIONS
+struct Bmi2Bits {
+  [[gnu::target("bmi2")]] static std::uint64_t gather(std::uint64_t word, std::uint64_t mask) {
+    return _pext_u64(word, mask);
+  }
+  [[gnu::target("bmi2")]] static std::uint64_t scatter(std::uint64_t packed,
+                                                       std::uint64_t mask) {
+    return _pdep_u64(packed, mask);
+  }
+};
+
+[[gnu::target("avx2,bmi,bmi2,lzcnt,popcnt")]] std::size_t gather_by_bmi2(
+    const ChunkWords& words, const ChunkWords& mask, ChunkWords& out) {
+  return gather_loop<Bmi2Bits>(words, mask, out);
+}
+[[gnu::target("avx2,bmi,bmi2,lzcnt,popcnt")]] bool scatter_by_bmi2(
+    std::span<const std::byte> packed, const ChunkWords& mask, ChunkWords& words) {
+  return scatter_loop<Bmi2Bits>(packed, mask, words);
+}
+#endif
+
+}  // namespace
+
+std::size_t gather_bits(const ChunkWords& words, const ChunkWords& mask, ChunkWords* out) {
+#if ZAZEN_TWO_VERSIONS
+  if (has_avx2()) return gather_by_bmi2(words, mask, *out);
+#endif
+  return gather_loop<AnyBits>(words, mask, *out);
+}
+
+bool scatter_bits(std::span<const std::byte> packed, const ChunkWords& mask,
+                  ChunkWords* words) {
+#if ZAZEN_TWO_VERSIONS
+  if (has_avx2()) return scatter_by_bmi2(packed, mask, *words);
+#endif
+  return scatter_loop<AnyBits>(packed, mask, *words);
+}
+
+std::size_t count_members(const ChunkWords& words) {
+  return count_here(words);
+}
+
+bool any_bit(const ChunkWords& words) {
+  std::uint64_t all = 0;
+  for (std::uint64_t word : words) all |= word;
+  return all != 0;
+}
+
+Extent extent_of(const ChunkWords& words) {
+  return extent_here(words);
+}
+
+void count_in(std::span<const std::byte, sizeof(ChunkWords)> words, ChunkWords* once,
+              ChunkWords* twice) {
+  count_in_here(words.data(), *once, *twice);
+}
+
+std::size_t intersect(const ChunkWords& a, const ChunkWords& b, ChunkWords* out) {
+  return intersect_here(a, b, *out);
+}
+
+Revised revise(std::span<std::byte, sizeof(ChunkWords)> words, const ChunkWords& more,
+               const ChunkWords& lost, const ChunkWords& adopted) {
+  return revise_here(words.data(), more, lost, adopted);
+}
+
+bool read_gaps(std::span<const std::byte> gaps, std::size_t count, std::size_t limit,
+               ChunkWords* words) {
+  if (!gaps.empty() && gaps.back() == std::byte{255}) return false;
+  return read_gaps_here(reinterpret_cast<const std::uint8_t*>(gaps.data()), gaps.size(), count,
+                        limit, *words);
+}
+
+std::size_t write_gaps(const ChunkWords& words, std::size_t most, std::byte* out) {
+  return write_gaps_here(words, most, reinterpret_cast<std::uint8_t*>(out));
+}
+
+}  // namespace zazen

@@ -1,0 +1,56 @@
+#include "coord/set_revision.h"
+
+#include <algorithm>
+
+namespace zazen {
+
+PackedChunk SetRevision::next() {
+  if (anew_)
+    reader_.next(set_.chunk_limit(chunk_), &old_);
+  else
+    old_ = set_.chunk(chunk_);
+  return old_;
+}
+
+void SetRevision::keep() {
+  if (anew_) set_.put_chunk(chunk_, old_);
+  ++chunk_;
+}
+
+bool SetRevision::change(const ChunkWords& more, const ChunkWords& lost,
+                         const ChunkWords& adopted, std::int64_t gained) {
+  ChunkWords words;
+  const std::span<std::byte> bitmap = anew_ ? std::span<std::byte>() : set_.bitmap(chunk_);
+  std::span<std::byte> bytes = bitmap;
+  if (bitmap.empty()) {
+    read_chunk(old_, set_.chunk_limit(chunk_), &words);
+    bytes = std::as_writable_bytes(std::span(words));
+  }
+  const Revised revised = revise(bytes.first<sizeof(ChunkWords)>(), more, lost, adopted);
+  if (!revised.sensible) return false;
+  std::size_t count = 0;
+  if (!bitmap.empty())
+    count =
+        revised.disjoint ? static_cast<std::size_t>(old_.count + gained) : count_bits(bitmap);
+  if (count != 0) {
+    set_.recount(chunk_, count);
+  } else {
+    if (!bitmap.empty()) words.fill(0);
+    put_rest_anew();
+    set_.put_chunk(chunk_, words);
+  }
+  ++chunk_;
+  return true;
+}
+
+void SetRevision::put_rest_anew() {
+  if (anew_) return;
+  const std::span<const std::byte> rest = set_.bytes({chunk_ + 1, set_.chunks()});
+  rest_.resize(rest.size());
+  std::ranges::copy(rest, rest_.data());
+  reader_ = PackedReader(rest_);
+  set_.truncate(chunk_);
+  anew_ = true;
+}
+
+}  // namespace zazen

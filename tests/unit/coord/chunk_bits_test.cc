@@ -1,0 +1,152 @@
+// The loops over the bits of a chunk against plain loops, one frame at a time. Compiled twice:
+// with the loops for this processor, and with those for any.
+#include "coord/chunk_bits.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <vector>
+
+namespace zazen {
+namespace {
+
+bool has(const ChunkWords& words, std::size_t i) {
+  return (words[i / 64] >> (i % 64) & 1) != 0;
+}
+
+ChunkWords random_words(double density, unsigned seed) {
+  std::mt19937 random(seed);
+  std::bernoulli_distribution holds(density);
+  ChunkWords words{};
+  for (std::size_t i = 0; i < kChunkFrames; ++i)
+    if (holds(random)) words[i / 64] |= std::uint64_t{1} << (i % 64);
+  return words;
+}
+
+std::vector<std::byte> gaps_of(const ChunkWords& words) {
+  std::vector<std::byte> gaps;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < kChunkFrames; ++i) {
+    if (!has(words, i)) continue;
+    for (; i - next >= 255; next += 255) gaps.push_back(std::byte{255});
+    gaps.push_back(static_cast<std::byte>(i - next));
+    next = i + 1;
+  }
+  return gaps;
+}
+
+const double kDensities[] = {0.0, 0.0001, 0.002, 0.0125, 0.05, 0.3, 0.99, 1.0};
+
+TEST(ChunkBits, GapsAreWrittenAndReadAsOneFrameAfterTheOtherWould) {
+  for (double density : kDensities) {
+    const ChunkWords words = random_words(density, 7);
+    const std::vector<std::byte> expected = gaps_of(words);
+    std::vector<std::byte> gaps(expected.size() + kGapsRoom);
+    ASSERT_EQ(write_gaps(words, expected.size(), gaps.data()), expected.size());
+    gaps.resize(expected.size());
+    EXPECT_EQ(gaps, expected) << density;
+
+    const std::size_t count = count_members(words);
+    ChunkWords read;
+    ASSERT_TRUE(read_gaps(gaps, count, kChunkFrames, &read));
+    EXPECT_EQ(read, words) << density;
+    if (expected.empty()) continue;
+    std::vector<std::byte> room(expected.size() + kGapsRoom);
+    EXPECT_EQ(write_gaps(words, expected.size() - 1, room.data()), 0U) << density;
+    EXPECT_FALSE(read_gaps(gaps, count + 1, kChunkFrames, &read));
+    std::size_t last = kChunkFrames - 1;
+    while (!has(words, last)) --last;
+    EXPECT_TRUE(read_gaps(gaps, count, last + 1, &read));
+    EXPECT_FALSE(read_gaps(gaps, count, last, &read));
+  }
+}
+
+TEST(ChunkBits, GapsThatLeadFarBeyondTheChunkAreRefused) {
+  std::vector<std::byte> gaps(65'535, std::byte{254});
+  ChunkWords words;
+  EXPECT_FALSE(read_gaps(gaps, gaps.size(), kChunkFrames, &words));
+  EXPECT_FALSE(read_gaps(std::vector{std::byte{3}, std::byte{255}}, 1, kChunkFrames, &words));
+}
+
+TEST(ChunkBits, CountsAreThoseOfPlainLoops) {
+  for (double density : kDensities) {
+    const ChunkWords a = random_words(density, 1), b = random_words(density, 2);
+    std::size_t members = 0, runs = 0, common = 0;
+    for (std::size_t i = 0; i < kChunkFrames; ++i) {
+      members += has(a, i);
+      runs += has(a, i) && (i == 0 || !has(a, i - 1));
+      common += has(a, i) && has(b, i);
+    }
+    EXPECT_EQ(count_members(a), members);
+    EXPECT_EQ(extent_of(a).members, members);
+    EXPECT_EQ(extent_of(a).runs, runs);
+    EXPECT_EQ(any_bit(a), members != 0);
+    ChunkWords both, once{}, twice{};
+    EXPECT_EQ(intersect(a, b, &both), common);
+    count_in(a, &once, &twice);
+    EXPECT_EQ(once, a);
+    EXPECT_FALSE(any_bit(twice));
+    count_in(b, &once, &twice);
+    EXPECT_EQ(twice, both);
+    for (std::size_t w = 0; w < once.size(); ++w) ASSERT_EQ(once[w], a[w] | b[w]);
+  }
+}
+
+TEST(ChunkBits, ScatteredBitsAreThoseThatWereGathered) {
+  for (double density : kDensities) {
+    const ChunkWords whole = random_words(density, 3);
+    ChunkWords part, packed, back;
+    intersect(whole, random_words(0.6, 4), &part);
+    const std::size_t words = gather_bits(part, whole, &packed);
+    ASSERT_EQ(words, (count_members(whole) + 63) / 64);
+    std::size_t number = 0;
+    for_each_bit(whole, [&](std::size_t i) {
+      ASSERT_EQ(has(packed, number++), has(part, i)) << density;
+    });
+    const auto bytes = std::as_bytes(std::span(packed)).first(words * 8);
+    ASSERT_TRUE(scatter_bits(bytes, whole, &back));
+    EXPECT_EQ(back, part) << density;
+
+    if (words == 0) continue;
+    EXPECT_FALSE(scatter_bits(bytes.first(bytes.size() - 8), whole, &back));
+    std::vector<std::byte> longer(bytes.begin(), bytes.end());
+    longer.resize(longer.size() + 8);
+    EXPECT_FALSE(scatter_bits(longer, whole, &back));
+    if (number % 64 == 0) continue;
+    packed[words - 1] |= std::uint64_t{1} << 63;
+    EXPECT_FALSE(scatter_bits(bytes, whole, &back)) << "a bit beyond the members";
+  }
+}
+
+TEST(ChunkBits, ARevisionLosesWhatIsThereAndAdoptsWhatIsNot) {
+  const ChunkWords had = random_words(0.1, 5), more = random_words(0.02, 6);
+  ChunkWords lost, adopted = random_words(0.05, 8), expected;
+  intersect(more, random_words(0.5, 9), &lost);
+  for (std::size_t w = 0; w < had.size(); ++w) {
+    adopted[w] &= ~(had[w] | more[w]);
+    expected[w] = ((had[w] | more[w]) & ~lost[w]) | adopted[w];
+  }
+  auto run = [&](const ChunkWords& from, ChunkWords* words) {
+    *words = from;
+    return revise(std::as_writable_bytes(std::span(*words)), more, lost, adopted);
+  };
+  ChunkWords words, apart;
+  Revised revised = run(had, &words);
+  EXPECT_TRUE(revised.sensible);
+  EXPECT_FALSE(revised.disjoint);
+  EXPECT_EQ(words, expected);
+  for (std::size_t w = 0; w < had.size(); ++w) apart[w] = had[w] & ~more[w];
+  EXPECT_TRUE(run(apart, &words).disjoint);
+
+  ChunkWords none{};
+  adopted[1000] |= had[1000] & -had[1000];
+  EXPECT_FALSE(run(had, &words).sensible) << "it adopts what it has";
+  adopted = none;
+  lost = none;
+  lost[1023] = ~(had[1023] | more[1023]);
+  EXPECT_FALSE(run(had, &words).sensible) << "it loses what it has not";
+}
+
+}  // namespace
+}  // namespace zazen

@@ -1,0 +1,67 @@
+// Contested frames against the rule, one frame and one claimant at a time; up to eight
+// claimants and more, with equal and unequal steps, with loads that are far apart. Compiled
+// twice, as chunk_bits_test.
+#include "coord/contest.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+namespace zazen {
+namespace {
+
+struct Case {
+  std::size_t claimants;
+  bool equal_steps;
+  std::uint64_t wins_apart;  // at most
+  double contested;          // of the frames
+};
+
+void compare(const Case& one, unsigned seed) {
+  std::mt19937_64 random(seed);
+  std::bernoulli_distribution is_contested(one.contested);
+  std::vector<ChunkWords> rows(one.claimants, ChunkWords{});
+  ChunkWords contested{};
+  for (std::size_t i = 0; i < kChunkFrames; ++i) {
+    const std::uint64_t bit = std::uint64_t{1} << (i % 64);
+    const bool wanted = is_contested(random);
+    if (wanted) contested[i / 64] |= bit;
+    rows[random() % rows.size()][i / 64] |= bit;  // an uncontested claim stays in the row
+    for (std::size_t copies = random() % 4; wanted && copies > 0; --copies)
+      rows[random() % rows.size()][i / 64] |= bit;
+  }
+  std::vector<ChunkWords> expected = rows;
+  std::vector<Claimant> claimants;
+  for (ChunkWords& row : rows)
+    claimants.push_back({row.data(), 1'000'000 + random() % (one.wins_apart + 1),
+                         kClaimantsAtMost * (one.equal_steps ? 4 : 1 + random() % 4)});
+  std::vector<Claimant> by_rule = claimants;
+  for_each_bit(contested, [&](std::size_t i) {
+    std::size_t winner = by_rule.size();
+    auto load = [&](std::size_t n) { return (by_rule[n].wins + 1) * by_rule[n].step; };
+    for (std::size_t n = 0; n < by_rule.size(); ++n)
+      if ((expected[n][i / 64] >> (i % 64) & 1) != 0 &&
+          (winner == by_rule.size() || load(n) < load(winner)))
+        winner = n;
+    expected[winner][i / 64] &= ~(std::uint64_t{1} << (i % 64));
+    ++by_rule[winner].wins;
+  });
+
+  settle(contested, claimants);
+  for (std::size_t n = 0; n < rows.size(); ++n) {
+    EXPECT_EQ(claimants[n].wins, by_rule[n].wins) << one.claimants << " claimants, " << n;
+    EXPECT_EQ(rows[n], expected[n]) << one.claimants << " claimants, " << n;
+  }
+}
+
+TEST(Contest, EachFrameGoesToTheLeastLoadedClaimant) {
+  unsigned seed = 0;
+  for (std::size_t claimants : {1U, 2U, 7U, 8U, 9U, 40U})
+    for (bool equal : {true, false})
+      for (std::uint64_t apart : {0U, 3U, 4094U, 4095U, 4096U, 100'000U})
+        compare({claimants, equal, apart, seed % 2 == 0 ? 0.05 : 1.0}, seed++);
+}
+
+}  // namespace
+}  // namespace zazen
