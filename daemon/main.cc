@@ -27,6 +27,7 @@
 #include "daemon/reload.h"
 #include "daemon/secure_directory.h"
 #include "daemon/server.h"
+#include "daemon/serving_priority.h"
 #include "daemon/start_error.h"
 #include "daemon/status.h"
 
@@ -196,6 +197,7 @@ int run(const std::optional<std::string>& file, bool in_background) {
             {"bytes", std::to_string(usage.bytes)},
             {"last_stop", store->stopped_cleanly() ? "clean" : "unclean"}});
 
+  raise_serving_priority();
   server->run(signals.get(), [&] { service.keep_house(); });
   while (reload_is_asked_for(signals.get())) {
     reloads.post([&] { reload.run(); });
