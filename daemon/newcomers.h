@@ -25,7 +25,7 @@ struct Newcomer {
 
 class Newcomers {
  public:
-  static constexpr std::size_t kMostOfAProcess = 64;
+  static constexpr std::size_t kMostOfAProcess = 512;
 
   // False, and the socket is closed: that process, or with `of_a_user` that user, has as many
   // waiting as it may have.
