@@ -182,8 +182,10 @@ int Filler::copy(Lane& lane, const JobPointer& job) {
 
   auto size = static_cast<std::uint64_t>(origin.st_size);
   job->bytes = size;
+  bool room_is_known = store_.is_reconciled();
   Reservation room = store_.reserve(request.dataset, request.kind, size, request.wanted);
-  if (!room.valid()) return ENOSPC;
+  if (!room.valid() && room_is_known) return ENOSPC;
+  if (!room.valid()) return store_.not_reconciled().empty() ? EAGAIN : EIO;
   Temporary file = store_.make_temporary(request.dataset);
   if (file.fd() < 0) return errno;
   FrameCopy copy(request.origin.get(), origin, std::move(file));
@@ -237,7 +239,7 @@ void Filler::finish(const JobPointer& job, int status, bool copied) {
   FillRequest& request = job->request;
   bool push = request.kind == FrameKind::kNative;
   bool usual = status == 0 || status == ECANCELED || status == ENOSPC || status == EDQUOT ||
-               status == EBUSY || status == EMLINK;
+               status == EBUSY || status == EMLINK || status == EAGAIN;
   if (!usual) {
     log_line(LogLevel::kWarn, push ? "push_failed" : "fill_failed",
              {{"dataset", store_.dataset(request.dataset).path},

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "bodhi/unique_fd.h"
+#include "daemon/mapped_file.h"
 
 namespace zazen {
 
@@ -228,16 +228,6 @@ void FrameTable::use(void* memory, std::uint32_t slots_log2) {
   header_ = static_cast<FrameTableHeader*>(memory);
   slots_ = reinterpret_cast<Slot*>(header_ + 1);
   mask_ = (std::uint64_t{1} << slots_log2) - 1;
-}
-
-// Where a write takes new blocks although the file has some, a full disk or a quota would
-// become a SIGBUS.
-static bool copies_on_write(int directory_fd) {
-  struct statfs fs = {};
-  if (::fstatfs(directory_fd, &fs) != 0) return true;
-  constexpr std::uint32_t kBtrfs = 0x9123683e, kBcachefs = 0xca451a4e, kZfs = 0x2fc12fc1;
-  const auto type = static_cast<std::uint32_t>(fs.f_type);
-  return type == kBtrfs || type == kBcachefs || type == kZfs;
 }
 
 // Zeroes: in a new file in the old one's place, allocated, so that a full disk cannot become a

@@ -1,11 +1,13 @@
 #include "daemon/index_file.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "daemon/log.h"
 #include "daemon/mapped_file.h"
@@ -42,7 +44,12 @@ IndexFile::IndexFile(const std::string& runtime, std::uint32_t slots_log2, bool 
     : path_(runtime + "/" + kIndexFile), for_all_users_(for_all_users) {
   while (instance_ == 0 && ::getrandom(&instance_, sizeof instance_, 0) < 0) {
   }
-  index_ = make(slots_log2);
+  UniqueFd directory(::open(runtime.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (copies_on_write(directory.get())) {
+    ::unlink(path_.c_str());  // another daemon's
+  } else {
+    index_ = make(slots_log2);
+  }
 }
 
 IndexFile::~IndexFile() {
@@ -145,6 +152,23 @@ void IndexFile::remove(ino_t local_ino) {
     if (ino != local_ino) continue;
     entry.local_ino.store(IndexEntry::kRemoved, std::memory_order_release);
     --live_;
+  }
+}
+
+void IndexFile::remove_dataset(std::uint32_t dataset) {
+  constexpr std::uint64_t kPart = 65'536;
+  std::unique_lock lock(mutex_);
+  const IdentityIndex* seen = index_;
+  for (std::uint64_t i = 0; index_ != nullptr && i <= index_->mask(); ++i) {
+    IndexEntry& entry = index_->slots[i];
+    if (is_live(entry) && entry.dataset == dataset) {
+      entry.local_ino.store(IndexEntry::kRemoved, std::memory_order_release);
+      --live_;
+    }
+    if (i % kPart != kPart - 1) continue;
+    lock.unlock();
+    lock.lock();
+    if (std::exchange(seen, index_) != index_) i = ~std::uint64_t{0};  // a new file: once more
   }
 }
 

@@ -1,7 +1,8 @@
 // IndexFile: the daemon's side of the identity index (bodhi/identity_index.h).
 //
 // It makes stat quick and is never needed: if the file cannot be made or has no room, an entry
-// is left out, and the shim asks the copy itself. Made anew at each start. Thread safe.
+// is left out, and the shim asks the copy itself; so it does without one where a quota could
+// become a SIGBUS (mapped_file.h). Made anew at each start. Thread safe.
 #pragma once
 #include <sys/stat.h>
 
@@ -30,6 +31,8 @@ class IndexFile {
   void add(std::uint32_t dataset, const struct stat& local, const OriginIdentity& identity);
   // To be called before the copy's inode number can be used again.
   void remove(ino_t local_ino);
+  // All copies of a dataset.
+  void remove_dataset(std::uint32_t dataset);
 
  private:
   IdentityIndex* make(std::uint32_t slots_log2);  // null if it fails

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,27 @@ struct KeptReport {
   std::uint64_t bytes;
 };
 
+struct UserReports {
+  std::vector<KeptReport> all;  // newest first
+  std::size_t looked_at = 0;
+  std::uint64_t bytes = 0, ranks = 0;  // of those that stay
+
+  double share(const ReportLimits& limits) const {
+    return std::max(static_cast<double>(bytes) / static_cast<double>(limits.bytes),
+                    static_cast<double>(ranks) / static_cast<double>(limits.ranks));
+  }
+};
+
+// Who has least of what is kept is next. Null: all were looked at.
+UserReports* next_user(std::map<uid_t, UserReports>& users, const ReportLimits& limits) {
+  UserReports* next = nullptr;
+  for (auto& [uid, user] : users) {
+    if (user.looked_at == user.all.size()) continue;
+    if (next == nullptr || user.share(limits) < next->share(limits)) next = &user;
+  }
+  return next;
+}
+
 std::uint64_t bytes_in(int job_fd) {
   std::uint64_t bytes = 0;
   for (const char* name : {kViewFile, kTallyFile}) {
@@ -118,25 +140,32 @@ int sweep_jobs(const std::string& jobs_directory, const std::string& reports_dir
 int prune_reports(const std::string& reports_directory, const ReportLimits& limits) {
   DIR* reports = ::opendir(reports_directory.c_str());
   if (reports == nullptr) return 0;
-  std::vector<KeptReport> kept;
+  std::map<uid_t, UserReports> users;
   while (dirent* entry = ::readdir(reports)) {
     if (entry->d_name[0] == '.') continue;
     UniqueFd job = open_job(::dirfd(reports), entry->d_name);
     struct stat st = {};
     if (!job.valid()) remove_if_no_directory(::dirfd(reports), entry->d_name);
     if (!job.valid() || ::fstat(job.get(), &st) != 0) continue;
-    kept.push_back({entry->d_name, st.st_ctime, bytes_in(job.get())});
+    users[st.st_uid].all.push_back({entry->d_name, st.st_ctime, bytes_in(job.get())});
   }
-  std::ranges::sort(kept, std::ranges::greater(), &KeptReport::since);
+  for (auto& [uid, user] : users) {
+    std::ranges::sort(user.all, std::ranges::greater(), &KeptReport::since);
+  }
   std::uint64_t bytes = 0, ranks = 0;
   int removed = 0;
-  for (const KeptReport& report : kept) {
+  while (UserReports* user = next_user(users, limits)) {
+    const KeptReport& report = user->all[user->looked_at];
+    bool newest = user->looked_at++ == 0;
     bool young = std::time(nullptr) - report.since <= limits.age_seconds;
     bool fits = report.bytes <= limits.bytes - bytes && ranks < limits.ranks;
-    bool newest = &report == kept.data();
     if (young && (fits || newest)) {
-      if (fits) bytes += report.bytes;  // one that is too large must not cost all others
+      if (fits) {  // one that is too large must not cost all others
+        bytes += report.bytes;
+        user->bytes += report.bytes;
+      }
       ++ranks;
+      ++user->ranks;
       continue;
     }
     UniqueFd job = open_job(::dirfd(reports), report.name.c_str());

@@ -16,14 +16,15 @@ inline constexpr std::int64_t kOrphanAgeSeconds = 3'600;
 int sweep_jobs(const std::string& jobs_directory, const std::string& reports_directory);
 
 // The runtime directory is in memory on most machines, so the reports are bounded, too: what
-// ranks write into them. What else a user puts there goes with its report and is not counted,
-// nor is the newest report if it is beyond the limit alone.
+// ranks write into them. Who has least of what is kept keeps his next one first, so nobody's
+// reports push out another's that are within an even share. What else a user puts there goes
+// with its report and is not counted, nor is a user's newest report if it is beyond the limit.
 struct ReportLimits {
   std::int64_t age_seconds = 7 * 86'400;
   std::uint64_t bytes = 64'000'000;
   std::uint64_t ranks = 4'096;
 };
-// Removes those beyond the limits, the newest only for its age; and what is no directory.
+// Removes those beyond the limits, a user's newest only for its age; and what is no directory.
 // Returns how many reports.
 int prune_reports(const std::string& reports_directory, const ReportLimits& limits = {});
 

@@ -1,5 +1,6 @@
 // zazend: keeps copies of frames on this node's disk and serves the programs of the node.
 // main() is the table of contents; each step is a file of its own.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -21,12 +22,14 @@
 #include "daemon/instance_lock.h"
 #include "daemon/job_sweep.h"
 #include "daemon/log.h"
+#include "daemon/mapped_file.h"
 #include "daemon/node_identity.h"
 #include "daemon/notify.h"
 #include "daemon/publisher.h"
 #include "daemon/reload.h"
 #include "daemon/secure_directory.h"
 #include "daemon/server.h"
+#include "daemon/serving_priority.h"
 #include "daemon/start_error.h"
 #include "daemon/status.h"
 
@@ -111,6 +114,16 @@ std::size_t raise_descriptor_limit() {
   return static_cast<std::size_t>(std::min<rlim_t>(limit.rlim_max, 1 << 20));
 }
 
+// Programs write to files that they map there.
+void warn_of_copies_on_write(const std::string& runtime) {
+  UniqueFd directory(::open(runtime.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!copies_on_write(directory.get())) return;
+  log_line(LogLevel::kWarn, "runtime_copies_on_write",
+           {{"runtime", runtime},
+            {"what", "when this disk is full, or a quota used up, programs may end by SIGBUS"},
+            {"hint", "put it on a tmpfs, such as /run"}});
+}
+
 // The rights of many users are kept in ACLs.
 Status require_access_lists(const CacheDisk& disk, const std::string& cache) {
   Temporary probe = disk.make_temporary(disk.state_fd());
@@ -142,6 +155,8 @@ int run(const std::optional<std::string>& file, bool in_background) {
   const mode_t reach = config.all_users ? 0711 : 0700;
   require(require_secure_directory(config.runtime, "runtime directory", reach));
   require(require_secure_directory(config.cache, "cache directory", reach));
+
+  warn_of_copies_on_write(config.runtime);
 
   // Can the cache's disk carry copies at all?
   CacheDisk disk = require(CacheDisk::open(config.cache));
@@ -196,6 +211,7 @@ int run(const std::optional<std::string>& file, bool in_background) {
             {"bytes", std::to_string(usage.bytes)},
             {"last_stop", store->stopped_cleanly() ? "clean" : "unclean"}});
 
+  raise_serving_priority();
   server->run(signals.get(), [&] { service.keep_house(); });
   while (reload_is_asked_for(signals.get())) {
     reloads.post([&] { reload.run(); });

@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 
 namespace zazen {
 
@@ -20,6 +22,14 @@ void* make_mapped_file(const std::string& path, std::size_t size, UniqueFd* file
   }
   void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file->get(), 0);
   return memory == MAP_FAILED ? nullptr : memory;
+}
+
+bool copies_on_write(int fd) {
+  struct statfs fs = {};
+  if (::fstatfs(fd, &fs) != 0) return true;
+  constexpr std::uint32_t kBtrfs = 0x9123683e, kBcachefs = 0xca451a4e, kZfs = 0x2fc12fc1;
+  const auto type = static_cast<std::uint32_t>(fs.f_type);
+  return type == kBtrfs || type == kBcachefs || type == kZfs;
 }
 
 }  // namespace zazen

@@ -34,7 +34,8 @@ Peer identify_peer(int socket) {
 }
 
 bool is_own_user(const PeerIdentity& peer) {
-  return peer.uid == ::geteuid();
+  static const uid_t own = ::geteuid();
+  return peer.uid == own;
 }
 
 }  // namespace zazen

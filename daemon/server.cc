@@ -12,6 +12,7 @@
 #include <sys/un.h>
 
 #include <algorithm>
+#include <span>
 
 #include "bodhi/table.h"
 #include "daemon/log.h"
@@ -24,8 +25,10 @@ namespace {
 
 constexpr std::uint64_t kListener = 1, kOutbox = 2, kStop = 3;
 constexpr int kTickMs = 1'000;
-constexpr int kPacketsInARow = 32;  // then it is another client's turn
-constexpr int kNewcomersInARow = 64;
+constexpr int kPacketsInARow = 32;            // then it is another client's turn
+constexpr std::size_t kRequestsOfAUser = 64;  // in one round
+constexpr int kAcceptedInARow = 128, kAdmittedInARow = 16;
+constexpr std::size_t kMostEvents = 1'024;
 constexpr int kMostLooks = 8;  // at clients that might give way
 
 // The least that the kernel allows: a few answers. The descriptors among them are in flight
@@ -33,12 +36,6 @@ constexpr int kMostLooks = 8;  // at clients that might give way
 void keep_few_in_flight(int socket) {
   int least = 1;
   ::setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &least, sizeof least);
-}
-
-// Connected and gone, without a word.
-bool has_hung_up(int socket) {
-  char byte;
-  return ::recv(socket, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
 bool has_taken_all(int socket) {
@@ -90,23 +87,33 @@ bool Server::watch(int fd, std::uint64_t id) {
 void Server::run(int stop_fd, const std::function<void()>& tick) {
   watch(stop_fd, kStop);
   std::int64_t next_tick_ms = monotonic_ms();
+  std::vector<epoll_event> events(kMostEvents);
   for (;;) {
-    epoll_event events[64];
-    int count = ::epoll_wait(epoll_.get(), events, std::size(events), kTickMs);
-    for (int i = 0; i < count; ++i) {
-      std::uint64_t id = events[i].data.u64;
-      if (id == kStop) return;
-      if (id == kListener) {
-        accept_clients();
-      } else if (id == kOutbox) {
-        deliver(service_.outbox().take());
-      } else {
-        serve(id, events[i].events);
-      }
+    bool waiting = newcomers_.size() > 0 && has_seats();
+    int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
+                             waiting ? 0 : kTickMs);
+    std::span<epoll_event> ready(events.data(), static_cast<std::size_t>(std::max(count, 0)));
+    bool stop = false, answers = false, knocks = false;
+    for (const epoll_event& event : ready) {
+      stop = stop || event.data.u64 == kStop;
+      answers = answers || event.data.u64 == kOutbox;
+      knocks = knocks || event.data.u64 == kListener;
     }
+    if (stop) return;
+    if (answers) deliver(service_.outbox().take());
+    requests_left_.clear();
+    // Whoever comes last may find that nothing is left for his user: so each round begins with
+    // another.
+    if (!ready.empty()) {
+      std::size_t first = ++round_ % ready.size();
+      std::ranges::rotate(ready, ready.begin() + static_cast<std::ptrdiff_t>(first));
+    }
+    for (const epoll_event& event : ready) serve(event.data.u64, event.events);
+    if (knocks) accept_newcomers();
+    admit_newcomers();
     if (std::int64_t now_ms = monotonic_ms(); now_ms >= next_tick_ms) {
       next_tick_ms = now_ms + kTickMs;
-      pause_accepting(clients_.size() > client_limit_ && !make_room(::geteuid()));
+      pause_accepting(!has_seats() && !make_room(::geteuid()));
       tick();
     }
   }
@@ -122,8 +129,8 @@ void Server::send_last_answers() {
   clients_.clear();
 }
 
-void Server::accept_clients() {
-  for (int i = 0; i < kNewcomersInARow; ++i) {
+void Server::accept_newcomers() {
+  for (int i = 0; i < kAcceptedInARow && newcomers_.size() < 2 * client_limit_; ++i) {
     UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket.valid()) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
@@ -131,29 +138,48 @@ void Server::accept_clients() {
       if (errno != EAGAIN) pause_accepting(true);
       return;
     }
-    if (has_hung_up(socket.get())) continue;
-    Peer peer = identify_peer(socket.get());
-    if (peer == nullptr || (!all_users_ && !is_own_user(*peer))) continue;
-    bool has_room = clients_.size() < client_limit_ || make_room(peer->uid);
-    // Our own user waits for a place; of another, who has all of them busy, there is one too
-    // many.
-    if (!has_room && !is_own_user(*peer)) continue;
-    service_.welcome(*peer);
-    keep_few_in_flight(socket.get());
-    std::uint64_t id = next_id_++;
-    Client& client = clients_[id];
-    client.socket = std::move(socket);
-    client.id = id;
-    client.peer = std::move(peer);
-    client.last_turn = ++turn_;
-    // Most have asked already.
-    if (!read_requests(client)) {
-      close(id);
-      continue;
-    }
-    update_watch(client);
-    if (!has_room) return pause_accepting(true);
+    struct ucred peer = {};
+    socklen_t size = sizeof peer;
+    if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) continue;
+    // Our own user waits for his turn, however many he is.
+    bool own = peer.uid == own_uid_;
+    if (!own && !all_users_) continue;
+    newcomers_.add({std::move(socket), peer.uid, peer.pid},
+                   own ? std::nullopt : std::optional(client_limit_));
   }
+}
+
+void Server::admit_newcomers() {
+  for (int i = 0; i < kAdmittedInARow && has_seats(); ++i) {
+    std::optional<Newcomer> next = newcomers_.next();
+    if (!next) return;
+    admit(std::move(*next));
+  }
+}
+
+// Most have asked already. Who is gone again, or talks nonsense, is not looked at any closer.
+void Server::admit(Newcomer newcomer) {
+  UniqueFd socket = std::move(newcomer.socket);
+  Packet first;
+  Received received = receive_packet(socket.get(), &first);
+  if (received == Received::kClosed || received == Received::kMalformed) return;
+  Peer peer = identify_peer(socket.get());
+  if (peer == nullptr) return;
+  bool has_room = clients_.size() < client_limit_ || make_room(peer->uid);
+  // Our own user waits for a place; of another, who has all of them busy, there is one too
+  // many.
+  if (!has_room && !is_own_user(*peer)) return;
+  service_.welcome(*peer);
+  keep_few_in_flight(socket.get());
+  std::uint64_t id = next_id_++;
+  Client& client = clients_[id];
+  client.socket = std::move(socket);
+  client.id = id;
+  client.peer = std::move(peer);
+  client.last_turn = ++turn_;
+  if (received == Received::kPacket && !take(client, first)) return close(id);
+  update_watch(client);
+  if (!has_room) pause_accepting(true);
 }
 
 bool Server::make_room(uid_t newcomer) {
@@ -170,6 +196,8 @@ bool Server::make_room(uid_t newcomer) {
     Client& client = clients_.find(*quietest)->second;
     std::uint64_t last_turn = client.last_turn;
     bool may_read = (client.watched & EPOLLIN) != 0;
+    std::size_t& left = requests_left(client.peer->uid);
+    left = std::max<std::size_t>(left, 1);
     if (may_read && read_requests(client) && client.last_turn != last_turn) {
       update_watch(client);
       continue;
@@ -202,7 +230,9 @@ void Server::serve(std::uint64_t id, std::uint32_t events) {
 }
 
 bool Server::read_requests(Client& client) {
-  for (int i = 0; i < kPacketsInARow && client.open_requests < kOpenRequests; ++i) {
+  std::size_t& left = requests_left(client.peer->uid);
+  for (int i = 0; i < kPacketsInARow && left > 0; ++i) {
+    if (client.stalled || client.open_requests >= kOpenRequests) return true;
     Packet packet;
     switch (receive_packet(client.socket.get(), &packet)) {
       case Received::kNothing:
@@ -213,19 +243,32 @@ bool Server::read_requests(Client& client) {
       case Received::kPacket:
         break;
     }
-    client.last_turn = ++turn_;
-    if (Service::is_answered(packet.header())) ++client.open_requests;
-    switch (service_.take(client.id, client.peer, packet)) {
-      case Service::Taken::kYes:
-        break;
-      case Service::Taken::kNonsense:
-        return false;
-      case Service::Taken::kLater:
-        client.stalled = std::move(packet);
-        return true;
-    }
+    --left;
+    if (!take(client, packet)) return false;
   }
   return true;
+}
+
+bool Server::take(Client& client, Packet& packet) {
+  client.last_turn = ++turn_;
+  if (Service::is_answered(packet.header())) ++client.open_requests;
+  switch (service_.take(client.id, client.peer, packet)) {
+    case Service::Taken::kYes:
+      break;
+    case Service::Taken::kNonsense:
+      return false;
+    case Service::Taken::kLater:
+      client.stalled = std::move(packet);
+      break;
+  }
+  return true;
+}
+
+std::size_t& Server::requests_left(uid_t uid) {
+  auto found = std::ranges::find(requests_left_, uid, &std::pair<uid_t, std::size_t>::first);
+  if (found == requests_left_.end())
+    found = requests_left_.insert(found, {uid, kRequestsOfAUser});
+  return found->second;
 }
 
 bool Server::write_answers(Client& client) {
@@ -310,7 +353,7 @@ void Server::close(std::uint64_t id) {
   auto it = clients_.find(id);
   unread_bytes_ -= it->second.unread_bytes;
   clients_.erase(it);
-  if (clients_.size() <= client_limit_) pause_accepting(false);
+  if (has_seats()) pause_accepting(false);
 }
 
 }  // namespace zazen

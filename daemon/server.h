@@ -5,7 +5,13 @@
 // A connection may be quiet for ever; only when all places are taken does the quietest of the
 // user with the most of them give way (seating.h). Answers that lie unread hold memory: beyond
 // kMostUnreadBytes the client that left most of them is closed.
+//
+// A round serves everybody a little: answers first, then the clients that are known, of which
+// each user has a bounded number of requests, then newcomers (newcomers.h). So a flood costs
+// its own user's other programs their time, and nobody else's.
 #pragma once
+#include <unistd.h>
+
 #include <algorithm>
 #include <deque>
 #include <functional>
@@ -13,9 +19,11 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "bodhi/result.h"
 #include "bodhi/unique_fd.h"
+#include "daemon/newcomers.h"
 #include "daemon/service.h"
 
 namespace zazen {
@@ -65,12 +73,17 @@ class Server {
         client_limit_(client_limit),
         all_users_(all_users) {}
   bool watch(int fd, std::uint64_t id);
-  void accept_clients();
+  void accept_newcomers();
+  void admit_newcomers();
+  void admit(Newcomer newcomer);
+  bool has_seats() const { return clients_.size() <= client_limit_; }
   void pause_accepting(bool pause);
   void serve(std::uint64_t id, std::uint32_t events);
-  bool make_room(uid_t newcomer);      // false: nobody gives way
-  bool read_requests(Client& client);  // false: close it
-  bool write_answers(Client& client);  // false: close it
+  bool make_room(uid_t newcomer);             // false: nobody gives way
+  bool read_requests(Client& client);         // false: close it
+  bool take(Client& client, Packet& packet);  // false: close it
+  std::size_t& requests_left(uid_t uid);      // of the user in this round
+  bool write_answers(Client& client);         // false: close it
   void deliver(std::vector<Answer> answers);
   void shed_unread();
   void update_watch(Client& client);
@@ -80,11 +93,15 @@ class Server {
   Service& service_;
   const std::size_t client_limit_;
   const bool all_users_;
+  const uid_t own_uid_ = ::geteuid();
   UniqueFd listener_;
   UniqueFd epoll_;
+  Newcomers newcomers_;
+  std::vector<std::pair<uid_t, std::size_t>> requests_left_;  // of those who had any
   bool accepting_ = true;
   std::uint64_t next_id_ = 16;  // the first few are not clients
   std::uint64_t turn_ = 0;
+  std::size_t round_ = 0;
   std::uint64_t unread_bytes_ = 0;  // of all clients
   std::unordered_map<std::uint64_t, Client> clients_;
 };

@@ -64,11 +64,13 @@ void Service::post_reconcile(std::uint32_t dataset) {
   reconciling_.post([this, dataset] {
     // Who may reach the copies decides what the index tells of them: nothing, if the origin
     // does not say. But nobody's room waits for that.
+    // And only the dataset's own directories: others wait for the same thread of this origin.
     auto look = [this, dataset] {
-      store_.mirror_rights(dataset);
+      if (store_.mirror_own_rights(dataset)) housework_[dataset].index_due = true;
       return 0;
     };
     if (store_.serves_all_users()) (void)origins().ask(dataset, look, Filler::kOriginLimit);
+    housework_[dataset].index_due = false;
     for (FrameSeq seq : store_.reconcile(dataset)) young_.note(dataset, seq, monotonic_ms());
     housework_[dataset].reconciling = false;
   });
@@ -271,8 +273,8 @@ void Service::post_invalidate(const Asked& asked, std::uint32_t dataset, FrameSe
     answer(asked, refusal);
   });
   if (posted) return;
-  // Which of them was changed is not known any more, so all are checked.
-  sweep_.distrust(dataset);
+  // Which of them was changed is not known any more: opens are checked until all are compared.
+  sweep_.doubt(dataset);
   answer(asked, EAGAIN);
 }
 
@@ -308,7 +310,7 @@ std::optional<std::uint32_t> Service::find_served(const char* path, std::size_t 
 }
 
 int Service::sample(std::uint32_t dataset) {
-  store_.mirror_rights(dataset);
+  mirror_rights(dataset);
   SampleResult result = compare_sample(store_, dataset);
   // First of all: a new copy in the place of a stale one looks as though all were well.
   if (!result.stale.empty()) sweep_.distrust(dataset);
@@ -430,11 +432,10 @@ void Service::doubt_all() {
   }
 }
 
-// While it was out of use a change may not have dropped its copy: so opens are checked now.
+// While it was out of use a change may not have dropped its copy: so opens are checked until
+// all copies were compared.
 void Service::disk_changed(bool usable) {
-  for (std::uint32_t i = 0; usable && i < config_.datasets.size(); ++i) {
-    sweep_.distrust(i);
-  }
+  for (std::uint32_t i = 0; usable && i < config_.datasets.size(); ++i) sweep_.doubt(i);
   if (usable) reconcile_again();
   publisher_.set_usable(usable);
 }
@@ -451,8 +452,13 @@ void Service::note_opens() {
 void Service::do_housework(std::uint32_t dataset) {
   Housework& work = housework_[dataset];
   work.posted = false;
-  if (work.rights_due.exchange(false)) store_.mirror_rights(dataset);
+  if (work.rights_due.exchange(false)) mirror_rights(dataset);
   look_at_young(dataset);
+}
+
+void Service::mirror_rights(std::uint32_t dataset) {
+  if (store_.mirror_own_rights(dataset)) housework_[dataset].index_due = true;
+  store_.mirror_rights_of_names(dataset);
 }
 
 void Service::do_chores() {
@@ -471,6 +477,7 @@ void Service::keep_house() {
   if (rights) next_rights_ms_ = monotonic_ms() + kRightsPeriodMs;
   for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
     Housework& work = housework_[i];
+    if (work.index_due) post_reconcile(i);
     if (rights) work.rights_due = true;
     if (!work.rights_due && young_.due(i, monotonic_ms()).empty()) continue;
     if (work.posted.exchange(true)) continue;

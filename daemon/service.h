@@ -89,6 +89,7 @@ class Service {
   void reconcile_again();  // what could not be reconciled
   void do_chores();
   void do_housework(std::uint32_t dataset);
+  void mirror_rights(std::uint32_t dataset);
   void disk_changed(bool usable);
 
   const Config& config_;
@@ -101,6 +102,7 @@ class Service {
     std::atomic<bool> posted = false;
     std::atomic<bool> rights_due = false;
     std::atomic<bool> reconciling = false;
+    std::atomic<bool> index_due = false;  // everybody may see its copies since a while ago
   };
   std::array<Housework, kMaxDatasets> housework_;
   std::atomic<bool> chores_posted_ = false, job_sweep_posted_ = false;

@@ -111,19 +111,25 @@ StoreUsage Store::usage() const {
 
 std::vector<StoredFrame> Store::list(std::uint32_t dataset) const {
   std::vector<StoredFrame> frames;
-  {
-    std::lock_guard lock(mutex_);
-    for (FrameKind kind : {FrameKind::kNative, FrameKind::kAlien}) {
-      inventory_.table(dataset, kind).for_each([&](FrameSeq seq, std::uint64_t bytes) {
-        frames.push_back({dataset,
-                          seq,
-                          {kind, bytes == FrameTable::kUnknown ? 0 : bytes},
-                          pins_[dataset].contains(seq)});
-      });
-    }
+  // Aliens first: one that is pushed meanwhile is then met among the natives, or among both.
+  for (FrameKind kind : {FrameKind::kAlien, FrameKind::kNative}) {
+    const std::size_t before = frames.size();
+    inventory_.table(dataset, kind)
+        .look_at_all(
+            mutex_, [&] { frames.resize(before); },
+            [&](FrameSeq seq, std::uint64_t bytes) {
+              frames.push_back({dataset,
+                                seq,
+                                {kind, bytes == FrameTable::kUnknown ? 0 : bytes},
+                                pins_[dataset].contains(seq)});
+            });
   }
-  std::sort(frames.begin(), frames.end(),
-            [](const StoredFrame& a, const StoredFrame& b) { return a.seq < b.seq; });
+  auto order = [](const StoredFrame& frame) {
+    return std::pair(frame.seq, frame.held.kind != FrameKind::kNative);
+  };
+  std::ranges::sort(frames, {}, order);
+  auto [twice, end] = std::ranges::unique(frames, {}, &StoredFrame::seq);
+  frames.erase(twice, end);
   return frames;
 }
 
@@ -453,8 +459,12 @@ void Store::compact(std::uint32_t dataset, FrameKind kind) {
     recent = log.added_since(log.records() - kRecentRecords);
     std::erase_if(recent, [&](FrameSeq seq) { return !table.find(seq); });
     frames.reserve(table.size() + recent.size());
-    table.for_each([&](FrameSeq seq, std::uint64_t) { frames.push_back(seq); });
   }
+  // What is held changes under names_mutex_ only.
+  inventory_.table(dataset, kind)
+      .look_at_all(
+          mutex_, [&] { frames.clear(); },
+          [&](FrameSeq seq, std::uint64_t) { frames.push_back(seq); });
   std::sort(frames.begin(), frames.end());
   frames.insert(frames.end(), recent.begin(), recent.end());
   const char* name = kind == FrameKind::kNative ? kNativeLog : kAlienLog;

@@ -141,8 +141,12 @@ class Store {
   std::string name_of(std::uint32_t dataset, FrameSeq seq) const;
   bool serves_all_users() const { return config_.all_users; }
   // Looks at the origin's directories: who may reach the copies (mirrored_rights.h). Nothing to
-  // do where only one user is served. One look at a time, so that the last one counts.
-  void mirror_rights(std::uint32_t dataset);
+  // do where only one user is served. One look at a time, so that the last one counts. True if
+  // everybody may from now on: the index lacks the copies until they are reconciled. If not
+  // everybody may any more, the index has none of them when it returns.
+  bool mirror_own_rights(std::uint32_t dataset);
+  // The same for directories that single frames have in their names: some at a time, in turn.
+  void mirror_rights_of_names(std::uint32_t dataset);
   // Names the index that goes with this store, for the table that is published with it.
   std::uint64_t instance() const { return index_.instance(); }
 
@@ -240,9 +244,10 @@ class Store {
   Room evictable(std::uint32_t dataset) const;
   void take_in(std::uint32_t dataset, FrameSeq seq, FrameKind kind, std::uint64_t bytes);
   void let_go(std::uint32_t dataset, FrameSeq seq);
-  // Counts the pinned frames anew; what is held of the range.
-  Amount recount(std::uint32_t dataset, FrameRange range);
-  void load_pins(std::uint32_t dataset);  // mutex_ is held
+  // Counts the pinned frames anew, for `pins`; what is held of the range. names_mutex_ is held,
+  // so that what is held stays the same, and mutex_ is not.
+  Amount recount(std::uint32_t dataset, FrameRange range, Pins& pins) const;
+  void load_pins(std::uint32_t dataset);
   bool is_selected(std::uint32_t dataset, FrameSeq seq, const Selection& selection) const;
   Amount remove(std::uint32_t dataset, std::span<const FrameSeq> frames, bool durable);
   void flush_data(std::span<FinishedCopy> batch);
@@ -268,7 +273,6 @@ class Store {
   bool forget_lost(std::uint32_t dataset, bool sizes_are_known, Findings& findings);
   std::uint64_t forget_missing(std::uint32_t dataset, std::span<const FrameSeq> frames);
   void finish_reconciling(std::uint32_t dataset, const Findings& findings);
-  void mirror_rights_of_names(std::uint32_t dataset);
   bool is_everybodys(std::uint32_t dataset, const struct stat& copy) const;
   Status append(std::uint32_t dataset, FrameKind kind, std::span<const FrameSeq> added,
                 std::span<const FrameSeq> forgotten, bool durable);

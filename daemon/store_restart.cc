@@ -51,6 +51,7 @@ Result<std::unique_ptr<Store>> Store::open(const Config& config, CacheDisk disk)
     bool resumed = false;
     Status taken = store->take_up(std::move(*directory), mark ? mark->stamp : 0, &resumed);
     if (!taken.ok()) return taken.error();
+    store->load_pins(i);
     bool as_it_was = is_new || (resumed && mark->reconciled);
     store->unreconciled_[i] = !as_it_was;
     store->stopped_cleanly_ = store->stopped_cleanly_ && as_it_was;
@@ -87,17 +88,20 @@ Status Store::take_up(UniqueFd directory, std::uint64_t stamp, bool* resumed) {
     std::optional<HeldFrame> held = inventory_.find(index, seq);
     if (held && held->kind == FrameKind::kAlien) fetched_lately_.emplace_back(index, seq);
   }
-  load_pins(index);
   dataset_count_.store(files_.size(), std::memory_order_release);
   return Done{};
 }
 
 Status Store::add_dataset(UniqueFd directory) {
   std::lock_guard names(names_mutex_);
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   bool resumed = false;
   Status taken = take_up(std::move(directory), 0, &resumed);
-  if (taken.ok()) unreconciled_[files_.size() - 1] = true;
+  if (!taken.ok()) return taken;
+  auto added = static_cast<std::uint32_t>(files_.size() - 1);
+  unreconciled_[added] = true;
+  lock.unlock();
+  load_pins(added);
   return taken;
 }
 
@@ -186,10 +190,16 @@ bool Store::go_through_files(std::uint32_t dataset, Findings& findings) {
 void Store::finish_reconciling(std::uint32_t dataset, const Findings& findings) {
   std::lock_guard names(names_mutex_);
   std::unique_lock lock(mutex_);
+  if (!pins_[dataset].ranges().empty()) {  // by now their sizes are known
+    Pins pins = pins_[dataset];
+    lock.unlock();
+    recount(dataset, {}, pins);
+    lock.lock();
+    pins_[dataset] = std::move(pins);
+  }
   if (!inventory_.newest(dataset)) inventory_.set_newest(dataset, findings.newest);
   unreconciled_[dataset] = false;
   stuck_.erase(dataset);
-  if (!pins_[dataset].ranges().empty()) recount(dataset, {});  // by now their sizes are known
   if (!is_reconciled_locked()) return;
   // The limits may have been lowered since the last time.
   Room need = deficit(0, 0);

@@ -16,8 +16,8 @@ bool Store::is_everybodys(std::uint32_t dataset, const struct stat& copy) const 
   return (copy.st_mode & kSharedBits) == kSharedBits && open_to_all_.contains(dataset);
 }
 
-void Store::mirror_rights(std::uint32_t dataset) {
-  if (!config_.all_users) return;
+bool Store::mirror_own_rights(std::uint32_t dataset) {
+  if (!config_.all_users) return false;
   std::lock_guard turn(rights_turns_[dataset].mutex);
   bool open_to_all = false;
   int code = zazen::mirror_rights(disk_.root_fd(), config_.datasets[dataset], &open_to_all);
@@ -25,19 +25,20 @@ void Store::mirror_rights(std::uint32_t dataset) {
     log_line(LogLevel::kError, "rights_not_set",
              {{"dataset", config_.datasets[dataset].path}, {"error", std::strerror(code)}});
   }
-  {
-    std::lock_guard lock(mutex_);
-    if (open_to_all) {
-      open_to_all_.insert(dataset);
-    } else {
-      open_to_all_.erase(dataset);
-    }
+  std::unique_lock lock(mutex_);
+  if (open_to_all) return open_to_all_.insert(dataset).second;
+  bool closed = open_to_all_.erase(dataset) != 0;
+  lock.unlock();
+  if (closed) {
+    std::lock_guard names(names_mutex_);  // who is just indexing a copy is done before
   }
-  mirror_rights_of_names(dataset);
+  if (closed) index_.remove_dataset(dataset);
+  return false;
 }
 
-// Where each frame has a directory of its own, some at a time, in turn. rights_turns_ is held.
 void Store::mirror_rights_of_names(std::uint32_t dataset) {
+  if (!config_.all_users) return;
+  std::lock_guard turn(rights_turns_[dataset].mutex);
   std::string name = name_of(dataset, 0);
   if (name.find('/', config_.datasets[dataset].name.directory_length() + 1) == name.npos)
     return;

@@ -148,21 +148,28 @@ Store::Evicted Store::evict(std::uint32_t dataset, const Selection& selection) {
   std::vector<FrameSeq> chosen;
   Evicted evicted;
   Amount& amount = evicted.gone;
-  {
-    std::lock_guard lock(mutex_);
-    for (FrameKind kind : {FrameKind::kNative, FrameKind::kAlien}) {
-      if (!(kind == FrameKind::kNative ? selection.natives : selection.aliens)) continue;
-      inventory_.table(dataset, kind).for_each([&](FrameSeq seq, std::uint64_t bytes) {
-        if (seq < selection.first || seq > selection.last) return;
-        if (pins_[dataset].contains(seq)) {
-          ++evicted.pinned;
-          return;
-        }
-        chosen.push_back(seq);
-        amount.frames += 1;
-        amount.bytes += bytes == FrameTable::kUnknown ? 0 : bytes;
-      });
-    }
+  // Aliens first: one that is pushed meanwhile is then met among the natives, or among both.
+  for (FrameKind kind : {FrameKind::kAlien, FrameKind::kNative}) {
+    if (!(kind == FrameKind::kNative ? selection.natives : selection.aliens)) continue;
+    const std::size_t chosen_before = chosen.size();
+    const Evicted evicted_before = evicted;
+    inventory_.table(dataset, kind)
+        .look_at_all(
+            mutex_,
+            [&] {
+              chosen.resize(chosen_before);
+              evicted = evicted_before;
+            },
+            [&](FrameSeq seq, std::uint64_t bytes) {
+              if (seq < selection.first || seq > selection.last) return;
+              if (pins_[dataset].contains(seq)) {
+                ++evicted.pinned;
+                return;
+              }
+              chosen.push_back(seq);
+              amount.frames += 1;
+              amount.bytes += bytes == FrameTable::kUnknown ? 0 : bytes;
+            });
   }
   if (selection.dry_run) return evicted;
   amount = {};
@@ -191,35 +198,44 @@ int Store::pin(std::uint32_t dataset, FrameRange range, bool pinned, Amount* hel
   pinned ? changed.pin(range) : changed.unpin(range);
   Status saved = changed.save(files_[dataset].directory.get());
   if (!saved.ok()) return saved.error().code;
+  *held = recount(dataset, range, changed);
   lock.lock();
   pins_[dataset] = std::move(changed);
-  *held = recount(dataset, range);
   return 0;
 }
 
 void Store::load_pins(std::uint32_t dataset) {
   Result<Pins> pins = Pins::load(files_[dataset].directory.get());
   if (pins.ok()) {
+    if (!pins->ranges().empty()) recount(dataset, {}, *pins);
+    std::lock_guard lock(mutex_);
     pins_[dataset] = std::move(*pins);
-    if (!pins_[dataset].ranges().empty()) recount(dataset, {});
   } else {
     log_line(LogLevel::kError, "pins_lost",
              {{"dataset", config_.datasets[dataset].path}, {"error", pins.error().message()}});
   }
 }
 
-Amount Store::recount(std::uint32_t dataset, FrameRange range) {
+Amount Store::recount(std::uint32_t dataset, FrameRange range, Pins& pins) const {
   Amount inside;
-  Pins& pins = pins_[dataset];
   pins.start_counting();
   for (FrameKind kind : {FrameKind::kNative, FrameKind::kAlien}) {
-    inventory_.table(dataset, kind).for_each([&](FrameSeq seq, std::uint64_t size) {
-      std::uint64_t bytes = size == FrameTable::kUnknown ? 0 : size;
-      pins.count(seq, kind, bytes);
-      if (!range.contains(seq)) return;
-      inside.frames += 1;
-      inside.bytes += bytes;
-    });
+    const Pins counted = pins;
+    const Amount before = inside;
+    inventory_.table(dataset, kind)
+        .look_at_all(
+            mutex_,
+            [&] {
+              pins = counted;
+              inside = before;
+            },
+            [&](FrameSeq seq, std::uint64_t size) {
+              std::uint64_t bytes = size == FrameTable::kUnknown ? 0 : size;
+              pins.count(seq, kind, bytes);
+              if (!range.contains(seq)) return;
+              inside.frames += 1;
+              inside.bytes += bytes;
+            });
   }
   return inside;
 }

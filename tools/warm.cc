@@ -133,6 +133,7 @@ class DatasetWarming {
         break;
       case EAGAIN:
         waiting_.push_front(frame.seq);
+        say_what_it_waits_for();
         std::this_thread::sleep_for(kPause);
         break;
       case ENOSPC:
@@ -150,6 +151,19 @@ class DatasetWarming {
         fail(frame.seq, std::strerror(answer->status));
     }
     return Done{};
+  }
+
+  // After an unclean stop the daemon has no room to give until it knows what it holds.
+  void say_what_it_waits_for() {
+    if (std::exchange(has_asked_why_, true)) return;
+    Result<Client> other = Client::connect(node_.runtime);
+    Result<std::string> status = other ? other->status() : Result<std::string>(other.error());
+    if (!status) return;
+    auto parsed = nlohmann::ordered_json::parse(*status, nullptr, false);
+    if (!parsed.is_object() || parsed.value("reconciled", true)) return;
+    progress_.clear();
+    print_warning("the node is still going through its copies: waiting",
+                  "zazenctl status shows when it is done; ^C stops here");
   }
 
   // A large frame of a slow origin takes longer than any time limit; a daemon's heart beats.
@@ -174,7 +188,7 @@ class DatasetWarming {
   std::map<std::uint64_t, UnderWay> under_way_;  // by request
   Progress progress_;
   std::uint64_t brought_ = 0, bytes_ = 0;
-  bool full_ = false;
+  bool full_ = false, has_asked_why_ = false;
 };
 
 Result<std::vector<Order>> orders_of(const Node& node, const WarmOptions& options) {

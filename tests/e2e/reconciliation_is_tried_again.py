@@ -1,5 +1,5 @@
 """After an unclean stop the disk fails (EIO) just when the daemon goes through its copies: it says so,
-serves, and goes through them as soon as the disk lets it."""
+serves, and goes through them as soon as the disk lets it. Until then it does not say that it is full."""
 import shutil
 
 from filesystem import call
@@ -15,8 +15,10 @@ if not shutil.which("fiu-ctrl"):
 
 with Nodes(1) as nodes:
     data = nodes.dataset(frames=8, sizes=(1000,), ordinary=False)
-    nodes.start()
+    more = nodes.dataset(frames=1, name="more", sizes=(1000,), ordinary=False)
+    nodes.configure('capacity = "9kB"\n')
     node = nodes[0]
+    node.start()
     nodes.push(data)
     node.kill()
 
@@ -28,8 +30,13 @@ with Nodes(1) as nodes:
     expect(not node.status()["reconciled"], "it does not know its copies")
     nodes.serial(node, ["cat", *map(data.file, sorted(data.frames))]).succeeded()
 
+    done = node.ctl("warm", more.path)
+    expect(done.status == 1 and "Input/output error" in done.stderr and "full" not in done.stderr,
+           f"the room is not known: {done}")
+
     status, said = call("fiu-ctrl", "-f", pipe, "-c", f"disable name={FAULT}", str(node.pid()))
     expect(status == 0, said)
     wait_until(lambda: node.status()["reconciled"], "the daemon to go through its copies")
     expect(node.status()["datasets"][0]["bytes"] == 8000, "all sizes are known")
+    node.ctl("warm", more.path).succeeded()
     node.kill()  # fiu's own thread takes SIGTERM, and with it the process's life

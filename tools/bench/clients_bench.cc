@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -32,10 +33,15 @@ struct Attack {
   const char* name;
   int processes;
 };
-constexpr Attack kAttacks[] = {
-    {"spin", 1},  // no attack: what any work on this machine costs
-    {"hold", 4}, {"come_and_go", 1}, {"garbage", 1}, {"deaf", 1},
-};
+constexpr Attack kAttacks[] = {{"hold", 4}, {"come_and_go", 1}, {"garbage", 1}, {"deaf", 1}};
+constexpr char kControl[] = "spin";
+
+enum class Where { kAnywhere, kOneCpu };  // the attackers
+constexpr Where kPlaces[] = {Where::kAnywhere, Where::kOneCpu};
+
+const char* name_of(Where where) {
+  return where == Where::kAnywhere ? "anywhere" : "one_cpu";
+}
 
 enum class Request { kStatus, kSample, kFill };
 constexpr Request kRequests[] = {Request::kStatus, Request::kSample, Request::kFill};
@@ -118,16 +124,18 @@ class Guest {  // asks as a program or a tool does: a new connection for each re
   const int requests_;
 };
 
-struct Turns {  // of one kind of request
-  std::vector<double> calm_p50, calm_p99, attacked_p50, attacked_p99;
+struct Turns {  // of one kind of request; one element for each round
+  std::vector<double> calm_p50, calm_p99, control_p99, attacked_p50, attacked_p99;
 };
 
-Result<std::vector<WorkerProcess>> start_attack(const Programs& programs, const Attack& attack,
+Result<std::vector<WorkerProcess>> start_attack(const Programs& programs, const char* name,
+                                                int processes, Where where,
                                                 const BenchLayout& layout) {
   std::vector<WorkerProcess> attackers;
-  for (int i = 0; i < attack.processes; ++i) {
+  for (int i = 0; i < processes; ++i) {
     Result<WorkerProcess> one =
-        WorkerProcess::start({programs.self, "clients-attacker", attack.name, layout.runtime()},
+        WorkerProcess::start({programs.self, "clients-attacker", name, layout.runtime(),
+                              where == Where::kOneCpu ? "--one-cpu" : "--anywhere"},
                              plain_environment());
     if (!one) return one.error();
     attackers.push_back(std::move(*one));
@@ -136,24 +144,49 @@ Result<std::vector<WorkerProcess>> start_attack(const Programs& programs, const 
   return attackers;
 }
 
-Status run_pair(const Programs& programs, const Attack& attack, const BenchLayout& layout,
-                const Guest& guest, std::vector<Turns>& turns) {
-  for (bool attacked : {false, true}) {
-    std::vector<WorkerProcess> attackers;
-    if (attacked) {
-      Result<std::vector<WorkerProcess>> started = start_attack(programs, attack, layout);
+// Nobody else, then processes that only take as much of the CPU as they get, then the attack.
+Status run_round(const Programs& programs, const Attack& attack, Where where,
+                 const BenchLayout& layout, const Guest& guest, std::vector<Turns>& turns) {
+  for (const char* other : {"", kControl, attack.name}) {
+    std::vector<WorkerProcess> others;
+    if (*other != '\0') {
+      Result<std::vector<WorkerProcess>> started =
+          start_attack(programs, other, attack.processes, where, layout);
       if (!started) return started.error();
-      attackers = std::move(*started);
+      others = std::move(*started);
     }
     for (std::size_t i = 0; i < std::size(kRequests); ++i) {
       Result<std::vector<double>> times = guest.ask(kRequests[i]);
       if (!times) return times.error();
-      (attacked ? turns[i].attacked_p50 : turns[i].calm_p50).push_back(median(*times));
-      (attacked ? turns[i].attacked_p99 : turns[i].calm_p99)
-          .push_back(percentile(*times, 0.99));
+      double p50 = median(*times), p99 = percentile(*times, 0.99);
+      if (other == attack.name) {
+        turns[i].attacked_p50.push_back(p50);
+        turns[i].attacked_p99.push_back(p99);
+      } else if (*other != '\0') {
+        turns[i].control_p99.push_back(p99);
+      } else {
+        turns[i].calm_p50.push_back(p50);
+        turns[i].calm_p99.push_back(p99);
+      }
     }
   }
   return Done{};
+}
+
+double median_ratio(const std::vector<double>& of, const std::vector<double>& to) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < of.size(); ++i) ratios.push_back(of[i] / to[i]);
+  return median(ratios);
+}
+
+void stay_on_one_cpu() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return;
+  int last = CPU_SETSIZE - 1;
+  while (last > 0 && !CPU_ISSET(last, &set)) --last;
+  CPU_ZERO(&set);
+  CPU_SET(last, &set);
+  sched_setaffinity(0, sizeof set, &set);
 }
 
 [[noreturn]] void wait_for_the_end() {
@@ -190,19 +223,20 @@ Result<std::vector<ClientFigures>> measure_clients(const ClientsBenchOptions& op
   Guest guest(node->layout(), options.requests);
   std::vector<ClientFigures> figures;
   for (const Attack& attack : kAttacks) {
-    std::vector<Turns> turns(std::size(kRequests));
-    for (int i = 0; i < options.rounds; ++i) {
-      Status done = run_pair(*programs, attack, node->layout(), guest, turns);
-      if (!done) return done.error();
-    }
-    for (std::size_t i = 0; i < std::size(kRequests); ++i) {
-      std::vector<double> ratios;
-      for (std::size_t turn = 0; turn < turns[i].calm_p99.size(); ++turn) {
-        ratios.push_back(turns[i].attacked_p99[turn] / turns[i].calm_p99[turn]);
+    for (Where where : kPlaces) {
+      std::vector<Turns> turns(std::size(kRequests));
+      for (int i = 0; i < options.rounds; ++i) {
+        Status done = run_round(*programs, attack, where, node->layout(), guest, turns);
+        if (!done) return done.error();
       }
-      figures.push_back({attack.name, name_of(kRequests[i]), median(turns[i].calm_p50),
-                         median(turns[i].calm_p99), median(turns[i].attacked_p50),
-                         median(turns[i].attacked_p99), median(ratios)});
+      for (std::size_t i = 0; i < std::size(kRequests); ++i) {
+        const Turns& all = turns[i];
+        figures.push_back({attack.name, name_of(where), name_of(kRequests[i]),
+                           median(all.calm_p50), median(all.calm_p99), median(all.control_p99),
+                           median(all.attacked_p50), median(all.attacked_p99),
+                           median_ratio(all.attacked_p99, all.calm_p99),
+                           median_ratio(all.attacked_p99, all.control_p99)});
+      }
     }
   }
   if (Status stopped = node->stop(); !stopped) return stopped.error();
@@ -214,23 +248,29 @@ void print_client_figures(const std::vector<ClientFigures>& figures, bool as_jso
   for (const ClientFigures& one : figures) {
     if (as_json) {
       all.push_back({{"attack", one.attack},
+                     {"attackers", one.attackers},
                      {"request", one.request},
                      {"calm_p50_ms", one.calm_p50_ms},
                      {"calm_p99_ms", one.calm_p99_ms},
+                     {"control_p99_ms", one.control_p99_ms},
                      {"attacked_p50_ms", one.attacked_p50_ms},
                      {"attacked_p99_ms", one.attacked_p99_ms},
-                     {"p99_ratio", one.p99_ratio}});
+                     {"p99_to_calm", one.p99_to_calm},
+                     {"p99_to_control", one.p99_to_control}});
     } else {
       fmt::print(
-          "{:12} {:7} p50 {:6.2f} -> {:6.2f} ms   p99 {:6.2f} -> {:6.2f} ms   ratio {:.2f}\n",
-          one.attack, one.request, one.calm_p50_ms, one.attacked_p50_ms, one.calm_p99_ms,
-          one.attacked_p99_ms, one.p99_ratio);
+          "{:12} {:9} {:7} p50 {:6.2f} -> {:6.2f} ms   p99 {:6.2f}, spinning {:6.2f}, attacked "
+          "{:6.2f} ms   to calm {:5.2f}, to spinning {:5.2f}\n",
+          one.attack, one.attackers, one.request, one.calm_p50_ms, one.attacked_p50_ms,
+          one.calm_p99_ms, one.control_p99_ms, one.attacked_p99_ms, one.p99_to_calm,
+          one.p99_to_control);
     }
   }
   if (as_json) fmt::print("{}\n", all.dump(2));
 }
 
-int clients_attacker(const std::string& attack, const std::string& runtime) {
+int clients_attacker(const std::string& attack, const std::string& runtime, bool on_one_cpu) {
+  if (on_one_cpu) stay_on_one_cpu();
   rlimit limit = {};
   getrlimit(RLIMIT_NOFILE, &limit);
   limit.rlim_cur = limit.rlim_max;
@@ -242,7 +282,7 @@ int clients_attacker(const std::string& attack, const std::string& runtime) {
   for (int i = 0; i < held; ++i) connections.push_back(connection(runtime));
   std::cout << "[]" << std::endl;
   if (attack == "hold") wait_for_the_end();
-  for (volatile std::uint64_t spins = 0; attack == "spin";) spins = spins + 1;
+  for (volatile std::uint64_t spins = 0; attack == kControl;) spins = spins + 1;
   if (attack == "deaf") ask_and_never_read(connections);
   for (;;) {
     UniqueFd socket = connection(runtime);

@@ -1,6 +1,7 @@
-// `zazen-bench clients`: what a hostile client costs the others. Each attack runs in processes
-// of its own; a well-behaved client makes its requests with and without it, by turns. A ratio
-// is that of two neighbouring turns.
+// `zazen-bench clients`: what a hostile client costs the others. A well-behaved client makes
+// its requests alone, beside processes that only spin (the control: what any work on this
+// machine costs), and beside as many that attack, by turns; the others are free to run
+// anywhere, or on one CPU. A ratio is that of two turns of one round. All are one user's.
 #pragma once
 #include <string>
 #include <vector>
@@ -16,10 +17,11 @@ struct ClientsBenchOptions {
 };
 
 struct ClientFigures {  // of one kind of request during one attack
-  std::string attack, request;
-  double calm_p50_ms = 0, calm_p99_ms = 0;          // medians of the turns'
-  double attacked_p50_ms = 0, attacked_p99_ms = 0;  // the same
-  double p99_ratio = 0;                             // the median of the pairs'
+  std::string attack, attackers, request;
+  double calm_p50_ms = 0, calm_p99_ms = 0;  // medians of the turns', as the next ones
+  double control_p99_ms = 0;
+  double attacked_p50_ms = 0, attacked_p99_ms = 0;
+  double p99_to_calm = 0, p99_to_control = 0;  // medians of the rounds'
 };
 
 Result<std::vector<ClientFigures>> measure_clients(const ClientsBenchOptions& options);
@@ -28,6 +30,6 @@ void print_client_figures(const std::vector<ClientFigures>& figures, bool as_jso
 
 // A process of its own: attacks once a line has come, answers when the attack is under way, and
 // goes on until it is ended. Its exit status.
-int clients_attacker(const std::string& attack, const std::string& runtime);
+int clients_attacker(const std::string& attack, const std::string& runtime, bool on_one_cpu);
 
 }  // namespace zazen

@@ -296,5 +296,28 @@ TEST_F(FillerTest, ManyFramesByManyThreads) {
   }
 }
 
+// A tool that brings frames waits then, and does not say that the cache is full.
+TEST_F(FillerTest, UntilTheStoreIsReconciledItIsNotKnownToBeFull) {
+  for (FrameSeq seq : {1, 2}) write_file(origin("f" + std::to_string(seq)), "content");
+  config_.capacity_bytes = 10;
+  EXPECT_EQ(fill(1), 0);
+  filler_.reset();
+  store_.reset();  // not a clean stop
+  Result<CacheDisk> disk = CacheDisk::open(cache());
+  ASSERT_TRUE(disk.ok());
+  Result<std::unique_ptr<Store>> store = Store::open(config_, std::move(*disk));
+  ASSERT_TRUE(store.ok());
+  store_ = std::move(*store);
+  filler_ = std::make_unique<Filler>(
+      *store_, young_, 64, [] {}, 1);
+  FillRequest later = request(2, FrameKind::kAlien);
+  later.wanted = Wanted::kLater;
+  EXPECT_EQ(submit(std::move(later)).get(), EAGAIN);
+  store_->reconcile(0);
+  later = request(2, FrameKind::kAlien);
+  later.wanted = Wanted::kLater;
+  EXPECT_EQ(submit(std::move(later)).get(), ENOSPC);
+}
+
 }  // namespace
 }  // namespace zazen

@@ -83,6 +83,19 @@ TEST_F(IndexFileTest, RemovedIsNotFoundAndHidesNoOther) {
   unmap(index);
 }
 
+TEST_F(IndexFileTest, ADatasetGoesAsAWhole) {
+  constexpr ino_t kCopies = 100'000;  // in several parts
+  IndexFile file(runtime());
+  for (ino_t ino = 1; ino <= kCopies; ++ino) file.add(ino % 2, local(ino, 9), origin(ino));
+  file.remove_dataset(1);
+  const IdentityIndex* index = map(file);
+  ASSERT_NE(index, nullptr);
+  for (ino_t ino = 1; ino <= kCopies; ++ino) {
+    EXPECT_EQ(find_entry(*index, local(ino, 9)) == nullptr, ino % 2 == 1) << ino;
+  }
+  unmap(index);
+}
+
 TEST_F(IndexFileTest, GrowsAndSaysSoInTheOldFile) {
   IndexFile file(runtime(), kTiny);
   const IdentityIndex* first = map(file);

@@ -104,6 +104,24 @@ TEST_F(JobSweepTest, OneLargeReportDoesNotCostTheOthers) {
   EXPECT_FALSE(exists(reports() + "/large"));
 }
 
+TEST_F(JobSweepTest, NobodysReportsPushOutAnothers) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a directory to another user";
+  auto add = [this](const std::string& name, uid_t uid) {
+    std::string directory = reports() + "/" + name;
+    write_file(directory + "/view", std::string(1'000, 'x'));
+    ASSERT_EQ(::chown(directory.c_str(), uid, uid), 0);
+  };
+  for (int i = 0; i < 2; ++i) add("first" + std::to_string(i), 70'001);
+  for (int i = 0; i < 20; ++i) add("second" + std::to_string(i), 70'002);
+  ASSERT_EQ(::chmod(reports().c_str(), 01777), 0);
+  ReportLimits limits;
+  limits.ranks = 10;
+  EXPECT_EQ(prune_reports(reports(), limits), 12);
+  limits.bytes = 5'000;
+  EXPECT_EQ(prune_reports(reports(), limits), 5);
+  EXPECT_TRUE(exists(reports() + "/first0/view") && exists(reports() + "/first1/view"));
+}
+
 TEST_F(JobSweepTest, WhatIsNoReportGoes) {
   write_file(reports() + "/file", "x");
   ASSERT_EQ(::symlink(origin().c_str(), (reports() + "/link").c_str()), 0);

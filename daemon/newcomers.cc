@@ -1,0 +1,43 @@
+#include "daemon/newcomers.h"
+
+namespace zazen {
+
+bool Newcomers::add(Newcomer newcomer, std::optional<std::size_t> of_a_user) {
+  User& user = users_[newcomer.uid];
+  std::deque<UniqueFd>& process = user.processes[newcomer.pid];
+  if ((of_a_user && user.waiting >= *of_a_user) ||
+      (newcomer.pid != 0 && process.size() >= kMostOfAProcess)) {
+    if (process.empty()) user.processes.erase(newcomer.pid);
+    if (user.waiting == 0) users_.erase(newcomer.uid);
+    return false;
+  }
+  if (user.waiting++ == 0) turns_.push_back(newcomer.uid);
+  if (process.empty()) user.turns.push_back(newcomer.pid);
+  process.push_back(std::move(newcomer.socket));
+  ++size_;
+  return true;
+}
+
+std::optional<Newcomer> Newcomers::next() {
+  if (turns_.empty()) return std::nullopt;
+  auto user = users_.find(turns_.front());
+  auto process = user->second.processes.find(user->second.turns.front());
+  Newcomer newcomer{std::move(process->second.front()), user->first, process->first};
+  process->second.pop_front();
+  user->second.turns.pop_front();
+  turns_.pop_front();
+  --size_;
+  if (process->second.empty()) {
+    user->second.processes.erase(process);
+  } else {
+    user->second.turns.push_back(newcomer.pid);
+  }
+  if (--user->second.waiting == 0) {
+    users_.erase(user);
+  } else {
+    turns_.push_back(newcomer.uid);
+  }
+  return newcomer;
+}
+
+}  // namespace zazen
