@@ -1,6 +1,7 @@
 #include "bodhi/node_link.h"
 
 #include "bodhi/local_link.h"
+#include "bodhi/network_link.h"
 
 namespace zazen {
 
@@ -11,8 +12,7 @@ Result<std::unique_ptr<NodeLink>> NodeLink::connect(const std::string& peer,
   if (peer.starts_with(kLocal)) {
     return connect_local_link(peer.substr(kLocal.size()), timeout_ms);
   }
-  (void)credentials;
-  return Error{ENOTSUP, peer, {}};
+  return connect_network_link(peer, credentials, timeout_ms);
 }
 
 }  // namespace zazen
