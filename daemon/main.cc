@@ -132,6 +132,10 @@ int run(const std::optional<std::string>& file, bool in_background) {
           "run zazend as root, or leave users out: then it serves you alone"},
          kStartFailed);
   }
+  if (!config.listen.empty()) {
+    Status can_listen = PushListener::check(config);
+    if (!can_listen.ok()) fail(can_listen.error(), kBadConfiguration);
+  }
   ::umask(022);
   std::optional<Background> background;
   if (in_background) background = Background::enter();

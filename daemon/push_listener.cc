@@ -58,9 +58,7 @@ PushListener::PushListener(const Config& config, Store& store, Credentials crede
              RateLimit(config.max_rate_bytes),
              methods_of(credentials)} {}
 
-Result<std::unique_ptr<PushListener>> PushListener::listen(
-    const Config& config, Store& store, PushCounts& counts,
-    std::function<void(FillRequest)> take) {
+Result<PushListener::Plan> PushListener::plan(const Config& config) {
   std::optional<PushAddress> address = parse_push_address(config.listen);
   if (!address) return Error{EINVAL, "listen: '" + config.listen + "' is not HOST:PORT", {}};
   Result<Credentials> credentials = load_credentials(config.key_file);
@@ -73,9 +71,23 @@ Result<std::unique_ptr<PushListener>> PushListener::listen(
   if (Status proof = require_proof(config, *credentials, *addresses); !proof) {
     return proof.error();
   }
+  return Plan{std::move(*addresses), std::move(*credentials)};
+}
+
+Status PushListener::check(const Config& config) {
+  Result<Plan> planned = plan(config);
+  if (!planned) return planned.error();
+  return Done{};
+}
+
+Result<std::unique_ptr<PushListener>> PushListener::listen(
+    const Config& config, Store& store, PushCounts& counts,
+    std::function<void(FillRequest)> take) {
+  Result<Plan> planned = plan(config);
+  if (!planned) return planned.error();
   std::unique_ptr<PushListener> listener(
-      new PushListener(config, store, *credentials, counts, std::move(take)));
-  for (const SocketAddress& one : *addresses) {
+      new PushListener(config, store, planned->credentials, counts, std::move(take)));
+  for (const SocketAddress& one : planned->addresses) {
     if (Status opened = listener->open(one); !opened) return opened.error();
   }
   listener->stop_ = UniqueFd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));

@@ -20,7 +20,8 @@ class PushListener {
  public:
   static constexpr std::size_t kMostUnproved = 32;
 
-  // The configuration has `listen`. The errors are whole sentences.
+  // Could it listen there? The configuration has `listen`. The errors are whole sentences.
+  static Status check(const Config& config);
   static Result<std::unique_ptr<PushListener>> listen(const Config& config, Store& store,
                                                       PushCounts& counts,
                                                       std::function<void(FillRequest)> take);
@@ -33,6 +34,11 @@ class PushListener {
   void finish();
 
  private:
+  struct Plan {
+    std::vector<SocketAddress> addresses;
+    Credentials credentials;
+  };
+  static Result<Plan> plan(const Config& config);
   struct Connection {
     std::unique_ptr<PushSession> session;
     std::thread thread;

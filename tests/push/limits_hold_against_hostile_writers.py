@@ -21,7 +21,7 @@ with Nodes(1) as nodes:
         check_held(node, data, content, ["f1"])
 
     honest()
-    for name in ("../f1", "/f1", "f1/", "./f1", "f01", "f1\n", "f1/../f2", ".zazen/native.seq", "f-1", "",
+    for name in ("../f1", "/f1", "f1/", "./f1", "f01", "f1 ", "f1\t", "f1/../f2", ".zazen/native.seq", "f-1", "",
                  "f18446744073709551616", ".zazen/waiting/7", "f" + "1" * 200):
         answers, done = push(nodes, node.address, None, data, "bytes", [name, content.file("f1")])
         expect(list(answers.values()) == [errno.EINVAL], f"{name!r}: {done}")

@@ -7,6 +7,7 @@ import random
 import socket
 import struct
 import sys
+import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 from nodes import BUILD, Nodes  # noqa: E402
@@ -63,8 +64,12 @@ class Content:
 
     def write_origin(self, data, names=None):
         for name in names or self.sizes:
+            content = content_of(name, self.sizes[name])
             with open(data.file(name), "wb") as file:
-                file.write(content_of(name, self.sizes[name]))
+                file.write(content)
+            data.sums[name] = (len(content), zlib.adler32(content))
+            data.names.add(name)
+            data.frames.add(name)
 
 
 def push(nodes, peer, key, data, how, words, seconds=100):

@@ -39,7 +39,6 @@ with Nodes(1) as nodes:
         refused(f'listen = "127.0.0.1:{port}"\nkey_file = "{path}"\n', "key file", path, word)
     for wrong in ("nowhere", "n0:", ":7117", "n0:70000", "::1:7117", "[::1]", "n0:7117x"):
         refused(f'listen = "{wrong}"\n', "HOST:PORT")
-        refused(f'peers = ["{wrong}"]\n', "HOST:PORT")
 
     listen(node, [data], key)
     for wrong in (other, None):
