@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "bodhi/packed_listing.h"
+#include "daemon/adoption.h"
 #include "daemon/job_sweep.h"
 #include "daemon/log.h"
 #include "daemon/scrub.h"
@@ -46,7 +47,7 @@ Service::Service(const Config& config, Store& store, Publisher& publisher,
              {.mark = [&publisher](std::uint32_t dataset,
                                    bool checked) { publisher.note_checks(dataset, checked); },
               .drop = [this](std::uint32_t dataset,
-                             const SampleResult& result) { drop_stale(dataset, result); }}),
+                             const SampleResult& result) { settle(dataset, result); }}),
       reads_(store) {
   store.health().watch([this](bool usable) { disk_changed(usable); });
   for (std::uint32_t i = 0; i < config.datasets.size(); ++i) take_up(i);
@@ -90,6 +91,7 @@ Service::Taken Service::take(std::uint64_t client, const Peer& peer, Packet& pac
   switch (header.type) {
     case MessageType::kFill:
     case MessageType::kPush:
+    case MessageType::kPushContent:
     case MessageType::kInvalidate:
     case MessageType::kReadIn:
       return take_frame(asked, packet);
@@ -130,6 +132,9 @@ Service::Taken Service::take_frame(const Asked& asked, Packet& packet) {
   } else if (header.type != MessageType::kInvalidate && header.type != MessageType::kReadIn &&
              !packet.passed.valid()) {
     refusal = EBADF;
+  } else if (header.type == MessageType::kPushContent && !asked.is_own_user() &&
+             asked.peer->uid != 0) {
+    refusal = EPERM;  // nothing tells whether it is what the origin will have
   }
   if (refusal != 0) {
     if (is_answered(header)) answer(asked, refusal);
@@ -146,7 +151,8 @@ Service::Taken Service::take_frame(const Asked& asked, Packet& packet) {
     return Taken::kYes;
   }
   fill.dataset = *dataset;
-  fill.kind = header.type == MessageType::kPush ? FrameKind::kNative : FrameKind::kAlien;
+  fill.kind = header.type == MessageType::kFill ? FrameKind::kAlien : FrameKind::kNative;
+  fill.is_content = header.type == MessageType::kPushContent;
   fill.wanted = (header.flags & kNotYetOpened) != 0 ? Wanted::kLater : Wanted::kNow;
   fill.origin = std::move(packet.passed);
   fill.client = asked.peer;
@@ -268,7 +274,7 @@ void Service::post_invalidate(const Asked& asked, std::uint32_t dataset, FrameSe
     if (refusal == 0 && store_.find(dataset, seq)) {
       SampleResult result = compare_frames(store_, dataset, {seq});
       if (!result.stale.empty()) sweep_.distrust(dataset);
-      drop_stale(dataset, result);
+      settle(dataset, result);
     }
     answer(asked, refusal);
   });
@@ -314,7 +320,7 @@ int Service::sample(std::uint32_t dataset) {
   SampleResult result = compare_sample(store_, dataset);
   // First of all: a new copy in the place of a stale one looks as though all were well.
   if (!result.stale.empty()) sweep_.distrust(dataset);
-  drop_stale(dataset, result);
+  settle(dataset, result);
   if (result.status == 0) publisher_.note_sample(dataset);
   return result.status;
 }
@@ -327,12 +333,19 @@ void Service::look_at_young(std::uint32_t dataset) {
   std::ranges::copy_if(due, std::back_inserter(held),
                        [&](FrameSeq seq) { return store_.find(dataset, seq).has_value(); });
   SampleResult result = compare_frames(store_, dataset, held);
-  drop_stale(dataset, result);
+  settle(dataset, result);
   if (result.status != 0 || result.unknown > 0) return;  // not to be known: they stay young
   young_.settle(dataset, due, now_ms);
 }
 
-void Service::drop_stale(std::uint32_t dataset, const SampleResult& result) {
+void Service::settle(std::uint32_t dataset, const SampleResult& result) {
+  for (FrameSeq seq : result.arrived) {
+    auto question = [this, dataset, seq] {
+      UniqueFd origin = open_origin(config_.datasets[dataset], store_.name_of(dataset, seq));
+      return origin.valid() ? adopt(store_, dataset, seq, origin.get()) : errno;
+    };
+    if (origins().ask(dataset, question, Filler::kOriginLimit) == ETIMEDOUT) break;
+  }
   if (result.stale.empty()) return;
   log_line(LogLevel::kWarn, "stale_copies",
            {{"dataset", config_.datasets[dataset].path},
@@ -375,8 +388,8 @@ void Service::answer_lists(const std::vector<Asked>& askers,
 void Service::answer_statuses() {
   std::vector<Asked> askers = statuses_.take(kOnlyQuestion);
   std::int64_t uptime_seconds = (monotonic_ms() - started_ms_) / 1000;
-  std::string text = status_json(config_, store_, publisher_, filler_, sweep_.progress(),
-                                 uptime_seconds, reads_.copies_read());
+  std::string text = status_json(config_, store_, publisher_, filler_, push_counts_,
+                                 sweep_.progress(), uptime_seconds, reads_.copies_read());
   answer_all(askers, {}, content_fd(text.data(), text.size()));
 }
 

@@ -13,6 +13,7 @@
 #include "daemon/packet.h"
 #include "daemon/permission.h"
 #include "daemon/publisher.h"
+#include "daemon/push_counts.h"
 #include "daemon/read_order.h"
 #include "daemon/sample.h"
 #include "daemon/store.h"
@@ -50,6 +51,9 @@ class Service {
   // The daemon was not there for a while, and may not have heard of changes.
   void doubt_all();
   OriginThreads& origins() { return filler_.origins(); }
+  // A frame that came over the network.
+  void take_push(FillRequest request) { filler_.take(std::move(request)); }
+  PushCounts& push_counts() { return push_counts_; }
 
  private:
   struct Asked {  // who asked for what
@@ -78,7 +82,8 @@ class Service {
                        bool found_stale);
   void invalidate(const Asked& asked, std::uint32_t dataset, FrameSeq seq, bool found_stale);
   void look_at_young(std::uint32_t dataset);
-  void drop_stale(std::uint32_t dataset, const SampleResult& result);
+  // What a comparison has found: stale copies go, natives that waited are adopted.
+  void settle(std::uint32_t dataset, const SampleResult& result);
   void post_list(const Asked& asked, std::optional<std::uint32_t> dataset);
   void answer_lists(const std::vector<Asked>& askers, std::optional<std::uint32_t> dataset);
   void answer_statuses();
@@ -108,6 +113,7 @@ class Service {
   std::atomic<bool> chores_posted_ = false, job_sweep_posted_ = false;
   std::int64_t next_reconcile_ms_ = 0;  // of the chores
   std::atomic<bool> stopping_ = false;
+  PushCounts push_counts_;
   Outbox outbox_;
   YoungCopies young_;
   Filler filler_;

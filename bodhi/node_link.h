@@ -1,0 +1,49 @@
+// NodeLink: a connection to the daemon of a node that takes pushes: "unix:RUNTIME" on this
+// machine, "HOST:PORT" on another one. Pushes are pipelined: start some, then collect as many
+// answers, which may come in any order. Every call is bounded by the time limit. ETIMEDOUT,
+// ECONNREFUSED, ECONNRESET and EPIPE mean that the node does not answer; the link is of no use
+// from then on. Not thread safe.
+#pragma once
+#include <sys/stat.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "bodhi/credentials.h"
+#include "bodhi/frame_set.h"
+#include "bodhi/result.h"
+
+namespace zazen {
+
+struct PushContent {
+  std::span<const std::byte> bytes;   // of the whole frame, until the answer is there; or
+  int fd = -1;                        // a file, from its beginning,
+  std::uint64_t size = 0;             // and its size
+  std::optional<struct stat> origin;  // the origin's file, if it is there already
+};
+
+struct PushAnswer {
+  std::uint64_t request = 0;
+  int status = 0;  // 0: the frame is durable on the node; else an errno
+};
+
+class NodeLink {
+ public:
+  static Result<std::unique_ptr<NodeLink>> connect(const std::string& peer,
+                                                   const Credentials& credentials,
+                                                   int timeout_ms);
+  virtual ~NodeLink() = default;
+
+  // Returns when the frame is handed over or under way. The request's number is the caller's.
+  virtual Status start_push(std::uint64_t request, const std::string& dataset,
+                            const std::string& name, const PushContent& content) = 0;
+  virtual Result<PushAnswer> next_answer() = 0;
+  // The frames of the dataset that the node holds as natives.
+  virtual Result<FrameSet> natives(const std::string& dataset) = 0;
+};
+
+}  // namespace zazen
