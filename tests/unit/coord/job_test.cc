@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <random>
 #include <set>
@@ -353,6 +354,34 @@ TEST_F(JobTest, AListingThatSomeNodeKeepsIsUsedInsteadOfTheOrigin) {
   std::fclose(std::fopen((sim.path + "/f5").c_str(), "w"));
   results = run({0, 1, kNoNode});
   EXPECT_EQ(results[2].own.at(sim.path), std::vector<FrameSeq>{5});
+}
+
+// Only the leader looks; the others must not go by what it refuses.
+TEST_F(JobTest, AKeptListingThatIsDamagedIsUsedByNobody) {
+  const auto& sim = cluster_.add_dataset("sim1", "f{seq}", frame_files(2));
+  cluster_.add_node();
+  FrameName name;
+  const char* why = nullptr;
+  ASSERT_TRUE(FrameName::parse("f{seq}", 6, &name, &why));
+  Result<Listing> listing = list_directory(sim.path, name);
+  ASSERT_TRUE(listing.ok());
+  listing->frames.push_back(77);
+  listing->inodes.push_back(7700);
+  listing->taken_at_ns =
+      std::max(listing->directory.mtime_ns, listing->directory.ctime_ns) + 3'000'000'000;
+  cluster_.keep_listing(0, sim, *listing);
+  EXPECT_EQ(run({0, 0})[0].agreement.datasets[0].domain_count, 3U);
+
+  const std::string path = cluster_.cache(0) + sim.path + '/' + kListingFile;
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(88 + 2 * 24 + 1);  // among the inode numbers
+  file.put('\x5a');
+  file.close();
+  std::vector<RankResult> results = run({0, 0});
+  for (const RankResult& result : results) {
+    ASSERT_TRUE(result.agreement.filtered) << result.agreement.reason;
+    EXPECT_EQ(result.agreement.datasets[0].domain_count, 2U);
+  }
 }
 
 TEST_F(JobTest, ALogThatIsDamagedCountsAsEmpty) {
