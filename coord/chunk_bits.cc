@@ -18,7 +18,7 @@
 
 #if ZAZEN_TWO_VERSIONS
 #define ZAZEN_LOOP(result, name, parameters, ...)                                   \
-  [[gnu::target("avx2,bmi,bmi2,lzcnt,popcnt")]] result name##_by_avx2 parameters {  \
+  [[gnu::target("avx2,bmi,bmi2,popcnt")]] result name##_by_avx2 parameters {        \
     return name##_loop(__VA_ARGS__);                                                \
   }                                                                                 \
   result name##_anywhere parameters {                                               \
@@ -45,8 +45,7 @@ constexpr std::size_t kWords = kChunkFrames / 64;
 bool has_avx2() {
   static const bool has =
       __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("bmi") != 0 &&
-      __builtin_cpu_supports("bmi2") != 0 && __builtin_cpu_supports("lzcnt") != 0 &&
-      __builtin_cpu_supports("popcnt") != 0;
+      __builtin_cpu_supports("bmi2") != 0 && __builtin_cpu_supports("popcnt") != 0;
   return has;
 }
 #endif
@@ -275,12 +274,14 @@ struct Bmi2Bits {
   }
 };
 
-[[gnu::target("avx2,bmi,bmi2,lzcnt,popcnt")]] std::size_t gather_by_bmi2(
-    const ChunkWords& words, const ChunkWords& mask, ChunkWords& out) {
+[[gnu::target("avx2,bmi,bmi2,popcnt")]] std::size_t gather_by_bmi2(const ChunkWords& words,
+                                                                   const ChunkWords& mask,
+                                                                   ChunkWords& out) {
   return gather_loop<Bmi2Bits>(words, mask, out);
 }
-[[gnu::target("avx2,bmi,bmi2,lzcnt,popcnt")]] bool scatter_by_bmi2(
-    std::span<const std::byte> packed, const ChunkWords& mask, ChunkWords& words) {
+[[gnu::target("avx2,bmi,bmi2,popcnt")]] bool scatter_by_bmi2(std::span<const std::byte> packed,
+                                                             const ChunkWords& mask,
+                                                             ChunkWords& words) {
   return scatter_loop<Bmi2Bits>(packed, mask, words);
 }
 #endif
