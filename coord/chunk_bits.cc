@@ -18,7 +18,7 @@
 
 #if ZAZEN_TWO_VERSIONS
 #define ZAZEN_LOOP(result, name, parameters, ...)                                   \
-  [[gnu::target("avx2,bmi,bmi2,lzcnt,popcnt")]] result name##_by_avx2 parameters {  \
+  [[gnu::target("avx2,bmi,bmi2,popcnt")]] result name##_by_avx2 parameters {        \
     return name##_loop(__VA_ARGS__);                                                \
   }                                                                                 \
   result name##_anywhere parameters {                                               \
@@ -39,12 +39,13 @@ namespace {
 
 #define ZAZEN_INLINE [[gnu::always_inline]] inline
 
+constexpr std::size_t kWords = kChunkFrames / 64;
+
 #if ZAZEN_TWO_VERSIONS
 bool has_avx2() {
   static const bool has =
       __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("bmi") != 0 &&
-      __builtin_cpu_supports("bmi2") != 0 && __builtin_cpu_supports("lzcnt") != 0 &&
-      __builtin_cpu_supports("popcnt") != 0;
+      __builtin_cpu_supports("bmi2") != 0 && __builtin_cpu_supports("popcnt") != 0;
   return has;
 }
 #endif
@@ -76,15 +77,21 @@ ZAZEN_INLINE Extent extent_loop(const ChunkWords& words) {
 }
 ZAZEN_LOOP(Extent, extent, (const ChunkWords& words), words)
 
-ZAZEN_INLINE void count_in_loop(const std::byte* words, ChunkWords& once, ChunkWords& twice) {
-  for (std::size_t w = 0; w < once.size(); ++w) {
-    const std::uint64_t bits = load(words + w * sizeof(std::uint64_t)), one = once[w];
+ZAZEN_INLINE void unite_loop(const std::byte* words, ChunkWords& into) {
+  for (std::size_t w = 0; w < into.size(); ++w)
+    into[w] |= load(words + w * sizeof(std::uint64_t));
+}
+ZAZEN_LOOP(void, unite, (const std::byte* words, ChunkWords& into), words, into)
+
+ZAZEN_INLINE void count_in_loop(const ChunkWords& words, ChunkWords& once, ChunkWords& twice) {
+  for (std::size_t w = 0; w < words.size(); ++w) {
+    const std::uint64_t bits = words[w], one = once[w];
     twice[w] |= one & bits;
     once[w] = one | bits;
   }
 }
-ZAZEN_LOOP(void, count_in, (const std::byte* words, ChunkWords& once, ChunkWords& twice), words,
-           once, twice)
+ZAZEN_LOOP(void, count_in, (const ChunkWords& words, ChunkWords& once, ChunkWords& twice),
+           words, once, twice)
 
 ZAZEN_INLINE std::size_t intersect_loop(const ChunkWords& a, const ChunkWords& b,
                                         ChunkWords& out) {
@@ -118,14 +125,12 @@ ZAZEN_LOOP(Revised, revise,
             const ChunkWords& adopted),
            words, more, lost, adopted)
 
-// The word at hand is kept in a register and stored for each member: nothing is loaded from
-// where it was just stored. Gaps that lead past the chunk are noticed at the end; until then
-// they come round to its beginning.
-ZAZEN_INLINE bool read_gaps_loop(const std::uint8_t* gaps, std::size_t size, std::size_t count,
-                                 std::size_t limit, ChunkWords& words) {
-  words.fill(0);
-  std::size_t position = 0, at = 0, members = size;
-  std::uint64_t bits = 0;
+// Calls visit(word, bit) for each member. Gaps that lead past the chunk are noticed at the end;
+// until then they come round to its beginning.
+template <class Visit>
+ZAZEN_INLINE bool walk_gaps(const std::uint8_t* gaps, std::size_t size, std::size_t count,
+                            std::size_t limit, Visit&& visit) {
+  std::size_t position = 0, members = size;
   for (std::size_t i = 0; i < size; ++i) {
     const std::size_t gap = gaps[i];
     position += gap;
@@ -133,15 +138,37 @@ ZAZEN_INLINE bool read_gaps_loop(const std::uint8_t* gaps, std::size_t size, std
       --members;
       continue;
     }
-    const std::size_t word = position / 64 % words.size();
-    bits = (word == at ? bits : 0) | std::uint64_t{1} << (position % 64);
-    words[word] = bits;
-    at = word;
+    visit(position / 64 % kWords, std::uint64_t{1} << (position % 64));
     ++position;
   }
-  return members == count && position <= limit;
+  const bool ended = size == 0 || gaps[size - 1] != 255;
+  return ended && members == count && position <= limit;
+}
+
+// The word at hand is kept in a register and stored for each member: nothing is loaded from
+// where it was just stored.
+ZAZEN_INLINE bool read_gaps_loop(const std::uint8_t* gaps, std::size_t size, std::size_t count,
+                                 std::size_t limit, ChunkWords& words) {
+  words.fill(0);
+  std::size_t at = 0;
+  std::uint64_t bits = 0;
+  return walk_gaps(gaps, size, count, limit, [&](std::size_t word, std::uint64_t bit) {
+    bits = (word == at ? bits : 0) | bit;
+    words[word] = bits;
+    at = word;
+  });
 }
 ZAZEN_LOOP(bool, read_gaps,
+           (const std::uint8_t* gaps, std::size_t size, std::size_t count, std::size_t limit,
+            ChunkWords& words),
+           gaps, size, count, limit, words)
+
+ZAZEN_INLINE bool add_gaps_loop(const std::uint8_t* gaps, std::size_t size, std::size_t count,
+                                std::size_t limit, ChunkWords& words) {
+  return walk_gaps(gaps, size, count, limit,
+                   [&](std::size_t word, std::uint64_t bit) { words[word] |= bit; });
+}
+ZAZEN_LOOP(bool, add_gaps,
            (const std::uint8_t* gaps, std::size_t size, std::size_t count, std::size_t limit,
             ChunkWords& words),
            gaps, size, count, limit, words)
@@ -247,12 +274,14 @@ struct Bmi2Bits {
   }
 };
 
-[[gnu::target("avx2,bmi,bmi2,lzcnt,popcnt")]] std::size_t gather_by_bmi2(
-    const ChunkWords& words, const ChunkWords& mask, ChunkWords& out) {
+[[gnu::target("avx2,bmi,bmi2,popcnt")]] std::size_t gather_by_bmi2(const ChunkWords& words,
+                                                                   const ChunkWords& mask,
+                                                                   ChunkWords& out) {
   return gather_loop<Bmi2Bits>(words, mask, out);
 }
-[[gnu::target("avx2,bmi,bmi2,lzcnt,popcnt")]] bool scatter_by_bmi2(
-    std::span<const std::byte> packed, const ChunkWords& mask, ChunkWords& words) {
+[[gnu::target("avx2,bmi,bmi2,popcnt")]] bool scatter_by_bmi2(std::span<const std::byte> packed,
+                                                             const ChunkWords& mask,
+                                                             ChunkWords& words) {
   return scatter_loop<Bmi2Bits>(packed, mask, words);
 }
 #endif
@@ -288,9 +317,12 @@ Extent extent_of(const ChunkWords& words) {
   return extent_here(words);
 }
 
-void count_in(std::span<const std::byte, sizeof(ChunkWords)> words, ChunkWords* once,
-              ChunkWords* twice) {
-  count_in_here(words.data(), *once, *twice);
+void unite(std::span<const std::byte, sizeof(ChunkWords)> words, ChunkWords* into) {
+  unite_here(words.data(), *into);
+}
+
+void count_in(const ChunkWords& words, ChunkWords* once, ChunkWords* twice) {
+  count_in_here(words, *once, *twice);
 }
 
 std::size_t intersect(const ChunkWords& a, const ChunkWords& b, ChunkWords* out) {
@@ -304,9 +336,14 @@ Revised revise(std::span<std::byte, sizeof(ChunkWords)> words, const ChunkWords&
 
 bool read_gaps(std::span<const std::byte> gaps, std::size_t count, std::size_t limit,
                ChunkWords* words) {
-  if (!gaps.empty() && gaps.back() == std::byte{255}) return false;
   return read_gaps_here(reinterpret_cast<const std::uint8_t*>(gaps.data()), gaps.size(), count,
                         limit, *words);
+}
+
+bool add_gaps(std::span<const std::byte> gaps, std::size_t count, std::size_t limit,
+              ChunkWords* words) {
+  return add_gaps_here(reinterpret_cast<const std::uint8_t*>(gaps.data()), gaps.size(), count,
+                       limit, *words);
 }
 
 std::size_t write_gaps(const ChunkWords& words, std::size_t most, std::byte* out) {

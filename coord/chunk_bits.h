@@ -24,13 +24,11 @@ struct Extent {
 };
 Extent extent_of(const ChunkWords& words);
 
-// Adds the frames of a node, which are the words of a whole chunk, to those on at least one
-// node, and on at least two.
-void count_in(std::span<const std::byte, sizeof(ChunkWords)> words, ChunkWords* once,
-              ChunkWords* twice);
-inline void count_in(const ChunkWords& words, ChunkWords* once, ChunkWords* twice) {
-  count_in(std::as_bytes(std::span(words)), once, twice);
-}
+// into |= the words of a whole chunk.
+void unite(std::span<const std::byte, sizeof(ChunkWords)> words, ChunkWords* into);
+
+// Adds the frames of a node to those on at least one node, and on at least two.
+void count_in(const ChunkWords& words, ChunkWords* once, ChunkWords* twice);
 
 // out = a & b; returns the number of members.
 std::size_t intersect(const ChunkWords& a, const ChunkWords& b, ChunkWords* out);
@@ -48,6 +46,9 @@ Revised revise(std::span<std::byte, sizeof(ChunkWords)> words, const ChunkWords&
 // `count` members, or one of them not below `limit`.
 bool read_gaps(std::span<const std::byte> gaps, std::size_t count, std::size_t limit,
                ChunkWords* words);
+// The same, added to what `words` has.
+bool add_gaps(std::span<const std::byte> gaps, std::size_t count, std::size_t limit,
+              ChunkWords* words);
 // The bytes written, 0 if they would be more than `most`. The room is for kGapsRoom more.
 inline constexpr std::size_t kGapsRoom = 80;
 std::size_t write_gaps(const ChunkWords& words, std::size_t most, std::byte* out);

@@ -69,9 +69,14 @@ bool read_chunk(const PackedChunk& chunk, std::size_t limit, ChunkWords* words) 
   if (chunk.form == ChunkForm::kGaps)
     return read_gaps(chunk.payload, chunk.count, limit, words);
   words->fill(0);
-  if (chunk.form == ChunkForm::kBitmap) {
+  return add_chunk(chunk, limit, words);
+}
+
+bool add_chunk(const PackedChunk& chunk, std::size_t limit, ChunkWords* words) {
+  if (chunk.form == ChunkForm::kGaps) return add_gaps(chunk.payload, chunk.count, limit, words);
+  if (chunk.form == ChunkForm::kBitmap && chunk.payload.size() == sizeof(ChunkWords)) {
     if (!bitmap_is_sound(chunk, limit)) return false;
-    std::memcpy(words->data(), chunk.payload.data(), chunk.payload.size());
+    unite(chunk.payload.first<sizeof(ChunkWords)>(), words);
     return true;
   }
   return decode_chunk(chunk, limit, ByWords{[words](std::size_t w, std::uint64_t bits) {

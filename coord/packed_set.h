@@ -226,7 +226,9 @@ ByWords(Op) -> ByWords<Op>;
 
 // words = chunk. False, and anything in `words`, if the chunk is malformed.
 bool read_chunk(const PackedChunk& chunk, std::size_t limit, ChunkWords* words);
-// The same for one that may be a part of `whole`.
+// words |= chunk.
+bool add_chunk(const PackedChunk& chunk, std::size_t limit, ChunkWords* words);
+// As read_chunk() for one that may be a part of `whole`.
 bool read_part(const PackedChunk& chunk, std::size_t limit, const ChunkWords& whole,
                ChunkWords* words);
 bool is_sound(const PackedChunk& chunk, std::size_t limit);

@@ -19,26 +19,6 @@ void demand(bool sound) {
   if (!sound) malformed();
 }
 
-// Adds the frames of a chunk to those on at least one node, and on at least two.
-void count_chunk_in(const PackedChunk& chunk, std::size_t limit, ChunkWords* once,
-                    ChunkWords* twice) {
-  if (chunk.form == ChunkForm::kBitmap && chunk.payload.size() == sizeof(ChunkWords)) {
-    demand(bitmap_is_sound(chunk, limit));
-    return count_in(chunk.payload.first<sizeof(ChunkWords)>(), once, twice);
-  }
-  if (chunk.form == ChunkForm::kGaps) {
-    ChunkWords words;
-    demand(read_chunk(chunk, limit, &words));
-    return count_in(words, once, twice);
-  }
-  std::uint64_t* one = once->data();
-  std::uint64_t* two = twice->data();
-  demand(decode_chunk(chunk, limit, ByWords{[one, two](std::size_t w, std::uint64_t bits) {
-                        two[w] |= one[w] & bits;
-                        one[w] |= bits;
-                      }}));
-}
-
 }  // namespace
 
 Block slice_of(std::size_t domain, std::size_t owner, std::size_t owners) {
@@ -85,8 +65,7 @@ void SliceOwner::decide_chunk(std::size_t chunk) {
     natives += node.natives.count;
     aliens += node.aliens.count;
   }
-  decide_natives(limit);
-  const std::size_t native_frames = natives == 0 ? 0 : count_members(native_);
+  const std::size_t native_frames = decide_natives(limit, natives);
   if (native_frames == limit) {
     if (aliens != 0) hand_back_aliens(chunk, limit);
   } else {
@@ -105,24 +84,28 @@ void SliceOwner::decide_chunk(std::size_t chunk) {
       lost_[n].put_chunk(chunk, rows_[n].words);
 }
 
-void SliceOwner::decide_natives(std::size_t limit) {
+// Returns how many frames are native somewhere. If they are as many as the claims, no frame is
+// native twice.
+std::size_t SliceOwner::decide_natives(std::size_t limit, std::size_t claims) {
   native_.fill(0);
-  native_twice_.fill(0);
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
     if (nodes_[n].natives.count == 0) continue;
-    count_chunk_in(nodes_[n].natives, limit, &native_, &native_twice_);
+    demand(add_chunk(nodes_[n].natives, limit, &native_));
     wins_[n] += nodes_[n].natives.count;
   }
-  if (!any_bit(native_twice_)) return;
+  const std::size_t frames = claims == 0 ? 0 : count_members(native_);
+  if (frames == claims) return frames;
 
+  ChunkWords once{}, twice{};
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
     if (nodes_[n].natives.count == 0) continue;
-    ChunkWords& contested = row(n);
-    read_chunk(nodes_[n].natives, limit, &contested);
-    for (std::size_t w = 0; w < contested.size(); ++w) contested[w] &= native_twice_[w];
-    wins_[n] -= count_members(contested);
+    read_chunk(nodes_[n].natives, limit, &row(n));
+    count_in(row(n), &once, &twice);
   }
-  settle_rows(native_twice_);
+  for (std::size_t n = 0; n < nodes_.size(); ++n)
+    if (nodes_[n].has_row) wins_[n] -= intersect(row(n), twice, &row(n));
+  settle_rows(twice);
+  return frames;
 }
 
 // Every frame is native somewhere: all alien claims are lost, but those on frames that the
@@ -145,18 +128,18 @@ void SliceOwner::hand_back_aliens(std::size_t chunk, std::size_t limit) {
 }
 
 void SliceOwner::decide_aliens(std::size_t limit) {
-  alien_twice_.fill(0);
+  ChunkWords twice{};
   make_rows();
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
     if (nodes_[n].aliens.count == 0) continue;
     demand(read_chunk(nodes_[n].aliens, limit, &alien_rows_[n].words));
-    count_in(alien_rows_[n].words, &alien_, &alien_twice_);
+    count_in(alien_rows_[n].words, &alien_, &twice);
   }
   ChunkWords contested, disputed;
   std::uint64_t any_native = 0;
   for (std::size_t w = 0; w < contested.size(); ++w) {
-    contested[w] = alien_twice_[w] & ~native_[w];
-    disputed[w] = alien_twice_[w] | native_[w];
+    contested[w] = twice[w] & ~native_[w];
+    disputed[w] = twice[w] | native_[w];
     any_native |= alien_[w] & native_[w];
   }
   if (any_native == 0 && !any_bit(contested)) {
@@ -170,7 +153,8 @@ void SliceOwner::decide_aliens(std::size_t limit) {
     const ChunkWords& aliens = alien_rows_[n].words;
     if (!node.has_row && (any_native == 0 || node.natives.count == 0)) {
       node.has_row = true;
-      node.loses_aliens_only = node.aliens.form == ChunkForm::kGaps;
+      node.loses_aliens_only =
+          node.aliens.form == ChunkForm::kGaps || node.aliens.form == ChunkForm::kList;
       wins_[n] += node.aliens.count - intersect(aliens, disputed, &rows_[n].words);
       continue;
     }

@@ -67,7 +67,7 @@ class SliceOwner {
   };
 
   void decide_chunk(std::size_t chunk);
-  void decide_natives(std::size_t limit);
+  std::size_t decide_natives(std::size_t limit, std::size_t claims);
   void decide_aliens(std::size_t limit);
   void hand_back_aliens(std::size_t chunk, std::size_t limit);
   void make_rows();
@@ -82,10 +82,10 @@ class SliceOwner {
   std::vector<PackedSet> lost_;
   PackedSet residues_;
 
-  // Of the chunk at hand: natives and aliens on at least one node, and on at least two; in a
-  // row for each node, the claims that it has lost, or may still lose; and its aliens.
+  // Of the chunk at hand: natives and aliens on at least one node; in a row for each node, the
+  // claims that it has lost, or may still lose; and its aliens.
   std::vector<Node> nodes_;
-  ChunkWords native_{}, native_twice_{}, alien_{}, alien_twice_{};
+  ChunkWords native_{}, alien_{};
   std::vector<Row> rows_, alien_rows_;
   std::vector<Claimant> claimants_;  // the nodes with a row
 };

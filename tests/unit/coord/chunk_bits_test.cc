@@ -51,6 +51,12 @@ TEST(ChunkBits, GapsAreWrittenAndReadAsOneFrameAfterTheOtherWould) {
     ChunkWords read;
     ASSERT_TRUE(read_gaps(gaps, count, kChunkFrames, &read));
     EXPECT_EQ(read, words) << density;
+    const ChunkWords before = random_words(0.3, 11);
+    ChunkWords added = before, united = before;
+    ASSERT_TRUE(add_gaps(gaps, count, kChunkFrames, &added));
+    unite(std::as_bytes(std::span(words)), &united);
+    EXPECT_EQ(added, united) << density;
+    for (std::size_t w = 0; w < united.size(); ++w) ASSERT_EQ(united[w], before[w] | words[w]);
     if (expected.empty()) continue;
     std::vector<std::byte> room(expected.size() + kGapsRoom);
     EXPECT_EQ(write_gaps(words, expected.size() - 1, room.data()), 0U) << density;

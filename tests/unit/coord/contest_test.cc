@@ -14,7 +14,7 @@ namespace {
 struct Case {
   std::size_t claimants;
   bool equal_steps;
-  std::uint64_t wins_apart;  // at most
+  std::uint64_t wins_apart;  // those of the first and the last
   double contested;          // of the frames
 };
 
@@ -36,6 +36,8 @@ void compare(const Case& one, unsigned seed) {
   for (ChunkWords& row : rows)
     claimants.push_back({row.data(), 1'000'000 + random() % (one.wins_apart + 1),
                          kClaimantsAtMost * (one.equal_steps ? 4 : 1 + random() % 4)});
+  claimants.back().wins = 1'000'000;
+  claimants.front().wins = 1'000'000 + one.wins_apart;
   std::vector<Claimant> by_rule = claimants;
   for_each_bit(contested, [&](std::size_t i) {
     std::size_t winner = by_rule.size();
@@ -59,8 +61,9 @@ TEST(Contest, EachFrameGoesToTheLeastLoadedClaimant) {
   unsigned seed = 0;
   for (std::size_t claimants : {1U, 2U, 7U, 8U, 9U, 40U})
     for (bool equal : {true, false})
-      for (std::uint64_t apart : {0U, 3U, 4094U, 4095U, 4096U, 100'000U})
-        compare({claimants, equal, apart, seed % 2 == 0 ? 0.05 : 1.0}, seed++);
+      for (std::uint64_t apart : {0U, 3U, 4095U, 4096U, 8150U, 100'000U})
+        for (double contested : {0.05, 1.0})
+          compare({claimants, equal, apart, contested}, seed++);
 }
 
 }  // namespace
