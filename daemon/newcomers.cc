@@ -40,4 +40,18 @@ std::optional<Newcomer> Newcomers::next() {
   return newcomer;
 }
 
+void Newcomers::dismiss(uid_t uid, pid_t pid) {
+  auto user = users_.find(uid);
+  if (user == users_.end()) return;
+  auto process = user->second.processes.find(pid);
+  if (process == user->second.processes.end()) return;
+  size_ -= process->second.size();
+  user->second.waiting -= process->second.size();
+  user->second.processes.erase(process);
+  std::erase(user->second.turns, pid);
+  if (user->second.waiting > 0) return;
+  users_.erase(user);
+  std::erase(turns_, uid);
+}
+
 }  // namespace zazen

@@ -31,6 +31,8 @@ class Newcomers {
   // waiting as it may have.
   bool add(Newcomer newcomer, std::optional<std::size_t> of_a_user);
   std::optional<Newcomer> next();
+  // Closes all that wait of a process.
+  void dismiss(uid_t uid, pid_t pid);
   std::size_t size() const { return size_; }
 
  private:

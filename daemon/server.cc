@@ -162,7 +162,11 @@ void Server::admit(Newcomer newcomer) {
   UniqueFd socket = std::move(newcomer.socket);
   Packet first;
   Received received = receive_packet(socket.get(), &first);
-  if (received == Received::kClosed || received == Received::kMalformed) return;
+  if (received == Received::kClosed || received == Received::kMalformed) {
+    // What else it has in the line is most likely the same, and not worth a look each.
+    if (newcomer.pid != 0) newcomers_.dismiss(newcomer.uid, newcomer.pid);
+    return;
+  }
   Peer peer = identify_peer(socket.get());
   if (peer == nullptr) return;
   bool has_room = clients_.size() < client_limit_ || make_room(peer->uid);

@@ -3,7 +3,7 @@ by itself, and what was changed meanwhile is not served old."""
 import shutil
 
 from filesystem import FileSystem, call
-from nodes import Nodes, skip
+from nodes import Nodes, is_sanitized, skip
 from processes import expect, run, wait_until
 
 EIO = 5
@@ -23,6 +23,8 @@ def healthy(node):
 def failing_flush():
     if not shutil.which("fiu-ctrl"):
         skip("fiu-utils is not installed")
+    if is_sanitized():
+        skip("fiu comes before the sanitizer")
     with Nodes(1) as nodes:
         data = nodes.dataset(frames=8, sizes=(1000,), ordinary=False, keys='validate = "never"')
         other = nodes.dataset(frames=2, name="sim2", sizes=(1000,), ordinary=False)

@@ -3,7 +3,7 @@ serves, and goes through them as soon as the disk lets it. Until then it does no
 import shutil
 
 from filesystem import call
-from nodes import Nodes, skip
+from nodes import Nodes, is_sanitized, skip
 from processes import expect, wait_until
 
 EIO = 5
@@ -12,6 +12,8 @@ FAULT = "posix/io/dir/fdopendir"
 
 if not shutil.which("fiu-ctrl"):
     skip("fiu-utils is not installed")
+if is_sanitized():
+    skip("fiu comes before the sanitizer")
 
 with Nodes(1) as nodes:
     data = nodes.dataset(frames=8, sizes=(1000,), ordinary=False)

@@ -19,7 +19,7 @@ import time
 import traceback
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
-from nodes import Nodes  # noqa: E402
+from nodes import Nodes, is_sanitized  # noqa: E402
 from processes import expect, wait_until  # noqa: E402
 
 LIMIT_SECONDS = 60
@@ -158,17 +158,13 @@ class Siege:
         with open(f"/proc/{self.pid}/smaps_rollup") as file:
             return sum(int(line.split()[1]) for line in file if line.startswith("Private_"))
 
-    def _is_sanitized(self):
-        with open(f"/proc/{self.pid}/maps") as file:
-            return any("libasan" in line or "libtsan" in line for line in file)
-
     def _check_peace(self):
         """The daemon holds no more than before, and serves."""
         fds, kilobytes = self.before
         wait_until(lambda: self.open_descriptors() <= fds + 2,
                    f"the daemon to give back its descriptors (it had {fds})")
         # A sanitizer keeps what was freed, for a while.
-        allowed = kilobytes + (384 if self._is_sanitized() else 48) * 1024
+        allowed = kilobytes + (384 if is_sanitized() else 48) * 1024
         expect(self.private_kilobytes() < allowed,
                f"private memory grew from {kilobytes} to {self.private_kilobytes()} kB")
         self.guests(4)

@@ -61,6 +61,20 @@ TEST(Newcomers, AUserHasOnlySoManyWaitingWhateverTheProcesses) {
   EXPECT_EQ(order_of(newcomers), (std::vector<pid_t>{1, 11, 2, 3, 4}));
 }
 
+TEST(Newcomers, AProcessIsDismissedWithAllThatWaits) {
+  Newcomers newcomers;
+  for (pid_t pid : {1, 2, 1, 1, 2}) newcomers.add(newcomer(kFlooder, pid), std::nullopt);
+  newcomers.add(newcomer(kOther, 3), std::nullopt);
+  newcomers.dismiss(kFlooder, 1);
+  newcomers.dismiss(kFlooder, 77);
+  newcomers.dismiss(kOther, 1);
+  EXPECT_EQ(newcomers.size(), 3u);
+  EXPECT_EQ(order_of(newcomers), (std::vector<pid_t>{2, 3, 2}));
+  newcomers.add(newcomer(kOther, 3), std::nullopt);
+  newcomers.dismiss(kOther, 3);
+  EXPECT_FALSE(newcomers.next().has_value());
+}
+
 TEST(Newcomers, ProcessesThatCannotBeToldApartAreNotOne) {
   Newcomers newcomers;
   for (std::size_t i = 0; i < 2 * Newcomers::kMostOfAProcess; ++i) {
