@@ -15,6 +15,7 @@
 #include "daemon/crash_report.h"
 #include "daemon/log.h"
 #include "daemon/push_intake.h"
+#include "daemon/socket_owner.h"
 
 namespace zazen {
 namespace {
@@ -105,20 +106,23 @@ bool PushSession::prove(const PushHello& hello, const PushIntroduction& introduc
                         const std::string& credential, std::string* why) {
   if ((introduction.method & terms_.methods) == 0) return false;
   std::string secret;
+  std::optional<uid_t> uid = ::geteuid();  // of whoever has the key
   if (introduction.method == kByKey) secret = terms_.credentials.key;
+  if (introduction.method == kByLoopback) uid = owner_of_peer(socket_.get());
   if (introduction.method == kByMunge) {
     Result<MungeSecret> decoded = decode_munge_credential(credential);
     if (!decoded.ok()) {
       *why = decoded.error().context;
       return false;
     }
-    // Nothing tells whether content is what the origin will have: it is believed of those only
-    // who could write the cache itself.
-    if (decoded->uid != ::geteuid() && decoded->uid != 0) {
-      *why = "it is user " + std::to_string(decoded->uid);
-      return false;
-    }
+    uid = decoded->uid;
     secret = as_text(decoded->secret);
+  }
+  // Nothing tells whether content is what the origin will have: it is believed of those only
+  // who could write the cache itself.
+  if (uid != ::geteuid() && uid != 0u) {
+    *why = uid ? "it is user " + std::to_string(*uid) : "nobody knows whose it is";
+    return false;
   }
   is_tagged_ = introduction.method != kByLoopback;
   keys_ = std::make_unique<PushKeys>(secret, hello, introduction);

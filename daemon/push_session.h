@@ -41,7 +41,7 @@ class PushIntake;
 
 class PushSession {
  public:
-  static constexpr std::size_t kMostOpen = 256;
+  static constexpr std::size_t kMostOpen = 512;
   static constexpr std::chrono::seconds kHandshakeLimit{5}, kMessageLimit{20}, kIdleLimit{600};
   static constexpr std::uint64_t kSlowestBytes = 64 << 10;  // in a second
 

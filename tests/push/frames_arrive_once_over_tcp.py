@@ -23,6 +23,9 @@ with Nodes(2) as nodes:
                f"{figures}")
         expect(figures["bytes"] == 2 * sum(SIZES.values()), f"{figures}")
         wait_until(lambda: node.status()["network"]["connections"] == 0, "the writers to be gone")
+        metrics = node.ctl("status", "--prometheus").succeeded().stdout
+        expect(f"zazen_network_frames_total {2 * len(SIZES)}\n" in metrics, metrics)
+        expect(f'zazen_dataset_waiting_files{{dataset="0"}} {len(SIZES)}\n' in metrics, metrics)
 
     content.write_origin(data)
     for node in nodes:

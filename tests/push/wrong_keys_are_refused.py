@@ -2,8 +2,10 @@
 without a key, are refused at the start."""
 import errno
 import os
+import shutil
+import tempfile
 
-from network import (BY_KEY, BY_LOOPBACK, Content, Nodes, Stranger, check_held, expect, free_port,
+from network import (BY_KEY, BY_LOOPBACK, PUSH_FRAMES, Content, Nodes, Stranger, check_held, expect, free_port,
                      listen, make_key, push)
 from nodes import ZAZEND
 from processes import run
@@ -57,3 +59,18 @@ with Nodes(1) as nodes:
     answers, done = push(nodes, node.address, key, data, "bytes", content.words())
     expect(answers == {"f1": 0}, f"{done}")
     check_held(node, data, content)
+    node.stop()
+
+    # Without a key, by loopback: the daemon's own user, and nobody else.
+    if os.geteuid() == 0:
+        listen(node, [data])
+        with tempfile.TemporaryDirectory() as shared:
+            os.chmod(shared, 0o755)
+            shutil.copy(PUSH_FRAMES, shared)
+            shutil.copy(content.file("f1"), shared)
+            other = run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
+                         f"{shared}/push_frames", node.address, "-", data.path, "bytes", "f2", f"{shared}/f1"],
+                        nodes.env, cwd="/", seconds=60)
+        if not munge:
+            expect(other.status == 3 and "65534" in node.said(), f"{other}")
+        check_held(node, data, content)

@@ -6,7 +6,7 @@ import os
 
 from people import ALICE, ALL, BOB, CAROL, SystemNode
 from processes import expect
-from wire import FILL, PUSH, ask
+from wire import FILL, PUSH, PUSH_CONTENT, ask
 
 with SystemNode() as node:
     data = node.dataset(8, sizes=(5000,))
@@ -68,5 +68,26 @@ with SystemNode() as node:
         expect(fill(user, "f6", data.file("f6"), kind=PUSH) == errno.EACCES, f"{user} pushed")
     expect(fill(ALICE, "f6", data.file("f6"), kind=PUSH) == 0, "alice cannot push")
     node.wait_for_copies(data, {"f1", "f5", "f6"})
+
+    # Content that the origin has not yet is root's word only; once it is there, the origin says who
+    # may read it.
+    for user in ALL:
+        expect(fill(user, "f20", evil, kind=PUSH_CONTENT) == errno.EPERM, f"{user} pushed content")
+    with open(evil) as file:
+        expect(ask(runtime, PUSH_CONTENT, data.path, "f20", file.fileno()) == 0, "root cannot push")
+    new = node.nodes.path("new")
+    with open(new, "w") as file:
+        file.write("poison")
+    os.chown(new, ALICE.uid, ALICE.gid)
+    os.chmod(new, 0o600)
+    os.rename(new, data.file("f20"))
+    for user in (CAROL, ALICE):
+        node.check(user, [data.file("f20")], "pushed before it was there")
+    node.wait_for_copies(data, {"f1", "f5", "f6", "f20"})
+    expect(node.node.status()["datasets"][0]["waiting"] == 0 and
+           node.node.held(data, "native") == 2, "it was not adopted")
+    for user in ALL:
+        expect(bool(node.readable_copies(user, [data.file("f20")])) == (user is ALICE), f"{user} and f20")
+        node.check(user, [data.file("f20")], "adopted")
     expect(node.node.status()["healthy"], "the daemon is not well")
     os.unlink(data.file("f2"))

@@ -5,6 +5,7 @@ import socket
 import struct
 
 FILL, PUSH, INVALIDATE, SAMPLE, EVICT, LIST, STATUS, KEEP_LISTING = range(1, 9)
+PUSH_CONTENT = 24
 HEADER = struct.Struct("=IHHIIQiI")
 MAGIC, VERSION, WAIT = 0x315A415A, 1, 1
 

@@ -147,10 +147,10 @@ TEST_F(PushKeysTest, TheTagIsOfTheContentAndOfOneFrame) {
   PushKeys keys("secret", hello_, introduction_), other("other", hello_, introduction_);
   auto tag = [](const PushKeys& of, std::uint64_t number, std::string_view a,
                 std::string_view b = {}) {
-    ContentTag tag(of, number);
-    tag.add(a.data(), a.size());
-    tag.add(b.data(), b.size());
-    return tag.finish();
+    ContentTag one(of, number);
+    one.add(a.data(), a.size());
+    one.add(b.data(), b.size());
+    return one.finish();
   };
   EXPECT_EQ(tag(keys, 0, "hello"), tag(keys, 0, "he", "llo"));
   EXPECT_NE(tag(keys, 0, "hello"), tag(keys, 0, "jello"));
