@@ -38,6 +38,11 @@ struct Config {
   ReadOrderKey read_order = ReadOrderKey::kAuto;
   bool all_users = false;          // users = "all": serve them all, not only the daemon's own
   std::vector<std::string> peers;  // "unix:DIR": the runtime directory of a daemon
+  // Of programs that write by libbodhi (writer.h):
+  std::uint64_t writer_memory_bytes = 256'000'000;
+  std::uint64_t writer_timeout_ms = 5'000;  // a node that is silent for so long is passed over
+  std::string spool;                        // a directory; "": none
+  std::uint64_t spool_limit_bytes = 4'000'000'000;
   DatasetList<DatasetConfig> datasets;
 
   const DatasetConfig* dataset_at(const std::string& path) const;  // exact path
