@@ -36,6 +36,7 @@ struct QueuedFrame {
   std::uint64_t generation = 0;  // of flushes: which of them wait for it
   std::uint32_t refusals = 0;    // nodes that said no
   std::uint32_t losses = 0;      // connections that ended before an answer
+  std::uint32_t delays = 0;      // answers that it is being written
 };
 
 class WriteQueue {
@@ -52,7 +53,8 @@ class WriteQueue {
   // The next one for this node, under way from now on: it is finished, put back or passed on.
   std::optional<QueuedFrame> take(std::size_t node);
   void finish(std::size_t node, const QueuedFrame& frame);
-  void put_back(std::size_t node, QueuedFrame frame);  // the same node, at once
+  void put_back(std::size_t node, QueuedFrame frame);  // the same node, first in its line
+  void put_off(std::size_t node, QueuedFrame frame);   // the same node, after the others
   void pass_on(std::size_t node, QueuedFrame frame);   // another node, if there is one
 
   void mark_dead(std::size_t node);  // what waits for it goes to the others

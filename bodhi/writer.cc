@@ -18,6 +18,8 @@ constexpr std::uint64_t kMostOutstandingBytes = 32'000'000;
 constexpr std::chrono::milliseconds kFirstBackoff{250}, kLongestBackoff{8'000};
 constexpr std::chrono::milliseconds kSpoolPause{2'000};  // after a disk said no
 constexpr std::uint32_t kMostLosses = 16;
+constexpr std::chrono::milliseconds kPause{100};
+constexpr std::uint32_t kMostDelays = 100;
 constexpr int kLeaveMs = 1'000;  // beyond a call's own limit, for a thread to end
 
 // It is about the node rather than about the frame: the others may do better.
@@ -27,8 +29,6 @@ bool node_is_unwell(int status) {
     case EDQUOT:
     case EROFS:
     case EIO:
-    case EAGAIN:
-    case EBUSY:
     case ENOMEM:
     case EMFILE:
     case ENFILE:
@@ -259,6 +259,8 @@ void Writer::serve_node(std::size_t index) {
     send_waiting(index, lock);
     if (!node.outstanding.empty()) {
       collect_answer(index, lock);
+    } else if (Clock::now() < node.pause_until) {
+      node.wake.wait_until(lock, node.pause_until);
     } else if (node.link && queue_.has_work(index) && !stopping_) {
       node.wake.wait(lock);  // for memory, to read it back from the spool
     }
@@ -297,7 +299,7 @@ bool Writer::connect(std::size_t index, Lock& lock) {
 void Writer::send_waiting(std::size_t index, Lock& lock) {
   Node& node = *nodes_[index];
   while (!stopping_ && node.outstanding.size() < kMostOutstanding &&
-         node.outstanding_bytes < kMostOutstandingBytes) {
+         node.outstanding_bytes < kMostOutstandingBytes && Clock::now() >= node.pause_until) {
     std::optional<QueuedFrame> frame = queue_.take(index);
     if (!frame) return;
     const std::uint64_t request = node.next_request++;
@@ -381,6 +383,13 @@ void Writer::collect_answer(std::size_t index, Lock& lock) {
     }
     return;
   }
+  // The daemon has too much to do, or the origin's file is being written.
+  if (answer->status == EAGAIN) return put_off(index, std::move(outstanding.frame));
+  if (answer->status == EBUSY || answer->status == ESTALE) {
+    if (++outstanding.frame.delays > kMostDelays)
+      return finish(index, outstanding.frame, false);
+    return put_off(index, std::move(outstanding.frame));
+  }
   if (!node_is_unwell(answer->status)) return refuse(index, std::move(outstanding.frame));
   if (!queue_.is_dead(index)) bury(index);
   queue_.pass_on(index, std::move(outstanding.frame));
@@ -425,6 +434,12 @@ void Writer::bury(std::size_t index) {
 void Writer::refuse(std::size_t index, QueuedFrame frame) {
   if (++frame.refusals >= nodes_.size()) return finish(index, frame, false);
   queue_.pass_on(index, std::move(frame));
+  wake_all();
+}
+
+void Writer::put_off(std::size_t index, QueuedFrame frame) {
+  nodes_[index]->pause_until = Clock::now() + kPause;
+  queue_.put_off(index, std::move(frame));
   wake_all();
 }
 

@@ -75,6 +75,7 @@ class Writer : public std::enable_shared_from_this<Writer> {
     std::uint64_t next_request = 1;
     bool tried = false;      // to connect
     bool once_more = false;  // the connection ended: it is made anew once, at once
+    Clock::time_point pause_until;
     Clock::time_point retry_at;
     std::chrono::milliseconds backoff;
   };
@@ -98,6 +99,7 @@ class Writer : public std::enable_shared_from_this<Writer> {
   void lose_link(std::size_t index, const Error& error);
   void bury(std::size_t index);
   void refuse(std::size_t index, QueuedFrame frame);
+  void put_off(std::size_t index, QueuedFrame frame);
   void finish(std::size_t index, const QueuedFrame& frame, bool pushed);
   void forget(const QueuedFrame& frame);
   void wake_all();
