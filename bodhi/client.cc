@@ -233,6 +233,11 @@ Result<std::uint64_t> Client::start_push(const std::string& dataset, const std::
   return hand_over(MessageType::kPush, 0, dataset, name, origin_fd);
 }
 
+Result<std::uint64_t> Client::start_push_content(const std::string& dataset,
+                                                 const std::string& name, int content_fd) {
+  return hand_over(MessageType::kPushContent, 0, dataset, name, content_fd);
+}
+
 Result<std::uint64_t> Client::start_fill(const std::string& dataset, const std::string& name,
                                          int origin_fd) {
   return hand_over(MessageType::kFill, kWaitForIt | kNotYetOpened, dataset, name, origin_fd);

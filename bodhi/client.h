@@ -39,6 +39,9 @@ class Client {
   // compared.
   Result<std::uint64_t> start_push(const std::string& dataset, const std::string& name,
                                    int origin_fd);
+  // The frame's content itself: a sealed memory file, or a file of this user's.
+  Result<std::uint64_t> start_push_content(const std::string& dataset, const std::string& name,
+                                           int content_fd);
   // Brings the frame as an alien, though no program has opened it yet.
   Result<std::uint64_t> start_fill(const std::string& dataset, const std::string& name,
                                    int origin_fd);

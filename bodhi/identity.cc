@@ -59,6 +59,15 @@ OriginIdentity identity_of(const struct stat& origin, FrameKind kind, std::uint6
   return identity;
 }
 
+OriginIdentity unknown_identity(std::uint64_t size, std::uint64_t checksum) {
+  OriginIdentity identity = {};
+  identity.version = kIdentityVersion;
+  identity.kind = FrameKind::kNative;
+  identity.size = size;
+  identity.checksum = checksum;
+  return identity;
+}
+
 bool same_file(const OriginIdentity& copy, const struct stat& origin) {
   return copy.size == static_cast<std::uint64_t>(origin.st_size) && copy.ino == origin.st_ino &&
          copy.mtime_ns == to_ns(origin.st_mtim) && copy.ctime_ns == to_ns(origin.st_ctim);

@@ -3,7 +3,10 @@
 //
 // A copy also carries the sticky bit, which no regular file has otherwise: after a plain
 // stat, (st_dev of the cache, regular, sticky) tells a copy from an unrelated file of the
-// same disk without a second system call. Lean.
+// same disk without a second system call.
+//
+// A native that was pushed before the origin had the file has no identity yet: ino is 0, which
+// no file has, and only size and checksum say anything (daemon/waiting_natives.h). Lean.
 #pragma once
 #include <sys/stat.h>
 
@@ -40,6 +43,9 @@ constexpr std::int64_t to_ns(const struct timespec& time) {
 }
 
 OriginIdentity identity_of(const struct stat& origin, FrameKind kind, std::uint64_t checksum);
+
+// Of a native that was pushed before the origin had it.
+OriginIdentity unknown_identity(std::uint64_t size, std::uint64_t checksum);
 
 // Size, mtime, ctime, ino: is the origin's file still the one that was copied?
 bool same_file(const OriginIdentity& copy, const struct stat& origin);

@@ -68,7 +68,8 @@ bool frame_body_is_valid(MessageType type, const char* body, std::size_t length)
   if (length != sizeof sizes + sizes.dataset_length + sizes.name_length) return false;
   const char* dataset = body + sizeof sizes;
   bool names_a_frame = type == MessageType::kFill || type == MessageType::kPush ||
-                       type == MessageType::kInvalidate || type == MessageType::kReadIn;
+                       type == MessageType::kPushContent || type == MessageType::kInvalidate ||
+                       type == MessageType::kReadIn;
   if (names_a_frame != (sizes.name_length > 0)) return false;
   if (has_nul(dataset + sizes.dataset_length, sizes.name_length)) return false;
   if (sizes.dataset_length == 0) return type == MessageType::kList;
@@ -153,6 +154,7 @@ bool message_is_valid(const char* packet, std::size_t size) {
   switch (header.type) {
     case MessageType::kFill:
     case MessageType::kPush:
+    case MessageType::kPushContent:
     case MessageType::kInvalidate:
     case MessageType::kSample:
     case MessageType::kList:

@@ -25,11 +25,13 @@ enum class MessageType : std::uint16_t {
   kEvict = 5,       // EvictBody; answered with EvictReply
   kList = 6,    // FrameBody without a name, empty dataset: all; answered with ListReply + fd
   kStatus = 7,  // no body; answered with an fd that holds JSON text
-  kKeepListing = 8,  // FrameBody without a name + fd of an encoded Listing (D20)
-  kPin = 20,         // EvictBody; answered with EvictReply: what is held of the range
-  kUnpin = 21,       // the same
-  kReadIn = 22,      // FrameBody: answered when the copy has been read into memory (D17)
-  kVerify = 23,      // VerifyBody; answered with VerifyReply and its findings
+  kKeepListing = 8,   // FrameBody without a name + fd of an encoded Listing (D20)
+  kPin = 20,          // EvictBody; answered with EvictReply: what is held of the range
+  kUnpin = 21,        // the same
+  kReadIn = 22,       // FrameBody: answered when the copy has been read into memory (D17)
+  kVerify = 23,       // VerifyBody; answered with VerifyReply and its findings
+  kPushContent = 24,  // FrameBody + an fd of the content (a memory file: sealed), which the
+                      // origin may not have yet; from the daemon's own user and root only
   kReply = 100,
 };
 

@@ -31,6 +31,12 @@ UniqueFd make_directory_beneath(int directory_fd, const std::string& path) {
   return current;
 }
 
+std::pair<std::string, std::string> split_name(const std::string& name) {
+  std::size_t slash = name.rfind('/');
+  if (slash == std::string::npos) return {"", name};
+  return {name.substr(0, slash), name.substr(slash + 1)};
+}
+
 int flush_removal_beneath(int directory_fd, std::string path) {
   for (;;) {
     std::size_t slash = path.rfind('/');

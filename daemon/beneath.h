@@ -2,6 +2,7 @@
 // RESOLVE_NO_SYMLINKS, so neither ".." nor a link that is swapped in between leads out.
 #pragma once
 #include <string>
+#include <utility>
 
 #include "bodhi/unique_fd.h"
 
@@ -13,6 +14,9 @@ UniqueFd open_beneath(int directory_fd, const char* path, int flags);
 // mkdir -p below directory_fd, mode 0700, and opens the last one for reading. "" is the
 // directory itself.
 UniqueFd make_directory_beneath(int directory_fd, const std::string& path);
+
+// "run1/7/traj.dcd" is "traj.dcd" in "run1/7".
+std::pair<std::string, std::string> split_name(const std::string& name);
 
 // Makes the removal of the name `path` durable, and of the directories that went with it:
 // flushes the deepest directory on the way to it that is still there. 0 or an errno.

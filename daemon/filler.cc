@@ -3,36 +3,15 @@
 // here.
 #include "daemon/filler.h"
 
-#include <chrono>
-#include <thread>
-
+#include "daemon/adoption.h"
+#include "daemon/clock_tick.h"
 #include "daemon/crash_report.h"
-#include "daemon/frame_copy.h"
 #include "daemon/log.h"
 #include "daemon/mirrored_rights.h"
 #include "daemon/origin.h"
 #include "daemon/permission.h"
 
 namespace zazen {
-namespace {
-
-// A write in the same tick of the clock as the last one leaves the same times. Waits until that
-// tick is over, so that whatever is written after the copy is seen by its time.
-void outwait_clock(const timespec& mtime, const std::function<bool()>& give_up) {
-  using std::chrono::milliseconds;
-  constexpr milliseconds kTick(20), kCoarseTick(2000), kPause(5);
-  const milliseconds grain = mtime.tv_nsec == 0 ? kCoarseTick : kTick;
-  auto until = std::chrono::sys_seconds(std::chrono::seconds(mtime.tv_sec)) +
-               std::chrono::nanoseconds(mtime.tv_nsec) + grain;
-  auto now = std::chrono::system_clock::now();
-  if (now + grain < until) return;  // another machine's clock, ahead of ours
-  for (; now < until && !give_up(); now = std::chrono::system_clock::now()) {
-    std::this_thread::sleep_for(kPause);
-  }
-}
-
-}  // namespace
-
 Filler::Filler(Store& store, YoungCopies& young, std::size_t queue_limit,
                std::function<void()> on_room, int threads_for_each_dataset)
     : store_(store),
@@ -45,6 +24,11 @@ Filler::Filler(Store& store, YoungCopies& young, std::size_t queue_limit,
 bool Filler::submit(FillRequest& request) {
   std::unique_lock lock(mutex_);
   return accept(request, true, lock);
+}
+
+void Filler::take(FillRequest request) {
+  std::unique_lock lock(mutex_);
+  accept(request, false, lock);
 }
 
 bool Filler::accept(FillRequest& request, bool bounded, std::unique_lock<std::mutex>& lock) {
@@ -143,7 +127,11 @@ void Filler::run(Lane& lane) {
 }
 
 void Filler::process(Lane& lane, const JobPointer& job) {
-  int status = stopping_ || job->cancelled->load() ? ECANCELED : copy(lane, job);
+  const FillRequest& request = job->request;
+  bool is_complete = request.received.has_value();
+  int status = (stopping_ && !is_complete) || job->cancelled->load() ? ECANCELED
+               : request.is_content                                  ? take_content(lane, job)
+                                                                     : copy(lane, job);
   if (status != kCommitting) finish(job, status, false);
 }
 
@@ -158,6 +146,13 @@ int Filler::copy(Lane& lane, const JobPointer& job) {
   }
   if (code != 0) return code;
 
+  if (store_.is_waiting(request.dataset, request.seq)) {
+    auto give_up = [&] { return stopping_ || job->cancelled->load(); };
+    if (store_.serves_all_users()) outwait_clock(origin.st_ctim, give_up);
+    code = adopt(store_, request.dataset, request.seq, request.origin.get());
+    if (code == 0 || code == EBUSY) return code;
+    if (code == ESTALE) store_.drop(request.dataset, std::span(&request.seq, 1));
+  }
   if (std::optional<HeldFrame> held = store_.find(request.dataset, request.seq)) {
     OriginIdentity copy = {};
     if (store_.read_copy_identity(request.dataset, request.seq, &copy) == 0 &&
@@ -180,54 +175,72 @@ int Filler::copy(Lane& lane, const JobPointer& job) {
   // A change of the rights must be seen by its time, too.
   if (store_.serves_all_users()) outwait_clock(origin.st_ctim, give_up);
 
-  auto size = static_cast<std::uint64_t>(origin.st_size);
-  job->bytes = size;
-  Reservation room = store_.reserve(request.dataset, request.kind, size, request.wanted);
-  if (!room.valid()) return ENOSPC;
-  Temporary file = store_.make_temporary(request.dataset);
-  if (file.fd() < 0) return errno;
-  FrameCopy copy(request.origin.get(), origin, std::move(file));
-  do {
-    code = copy.allocate();
-  } while ((code == ENOSPC || code == EDQUOT) &&
-           store_.make_room(request.dataset, request.kind, size, request.wanted));
-  store_.health().note(code);
-  if (code != 0) return code;
-  room.allocated();
-  code = copy.transfer(lane.pace, {give_up, [&] { return job->awaited.load(); }});
-  if (code == 0) code = copy.seal(request.kind);
+  std::optional<FrameCopy> copy;
+  FinishedCopy finished;
+  code = bring(lane, job, origin, &copy, &finished.reservation);
+  if (code == 0) code = copy->seal(request.kind);
   if (code != 0) return code;
 
   if (fetched && changed_lately(origin)) {
     young_.note(request.dataset, request.seq, monotonic_ms());
   }
-  FinishedCopy finished;
+  finished.file = copy->take_file();
+  return commit(job, std::move(finished), &origin);
+}
+
+int Filler::bring(Lane& lane, const JobPointer& job, const struct stat& origin,
+                  std::optional<FrameCopy>* copy, Reservation* room) {
+  const FillRequest& request = job->request;
+  auto size = static_cast<std::uint64_t>(origin.st_size);
+  job->bytes = size;
+  *room = store_.reserve(request.dataset, request.kind, size, request.wanted);
+  if (!room->valid()) return ENOSPC;
+  Temporary file = store_.make_temporary(request.dataset);
+  if (file.fd() < 0) return errno;
+  copy->emplace(request.origin.get(), origin, std::move(file));
+  int code = 0;
+  do {
+    code = (*copy)->allocate();
+  } while ((code == ENOSPC || code == EDQUOT) &&
+           store_.make_room(request.dataset, request.kind, size, request.wanted));
+  store_.health().note(code);
+  if (code != 0) return code;
+  room->allocated();
+  return (*copy)->transfer(lane.pace, {[&] { return stopping_ || job->cancelled->load(); },
+                                       [&] { return job->awaited.load(); }});
+}
+
+int Filler::commit(const JobPointer& job, FinishedCopy finished, const struct stat* origin) {
+  const FillRequest& request = job->request;
   finished.dataset = request.dataset;
   finished.seq = request.seq;
   finished.kind = request.kind;
-  finished.bytes = size;
-  finished.file = copy.take_file();
-  if (store_.serves_all_users()) {
-    AccessList readers = AccessList::of(origin, read_acl(request.origin.get()), Right::kRead);
-    if (code = readers.grant(finished.file.fd(), Right::kRead); code != 0) return code;
+  finished.bytes = job->bytes;
+  finished.cancelled = job->cancelled;
+  finished.waits = origin == nullptr;
+  if (origin != nullptr && store_.serves_all_users()) {
+    AccessList readers = AccessList::of(*origin, read_acl(request.origin.get()), Right::kRead);
+    int code = readers.grant(finished.file.fd(), Right::kRead);
+    if (code != 0) return code;
     finished.directories = rights_of_directories(store_.dataset(request.dataset),
                                                  store_.name_of(request.dataset, request.seq));
   }
-  finished.reservation = std::move(room);
-  finished.cancelled = job->cancelled;
-  finished.is_current = [this, fetched, index = request.dataset, seq = request.seq,
-                         fd = request.origin.get(), client = request.client,
-                         identity = identity_of(origin, request.kind, 0)] {
-    // The descriptor is closed by the thread that answers, so it is open until then.
-    auto question = [fetched, fd, client, identity, dataset = store_.dataset(index),
-                     name = store_.name_of(index, seq)] {
-      struct stat now = {};
-      if (int refused = verify_origin(dataset, name, fd, client, &now); refused != 0)
-        return refused;
-      return same_file(identity, now) && !(fetched && has_writer(fd)) ? 0 : ESTALE;
+  if (origin != nullptr) {
+    bool fetched = request.kind == FrameKind::kAlien;
+    finished.is_current = [this, fetched, index = request.dataset, seq = request.seq,
+                           fd = request.origin.get(), client = request.client,
+                           identity = identity_of(*origin, request.kind, 0)] {
+      // The descriptor is closed by the thread that answers, so it is open until then.
+      auto question = [fetched, fd, client, identity, dataset = store_.dataset(index),
+                       name = store_.name_of(index, seq)] {
+        struct stat now = {};
+        if (int refused = verify_origin(dataset, name, fd, client, &now); refused != 0)
+          return refused;
+        return same_file(identity, now) && !(fetched && has_writer(fd)) ? 0 : ESTALE;
+      };
+      return origins_.ask(index, std::move(question), kOriginLimit) == 0;
     };
-    return origins_.ask(index, std::move(question), kOriginLimit) == 0;
-  };
+  }
   committer_.enqueue(std::move(finished),
                      [this, job](int status) { finish(job, status, true); });
   return kCommitting;

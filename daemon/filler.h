@@ -17,12 +17,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "bodhi/unique_fd.h"
 #include "daemon/committer.h"
 #include "daemon/fill_pace.h"
+#include "daemon/frame_copy.h"
 #include "daemon/origin_threads.h"
 #include "daemon/peer_identity.h"
 #include "daemon/store.h"
@@ -31,14 +33,23 @@
 
 namespace zazen {
 
+struct ReceivedContent {  // of a push: written to a file that has no name yet
+  Temporary file;
+  Reservation room;
+  std::uint64_t bytes = 0;
+  std::uint64_t checksum = 0;  // XXH3 of all, as the writer says and as it was written
+};
+
 struct FillRequest {
   std::uint32_t dataset = 0;
   FrameSeq seq = 0;
   FrameKind kind = FrameKind::kAlien;  // kNative: a push
   Wanted wanted = Wanted::kNow;
   UniqueFd origin;
-  Peer client;                           // who asks; null: the daemon's own user
-  std::function<void(int status)> done;  // may be empty; called once, on any thread
+  bool is_content = false;  // a push of content that the origin may not have yet: of `origin`,
+  std::optional<ReceivedContent> received;  // or of this
+  Peer client;                              // who asks; null: the daemon's own user
+  std::function<void(int status)> done;     // may be empty; called once, on any thread
 };
 
 struct FillCounts {
@@ -64,6 +75,8 @@ class Filler {
 
   // False: full; the request is untouched. (Pushes only.)
   bool submit(FillRequest& request);
+  // A push of received content, which its receiver has bounded.
+  void take(FillRequest request);
   // Whatever is under way for this frame will not be published.
   void cancel(std::uint32_t dataset, FrameSeq seq);
   FillCounts counts() const;
@@ -99,6 +112,17 @@ class Filler {
   void process(Lane& lane, const JobPointer& job);
   // 0 or an errno if the job ends here, kCommitting if finish() will be called later.
   int copy(Lane& lane, const JobPointer& job);
+  // The bytes of request.origin, whose stat this is, in a file of the cache's.
+  int bring(Lane& lane, const JobPointer& job, const struct stat& origin,
+            std::optional<FrameCopy>* copy, Reservation* room);
+  // `origin` is null if there is none yet.
+  int commit(const JobPointer& job, FinishedCopy finished, const struct stat* origin);
+  // Of a push whose origin need not be there: filler_content.cc.
+  int take_content(Lane& lane, const JobPointer& job);
+  int receive(Lane& lane, const JobPointer& job);
+  struct OriginLook;
+  std::shared_ptr<OriginLook> look_at_origin(const FillRequest& request);
+  bool is_held(const FillRequest& request, const OriginLook& look, int* status);
   void finish(const JobPointer& job, int status, bool copied);
 
   static constexpr int kCommitting = -1;

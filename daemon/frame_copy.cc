@@ -11,7 +11,6 @@
 #include <memory>
 #include <thread>
 
-#include "bodhi/identity.h"
 #include "daemon/cached_pages.h"
 
 namespace zazen {
@@ -160,14 +159,18 @@ int FrameCopy::seal(FrameKind kind) {
       !same_time(after.st_ctim, before_.st_ctim)) {
     return ESTALE;
   }
+  return seal_copy(target_.fd(), identity_of(after, kind, checksum_), after.st_atim,
+                   after.st_mtim);
+}
+
+int seal_copy(int fd, const OriginIdentity& identity, const timespec& atime,
+              const timespec& mtime) {
   // The attribute first: it needs the write bit, which the copy's mode lacks.
-  if (int code = write_identity(target_.fd(), identity_of(after, kind, checksum_)); code != 0) {
-    return code;
-  }
+  if (int code = write_identity(fd, identity); code != 0) return code;
   // The origin's access time is the copy's first; from then on reading moves it, as ever.
-  const timespec times[] = {after.st_atim, after.st_mtim};
-  if (::futimens(target_.fd(), times) != 0) return errno;
-  return ::fchmod(target_.fd(), kCopyMode) == 0 ? 0 : errno;
+  const timespec times[] = {atime, mtime};
+  if (::futimens(fd, times) != 0) return errno;
+  return ::fchmod(fd, kCopyMode) == 0 ? 0 : errno;
 }
 
 }  // namespace zazen

@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "bodhi/base_types.h"
+#include "bodhi/identity.h"
 #include "daemon/cache_disk.h"
 #include "daemon/fill_pace.h"
 
@@ -19,6 +20,11 @@ struct TransferTerms {
   std::function<bool()> give_up;
   std::function<bool()> hurry;  // somebody waits for it: at full speed
 };
+
+// The last thing that is done to a copy before it is published: it gets its identity, the
+// origin's times and the mode of a copy. 0 or an errno.
+int seal_copy(int fd, const OriginIdentity& identity, const timespec& atime,
+              const timespec& mtime);
 
 class FrameCopy {
  public:
@@ -31,6 +37,7 @@ class FrameCopy {
   int transfer(FillPace& pace, const TransferTerms& terms);
   int seal(FrameKind kind);  // ESTALE if the origin has changed meanwhile
 
+  std::uint64_t checksum() const { return checksum_; }  // once it is transferred
   Temporary take_file() { return std::move(target_); }
 
  private:

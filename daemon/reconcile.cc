@@ -77,6 +77,11 @@ std::string DatasetFiles::name_of(FrameSeq seq) const {
   return std::string(name, config->name.format(seq, name, sizeof name));
 }
 
+std::pair<int, std::string> DatasetFiles::place_of(FrameSeq seq) const {
+  if (waiting->contains(seq)) return {waiting->directory(), WaitingNatives::name_of(seq)};
+  return {directory.get(), name_of(seq)};
+}
+
 Result<DatasetFiles> load_dataset(const DatasetConfig& config, UniqueFd directory,
                                   std::uint64_t stamp, std::uint32_t dataset,
                                   Inventory& inventory, bool* resumed) {
@@ -95,8 +100,16 @@ Result<DatasetFiles> load_dataset(const DatasetConfig& config, UniqueFd director
     Status done = forget_aliens_that_are_natives(logs->alien, dataset, inventory);
     if (!done.ok()) return whole(done.error());
   }
-  return DatasetFiles{&config, std::move(directory), std::move(logs->native),
-                      std::move(logs->alien)};
+  DatasetFiles files{&config, std::move(directory), std::move(logs->native),
+                     std::move(logs->alien), nullptr};
+  auto has_name = [&](FrameSeq seq) {
+    struct stat st = {};
+    return ::fstatat(fd, files.name_of(seq).c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
+  };
+  Result<std::unique_ptr<WaitingNatives>> waiting = WaitingNatives::open(fd, has_name);
+  if (!waiting.ok()) return waiting.error();
+  files.waiting = std::move(*waiting);
+  return files;
 }
 
 // The log is in the order of publication, which is nearly that of the copies' times: some
@@ -165,8 +178,8 @@ FoundCopy look_at_copy(const DatasetFiles& files, FrameSeq seq, dev_t cache_dev,
                        const std::optional<HeldFrame>& held) {
   using State = FoundCopy::State;
   FoundCopy found;
-  int directory = files.directory.get();
-  std::string name = files.name_of(seq);
+  found.waits = files.waiting->contains(seq);
+  auto [directory, name] = files.place_of(seq);
   if (::fstatat(directory, name.c_str(), &found.local, AT_SYMLINK_NOFOLLOW) != 0) {
     if (errno != ENOENT && errno != ENOTDIR) found.state = State::kUnreadable;
     return found;

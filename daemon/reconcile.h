@@ -16,6 +16,7 @@
 #include "bodhi/identity.h"
 #include "bodhi/seqlog.h"
 #include "daemon/inventory.h"
+#include "daemon/waiting_natives.h"
 
 namespace zazen {
 
@@ -25,7 +26,11 @@ struct DatasetFiles {  // one dataset's part of the cache
   SequenceLog native_log;
   SequenceLog alien_log;
 
+  std::unique_ptr<WaitingNatives> waiting;
+
   std::string name_of(FrameSeq seq) const;
+  // Where the frame's file is, if there is one: its name, and in which directory.
+  std::pair<int, std::string> place_of(FrameSeq seq) const;
 };
 
 // Opens the logs and fills the inventory: from its tables if they were sealed with this stamp
@@ -55,10 +60,12 @@ class CopyNames {  // the frames that have a name in the dataset's directory, in
 struct FoundCopy {
   enum class State { kGone, kUnreadable, kDirectory, kWhole, kBroken } state = State::kGone;
   FrameKind kind = FrameKind::kAlien;
+  bool waits = false;  // for its identity
   struct stat local = {};
   std::optional<OriginIdentity> identity;
 };
-// Looks at the file under a frame's name. `held` is what the logs say of it.
+// Looks at the file under a frame's name, or at the native that waits. `held` is what the logs
+// say of it.
 FoundCopy look_at_copy(const DatasetFiles& files, FrameSeq seq, dev_t cache_dev,
                        const std::optional<HeldFrame>& held);
 

@@ -15,7 +15,7 @@
 namespace zazen {
 namespace {
 
-enum class Comparison : char { kSame, kStale, kGone, kUnknown };
+enum class Comparison : char { kSame, kStale, kGone, kArrived, kUnknown };
 
 struct Compared {
   Comparison outcome = Comparison::kUnknown;
@@ -46,6 +46,11 @@ Compared compare(const Store& store, std::uint32_t dataset, FrameSeq seq,
     return compared;
   }
   code = stat_origin(origin_directory, store.dataset(dataset).path, name, identity, &origin);
+  if (store.is_waiting(dataset, seq)) {
+    bool arrived = code == 0 && static_cast<std::uint64_t>(origin.st_size) == identity.size;
+    compared.outcome = arrived ? Comparison::kArrived : Comparison::kSame;
+    return compared;
+  }
   if (code != 0) {
     if (code == ENOENT || code == ENOTDIR) compared.outcome = Comparison::kGone;
     return compared;
@@ -109,6 +114,7 @@ SampleResult compare_frames(const Store& store, std::uint32_t dataset,
   }
   for (const Compared& one : compared) {
     if (one.outcome == Comparison::kUnknown) ++result.unknown;
+    if (one.outcome == Comparison::kArrived) result.arrived.push_back(one.copy.seq);
     if (one.outcome == Comparison::kStale || one.outcome == Comparison::kGone) {
       result.stale.push_back(one.copy);
     }

@@ -17,8 +17,9 @@ inline constexpr std::size_t kSampleAtRandom = 64, kSampleThreads = 8;
 struct SampleResult {
   int status = 0;  // an errno if the origin could not be asked; then nothing is stale
   std::size_t compared = 0;
-  std::size_t unknown = 0;       // of these: the origin or the cache's disk did not say
-  std::vector<ExactCopy> stale;  // gone at the origin, or another file there
+  std::size_t unknown = 0;        // of these: the origin or the cache's disk did not say
+  std::vector<ExactCopy> stale;   // gone at the origin, or another file there
+  std::vector<FrameSeq> arrived;  // natives that waited for the origin, which has them now
 };
 
 SampleResult compare_sample(const Store& store, std::uint32_t dataset);

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "bodhi/listing.h"
+#include "daemon/adoption.h"
 #include "daemon/job_sweep.h"
 #include "daemon/log.h"
 #include "daemon/scrub.h"
@@ -46,7 +47,7 @@ Service::Service(const Config& config, Store& store, Publisher& publisher,
              {.mark = [&publisher](std::uint32_t dataset,
                                    bool checked) { publisher.note_checks(dataset, checked); },
               .drop = [this](std::uint32_t dataset,
-                             const SampleResult& result) { drop_stale(dataset, result); }}),
+                             const SampleResult& result) { settle(dataset, result); }}),
       reads_(store) {
   store.health().watch([this](bool usable) { disk_changed(usable); });
   for (std::uint32_t i = 0; i < config.datasets.size(); ++i) take_up(i);
@@ -88,6 +89,7 @@ Service::Taken Service::take(std::uint64_t client, const Peer& peer, Packet& pac
   switch (header.type) {
     case MessageType::kFill:
     case MessageType::kPush:
+    case MessageType::kPushContent:
     case MessageType::kInvalidate:
     case MessageType::kReadIn:
       return take_frame(asked, packet);
@@ -128,6 +130,9 @@ Service::Taken Service::take_frame(const Asked& asked, Packet& packet) {
   } else if (header.type != MessageType::kInvalidate && header.type != MessageType::kReadIn &&
              !packet.passed.valid()) {
     refusal = EBADF;
+  } else if (header.type == MessageType::kPushContent && !asked.is_own_user() &&
+             asked.peer->uid != 0) {
+    refusal = EPERM;  // nothing tells whether it is what the origin will have
   }
   if (refusal != 0) {
     if (is_answered(header)) answer(asked, refusal);
@@ -144,7 +149,8 @@ Service::Taken Service::take_frame(const Asked& asked, Packet& packet) {
     return Taken::kYes;
   }
   fill.dataset = *dataset;
-  fill.kind = header.type == MessageType::kPush ? FrameKind::kNative : FrameKind::kAlien;
+  fill.kind = header.type == MessageType::kFill ? FrameKind::kAlien : FrameKind::kNative;
+  fill.is_content = header.type == MessageType::kPushContent;
   fill.wanted = (header.flags & kNotYetOpened) != 0 ? Wanted::kLater : Wanted::kNow;
   fill.origin = std::move(packet.passed);
   fill.client = asked.peer;
@@ -266,7 +272,7 @@ void Service::post_invalidate(const Asked& asked, std::uint32_t dataset, FrameSe
     if (refusal == 0 && store_.find(dataset, seq)) {
       SampleResult result = compare_frames(store_, dataset, {seq});
       if (!result.stale.empty()) sweep_.distrust(dataset);
-      drop_stale(dataset, result);
+      settle(dataset, result);
     }
     answer(asked, refusal);
   });
@@ -312,7 +318,7 @@ int Service::sample(std::uint32_t dataset) {
   SampleResult result = compare_sample(store_, dataset);
   // First of all: a new copy in the place of a stale one looks as though all were well.
   if (!result.stale.empty()) sweep_.distrust(dataset);
-  drop_stale(dataset, result);
+  settle(dataset, result);
   if (result.status == 0) publisher_.note_sample(dataset);
   return result.status;
 }
@@ -325,12 +331,19 @@ void Service::look_at_young(std::uint32_t dataset) {
   std::ranges::copy_if(due, std::back_inserter(held),
                        [&](FrameSeq seq) { return store_.find(dataset, seq).has_value(); });
   SampleResult result = compare_frames(store_, dataset, held);
-  drop_stale(dataset, result);
+  settle(dataset, result);
   if (result.status != 0 || result.unknown > 0) return;  // not to be known: they stay young
   young_.settle(dataset, due, now_ms);
 }
 
-void Service::drop_stale(std::uint32_t dataset, const SampleResult& result) {
+void Service::settle(std::uint32_t dataset, const SampleResult& result) {
+  for (FrameSeq seq : result.arrived) {
+    auto question = [this, dataset, seq] {
+      UniqueFd origin = open_origin(config_.datasets[dataset], store_.name_of(dataset, seq));
+      return origin.valid() ? adopt(store_, dataset, seq, origin.get()) : errno;
+    };
+    if (origins().ask(dataset, question, Filler::kOriginLimit) == ETIMEDOUT) break;
+  }
   if (result.stale.empty()) return;
   log_line(LogLevel::kWarn, "stale_copies",
            {{"dataset", config_.datasets[dataset].path},

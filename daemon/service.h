@@ -78,7 +78,8 @@ class Service {
                        bool found_stale);
   void invalidate(const Asked& asked, std::uint32_t dataset, FrameSeq seq, bool found_stale);
   void look_at_young(std::uint32_t dataset);
-  void drop_stale(std::uint32_t dataset, const SampleResult& result);
+  // What a comparison has found: stale copies go, natives that waited are adopted.
+  void settle(std::uint32_t dataset, const SampleResult& result);
   void post_list(const Asked& asked, std::optional<std::uint32_t> dataset);
   void answer_lists(const std::vector<Asked>& askers, std::optional<std::uint32_t> dataset);
   void answer_statuses();

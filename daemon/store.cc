@@ -28,13 +28,6 @@ constexpr std::uint64_t kIdleRecords = 131'072, kRecentRecords = 65'536;
 // With less room than this a refused name says nothing of the directory.
 constexpr std::uint64_t kRoomForNames = 1 << 20;
 
-// "run1/7/traj.dcd" is "traj.dcd" in "run1/7".
-std::pair<std::string, std::string> split_name(const std::string& name) {
-  std::size_t slash = name.rfind('/');
-  if (slash == std::string::npos) return {"", name};
-  return {name.substr(0, slash), name.substr(slash + 1)};
-}
-
 }  // namespace
 
 Reservation::Reservation(Reservation&& other) noexcept
@@ -89,8 +82,8 @@ bool Store::has_lost(std::uint32_t dataset, FrameSeq seq) const {
 }
 
 UniqueFd Store::open_copy(std::uint32_t dataset, FrameSeq seq) const {
-  return open_beneath(files_[dataset].directory.get(), name_of(dataset, seq).c_str(),
-                      O_RDONLY | O_NOFOLLOW);
+  auto [directory, name] = files_[dataset].place_of(seq);
+  return open_beneath(directory, name.c_str(), O_RDONLY | O_NOFOLLOW);
 }
 
 int Store::read_copy_identity(std::uint32_t dataset, FrameSeq seq, OriginIdentity* out) const {
@@ -224,6 +217,27 @@ void Store::flush_data(std::span<FinishedCopy> batch) {
   }
 }
 
+int Store::give_name(FinishedCopy& copy, bool* flat) {
+  const DatasetFiles& files = files_[copy.dataset];
+  auto [below, leaf] = split_name(name_of(copy.dataset, copy.seq));
+  *flat = *flat && below.empty();
+  if (copy.waits) {
+    // In this order: what is at both places after a crash is served by its name.
+    int code = files.waiting->publish(copy.file, copy.seq);
+    return code != 0 ? code : unlink_name(copy.dataset, copy.seq);
+  }
+  UniqueFd directory = make_directory_beneath(files.directory.get(), below);
+  if (!directory.valid()) return errno;
+  if (!copy.directories.empty()) {
+    int code = grant_search(files.directory.get(), below, copy.directories);
+    if (code != 0) return code;
+  }
+  unindex(directory.get(), leaf.c_str());
+  int code = copy.file.publish(directory.get(), leaf.c_str());
+  if (code == 0 && files.waiting->contains(copy.seq)) code = files.waiting->remove(copy.seq);
+  return note_full_directory(copy.dataset, code);
+}
+
 void Store::give_names(std::span<FinishedCopy> batch) {
   bool flat = true;
   std::set<std::uint32_t> touched;
@@ -233,16 +247,7 @@ void Store::give_names(std::span<FinishedCopy> batch) {
       copy.status = ECANCELED;
       continue;
     }
-    auto [below, leaf] = split_name(name_of(copy.dataset, copy.seq));
-    UniqueFd directory = make_directory_beneath(files_[copy.dataset].directory.get(), below);
-    if (directory.valid() && !copy.directories.empty()) {
-      copy.status = grant_search(files_[copy.dataset].directory.get(), below, copy.directories);
-      if (copy.status != 0) continue;
-    }
-    if (directory.valid()) unindex(directory.get(), leaf.c_str());
-    copy.status = directory.valid() ? copy.file.publish(directory.get(), leaf.c_str()) : errno;
-    copy.status = note_full_directory(copy.dataset, copy.status);
-    flat = flat && below.empty();
+    copy.status = give_name(copy, &flat);
     touched.insert(copy.dataset);
   }
   int code = flush_names(touched, !flat || batch.size() > kSmallBatch);
@@ -263,7 +268,7 @@ void Store::keep_names(std::span<FinishedCopy> batch) {
     } else if (copy.status == 0 && ::fstat(copy.file.fd(), &local) == 0 &&
                local.st_nlink == 0) {
       copy.status = ECANCELED;
-    } else if (copy.status == 0) {
+    } else if (copy.status == 0 && !copy.waits) {
       index(copy.dataset, copy.file.fd());
     }
   }
@@ -275,6 +280,7 @@ int Store::flush_names(const std::set<std::uint32_t>& touched, bool all) {
   int code = 0;
   for (std::uint32_t dataset : touched) {
     if (::fsync(files_[dataset].directory.get()) != 0) code = errno;
+    if (int waiting = files_[dataset].waiting->flush(); waiting != 0) code = waiting;
   }
   return code;
 }
@@ -358,8 +364,8 @@ Amount Store::drop_exactly(std::uint32_t dataset, std::span<const ExactCopy> cop
   std::vector<FrameSeq> frames;
   for (const ExactCopy& copy : copies) {
     struct stat local = {};
-    UniqueFd now = open_beneath(files_[dataset].directory.get(),
-                                name_of(dataset, copy.seq).c_str(), O_PATH | O_NOFOLLOW);
+    auto [directory, name] = files_[dataset].place_of(copy.seq);
+    UniqueFd now = open_beneath(directory, name.c_str(), O_PATH | O_NOFOLLOW);
     bool missing = !now.valid() && (errno == ENOENT || errno == ELOOP);
     if (!missing && (!now.valid() || ::fstat(now.get(), &local) != 0)) continue;
     if (ExactCopy::of(copy.seq, local) == copy) frames.push_back(copy.seq);
@@ -402,6 +408,7 @@ void Store::flush_removals(std::uint32_t dataset, std::span<const FrameSeq> fram
   for (FrameSeq seq : frames) {
     flush_removal_beneath(files_[dataset].directory.get(), name_of(dataset, seq));
   }
+  files_[dataset].waiting->flush();
 }
 
 int Store::keep_listing(std::uint32_t dataset, const std::string& encoded) {
@@ -495,6 +502,13 @@ void Store::unindex(int directory_fd, const char* leaf) {
 }
 
 int Store::unlink_copy(std::uint32_t dataset, FrameSeq seq) {
+  if (!is_waiting(dataset, seq)) return unlink_name(dataset, seq);
+  int code = files_[dataset].waiting->remove(seq);
+  health_.note(code);
+  return code;
+}
+
+int Store::unlink_name(std::uint32_t dataset, FrameSeq seq) {
   std::string name = name_of(dataset, seq);
   auto [below, leaf] = split_name(name);
   int directory = files_[dataset].directory.get();

@@ -67,6 +67,7 @@ struct FinishedCopy {  // written, with identity and mode; ready to be published
   std::uint64_t bytes = 0;
   Temporary file;
   Reservation reservation;
+  bool waits = false;  // a native without an identity: it gets no name (waiting_natives.h)
   std::shared_ptr<const std::atomic<bool>> cancelled;  // looked at when it gets its name
   // Where all users are served: who may search the directories of its name, outermost first.
   std::vector<AccessList> directories;
@@ -156,7 +157,7 @@ class Store {
   std::optional<HeldFrame> find(std::uint32_t dataset, FrameSeq seq) const;
   // Held, without a file; not one that is just being removed.
   bool has_lost(std::uint32_t dataset, FrameSeq seq) const;
-  // Not valid, with errno, if its file cannot be opened.
+  // Its file, also of a native that waits. Not valid, with errno, if it cannot be opened.
   UniqueFd open_copy(std::uint32_t dataset, FrameSeq seq) const;
   // The copy's attribute, from its file: 0 or an errno; ENOENT if the file is gone.
   int read_copy_identity(std::uint32_t dataset, FrameSeq seq, OriginIdentity* out) const;
@@ -188,6 +189,18 @@ class Store {
                  Wanted wanted = Wanted::kNow);
   Temporary make_temporary(std::uint32_t dataset) const;
   void publish(std::span<FinishedCopy> batch);
+
+  // A native whose origin is not there yet: held, and not served. How many there are.
+  bool is_waiting(std::uint32_t dataset, FrameSeq seq) const;
+  std::uint64_t waiting(std::uint32_t dataset) const;
+  struct Rights {  // where all users are served, as in FinishedCopy
+    AccessList readers = AccessList::nobody();
+    std::vector<AccessList> directories;
+  };
+  // Such a native, open as `copy`, is the origin's file: it gets this identity and its name. 0
+  // or an errno; ENOENT: it does not wait any more.
+  int adopt(std::uint32_t dataset, FrameSeq seq, UniqueFd copy, const struct stat& origin,
+            const Rights& rights);
 
   // An alien becomes a native. 0 or an errno.
   int promote(std::uint32_t dataset, FrameSeq seq);
@@ -252,6 +265,8 @@ class Store {
   void log_batch(std::span<FinishedCopy> batch);
   SequenceLog& log_of(std::uint32_t dataset, FrameKind kind);
   int unlink_copy(std::uint32_t dataset, FrameSeq seq);
+  int unlink_name(std::uint32_t dataset, FrameSeq seq);
+  int give_name(FinishedCopy& copy, bool* flat);
   void flush_removals(std::uint32_t dataset, std::span<const FrameSeq> frames);
   void index(std::uint32_t dataset, int copy_fd);
   void unindex(int directory_fd, const char* leaf);

@@ -179,6 +179,12 @@ bool Store::go_through_files(std::uint32_t dataset, Findings& findings) {
     if (frames.empty() || giving_up_) break;
     reconcile_files(dataset, frames, findings);
   }
+  std::vector<FrameSeq> waiting = files_[dataset].waiting->frames();
+  for (std::span<const FrameSeq> left = waiting; !left.empty() && !giving_up_;) {
+    std::size_t part = std::min(kPart, left.size());
+    reconcile_files(dataset, left.first(part), findings);
+    left = left.subspan(part);
+  }
   bool all_were_met = sizes_are_known && findings.seen >= held_before;
   return all_were_met || forget_lost(dataset, sizes_are_known, findings);
 }
@@ -209,7 +215,8 @@ void Store::reconcile_files(std::uint32_t dataset, std::span<const FrameSeq> fra
     if (found.state == FoundCopy::State::kBroken) broken.push_back(seq);
     if (found.state != FoundCopy::State::kWhole) continue;
     bool shown = !config_.all_users || is_everybodys(dataset, found.local);
-    if (found.identity && shown) index_.add(dataset, found.local, *found.identity);
+    if (found.identity && shown && !found.waits)
+      index_.add(dataset, found.local, *found.identity);
     auto bytes = static_cast<std::uint64_t>(found.local.st_size);
     std::lock_guard lock(mutex_);
     if (held && held->kind != found.kind) {  // it was in both logs

@@ -10,7 +10,8 @@ from nodes import BUILD
 from processes import expect
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-ALLOWED = {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "libcrypto.so.3"}
+ALLOWED = {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "libcrypto.so.3", "libmunge.so.2",
+           "libxxhash.so.0"}
 
 PROGRAM = """#include <bodhi.h>
 #include <stdio.h>

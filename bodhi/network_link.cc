@@ -1,0 +1,399 @@
+// The socket does not block. Whoever waits to send takes in the answers that come meanwhile, so
+// that neither side ever waits for the other to read.
+#include "bodhi/network_link.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/sendfile.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <map>
+
+#include "bodhi/munge_credential.h"
+#include "bodhi/push_address.h"
+#include "bodhi/push_keys.h"
+#include "bodhi/push_wire.h"
+#include "bodhi/unique_fd.h"
+
+namespace zazen {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint64_t kWindowBytes = 64 << 20, kSlowestBytes = 1 << 20;
+constexpr std::size_t kMostOutstanding = 128;
+constexpr std::size_t kPieceBytes = 256 << 10;
+constexpr std::size_t kMessageBytes = sizeof(PushHeader) + sizeof(Bytes32);
+
+Error silent(int code) {
+  return Error{code, "the node does not answer", {}};
+}
+
+Result<UniqueFd> connect_to(const SocketAddress& address, int timeout_ms) {
+  UniqueFd fd(
+      ::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd.valid()) return last_error("socket");
+  int code = 0;
+  socklen_t size = sizeof code;
+  const auto* to = reinterpret_cast<const sockaddr*>(&address.storage);
+  if (::connect(fd.get(), to, address.size) != 0 && errno != EINPROGRESS) return silent(errno);
+  struct pollfd entry = {fd.get(), POLLOUT, 0};
+  if (::poll(&entry, 1, timeout_ms) <= 0) return silent(ETIMEDOUT);
+  if (::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &code, &size) != 0) return silent(errno);
+  if (code != 0) return silent(code);
+  int on = 1;
+  ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  return fd;
+}
+
+class NetworkLink : public NodeLink {
+ public:
+  NetworkLink(UniqueFd socket, int timeout_ms)
+      : socket_(std::move(socket)), timeout_ms_(timeout_ms) {}
+
+  Status introduce(const Credentials& credentials);
+  Status start_push(std::uint64_t request, const std::string& dataset, const std::string& name,
+                    const PushContent& content) override;
+  Result<PushAnswer> next_answer() override;
+  Result<FrameSet> natives(const std::string& dataset) override;
+
+ private:
+  struct Introducing {
+    PushIntroduction introduction = {};
+    std::string credential;
+    std::string secret;
+  };
+  Result<Introducing> choose_method(const Credentials& credentials) const;
+
+  // From here on 0 or an errno; after an errno the link is of no use.
+  int wait(short events);
+  int send(const void* bytes, std::size_t size, int flags = 0);
+  int send_message(PushHeader header, std::string_view body, int flags = 0);
+  int send_content(const PushContent& content, std::uint64_t bytes, ContentEnd* end);
+  int send_piece(const PushContent& content, std::uint64_t at, const char* piece,
+                 std::size_t size);
+  int take_in();  // what has come, EAGAIN if nothing has
+  int receive(void* bytes, std::size_t size);
+  int receive_message(PushHeader* header, std::string* body);  // a whole one
+  int take_answer();
+  bool has_message() const;
+  Error broken(int code);
+  void allow(std::uint64_t bytes) {
+    deadline_ = Clock::now() + std::chrono::milliseconds(timeout_ms_) +
+                std::chrono::milliseconds(bytes * 1000 / kSlowestBytes);
+  }
+
+  UniqueFd socket_;
+  const int timeout_ms_;
+  Clock::time_point deadline_;
+  PushHello hello_ = {};
+  std::unique_ptr<PushKeys> keys_;
+  bool is_tagged_ = false;
+  std::uint64_t frames_ = 0;
+  std::string input_;
+  std::map<std::uint64_t, std::uint64_t> under_way_;  // bytes, by request
+  std::uint64_t window_bytes_ = 0;
+  std::deque<PushAnswer> answers_;
+  std::uint64_t natives_request_ = 0;
+  std::optional<Result<FrameSet>> natives_;
+};
+
+Error NetworkLink::broken(int code) {
+  socket_.reset();
+  bool is_silence = code == ETIMEDOUT || code == ECONNRESET || code == EPIPE;
+  return silent(is_silence ? code : ECONNRESET);
+}
+
+int NetworkLink::wait(short events) {
+  if (!socket_.valid()) return EPIPE;
+  auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now()).count();
+  struct pollfd entry = {socket_.get(), events, 0};
+  int ready = left > 0 ? ::poll(&entry, 1, static_cast<int>(left)) : 0;
+  if (ready < 0 && errno != EINTR) return errno;
+  return ready == 0 ? ETIMEDOUT : 0;
+}
+
+int NetworkLink::take_in() {
+  if (!socket_.valid()) return EPIPE;
+  char buffer[16 << 10];
+  ssize_t size = ::recv(socket_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
+  if (size < 0) return errno == EINTR ? EAGAIN : errno;
+  if (size == 0) return ECONNRESET;
+  input_.append(buffer, static_cast<std::size_t>(size));
+  return 0;
+}
+
+int NetworkLink::receive(void* bytes, std::size_t size) {
+  while (input_.size() < size) {
+    int code = take_in();
+    if (code == EAGAIN) code = wait(POLLIN);
+    if (code != 0) return code;
+  }
+  std::memcpy(bytes, input_.data(), size);
+  input_.erase(0, size);
+  return 0;
+}
+
+int NetworkLink::send(const void* bytes, std::size_t size, int flags) {
+  const char* at = static_cast<const char*>(bytes);
+  while (size > 0) {
+    if (!socket_.valid()) return EPIPE;
+    ssize_t sent = ::send(socket_.get(), at, size, MSG_NOSIGNAL | MSG_DONTWAIT | flags);
+    if (sent > 0) {
+      at += sent;
+      size -= static_cast<std::size_t>(sent);
+      continue;
+    }
+    if (errno != EAGAIN && errno != EINTR) return errno;
+    if (int code = wait(POLLIN | POLLOUT); code != 0) return code;
+    if (int code = take_in(); code != 0 && code != EAGAIN) return code;
+  }
+  return 0;
+}
+
+int NetworkLink::send_message(PushHeader header, std::string_view body, int flags) {
+  header.length = static_cast<std::uint32_t>(body.size());
+  Bytes32 mac = keys_->mac(PushSide::kWriter, header, body);
+  std::string message(as_text(header));
+  message.append(body).append(as_text(mac));
+  return send(message.data(), message.size(), flags);
+}
+
+bool NetworkLink::has_message() const {
+  PushHeader header;
+  if (input_.size() < kMessageBytes) return false;
+  std::memcpy(&header, input_.data(), sizeof header);
+  // A length that is out of bounds is told of when the message is received.
+  return !is_valid(header, PushSide::kDaemon) || input_.size() >= kMessageBytes + header.length;
+}
+
+int NetworkLink::receive_message(PushHeader* header, std::string* body) {
+  Bytes32 mac;
+  if (int code = receive(header, sizeof *header); code != 0) return code;
+  if (!is_valid(*header, PushSide::kDaemon)) return EPROTO;
+  body->resize(header->length);
+  if (int code = receive(body->data(), body->size()); code != 0) return code;
+  if (int code = receive(&mac, sizeof mac); code != 0) return code;
+  Bytes32 expected = keys_->mac(PushSide::kDaemon, *header, *body);
+  return same_bytes(&mac, &expected, sizeof mac) ? 0 : EPROTO;
+}
+
+int NetworkLink::take_answer() {
+  PushHeader header;
+  std::string body;
+  if (int code = receive_message(&header, &body); code != 0) return code;
+  if (header.type == PushType::kNativesAnswer) {
+    if (header.request != natives_request_) return EPROTO;
+    natives_ = header.status == 0
+                   ? FrameSet::decode(body)
+                   : Result<FrameSet>(Error{header.status, "the node refused", {}});
+    return 0;
+  }
+  auto found = under_way_.extract(header.request);
+  if (found.empty()) return EPROTO;
+  window_bytes_ -= found.mapped();
+  answers_.push_back({header.request, header.status});
+  return 0;
+}
+
+// The best that both have. A MUNGE credential is given to root or to the writer's own user
+// only: whoever can decode it has the session's keys.
+Result<NetworkLink::Introducing> NetworkLink::choose_method(
+    const Credentials& credentials) const {
+  Introducing chosen;
+  PushIntroduction& introduction = chosen.introduction;
+  introduction.magic = kPushMagic;
+  introduction.version = kPushVersion;
+  introduction.nonce = random_bytes();
+  bool may_decode = hello_.uid == 0 || hello_.uid == ::geteuid();
+  if (!credentials.key.empty() && (hello_.methods & kByKey) != 0) {
+    introduction.method = kByKey;
+    chosen.secret = credentials.key;
+  } else if (credentials.munge && (hello_.methods & kByMunge) != 0 && may_decode) {
+    introduction.method = kByMunge;
+    Bytes32 secret = random_bytes();
+    Result<std::string> credential = encode_munge_credential(secret, hello_.uid);
+    if (!credential) return credential.error();
+    chosen.credential = std::move(*credential);
+    chosen.secret = as_text(secret);
+  } else if ((hello_.methods & kByLoopback) != 0) {
+    introduction.method = kByLoopback;
+  } else {
+    return Error{EACCES, "the node wants to know who pushes",
+                 "name its key: key_file = \"...\", or run MUNGE on both machines"};
+  }
+  introduction.credential_length = static_cast<std::uint32_t>(chosen.credential.size());
+  return chosen;
+}
+
+Status NetworkLink::introduce(const Credentials& credentials) {
+  allow(0);
+  if (int code = receive(&hello_, sizeof hello_); code != 0) return broken(code);
+  if (!is_valid(hello_)) return Error{EPROTO, "no zazend of this version answers there", {}};
+  Result<Introducing> chosen = choose_method(credentials);
+  if (!chosen) return chosen.error();
+  PushIntroduction& introduction = chosen->introduction;
+  keys_ = std::make_unique<PushKeys>(chosen->secret, hello_, introduction);
+  is_tagged_ = introduction.method != kByLoopback;
+  introduction.proof = keys_->proof_of_writer();
+  std::string message(as_text(introduction));
+  message += chosen->credential;
+  PushWelcome welcome;
+  int code = send(message.data(), message.size());
+  if (code == 0) code = receive(&welcome, sizeof welcome);
+  if (code != 0) return broken(code);
+  Bytes32 expected = keys_->proof_of_daemon();
+  if (!is_valid(welcome)) return Error{EPROTO, "the node's answer", {}};
+  if (welcome.status != 0) return Error{welcome.status, "the node refused", {}};
+  if (!same_bytes(&welcome.proof, &expected, sizeof expected)) {
+    return Error{EACCES, "the node does not have the key", {}};
+  }
+  return Done{};
+}
+
+int NetworkLink::send_piece(const PushContent& content, std::uint64_t at, const char* piece,
+                            std::size_t size) {
+  if (content.fd < 0) return send(piece, size, MSG_MORE);
+  auto offset = static_cast<off_t>(at);
+  while (size > 0) {
+    if (!socket_.valid()) return EPIPE;
+    ssize_t sent = ::sendfile(socket_.get(), content.fd, &offset, size);
+    if (sent > 0) {
+      size -= static_cast<std::size_t>(sent);
+      continue;
+    }
+    // A file that cannot be sent so, or has become shorter: as it was read.
+    if (sent == 0 || (errno != EAGAIN && errno != EINTR)) {
+      std::size_t done = static_cast<std::size_t>(offset) - at;
+      return send(piece + done, size, MSG_MORE);
+    }
+    if (int code = wait(POLLIN | POLLOUT); code != 0) return code;
+    if (int code = take_in(); code != 0 && code != EAGAIN) return code;
+  }
+  return 0;
+}
+
+// What was announced is sent, whatever becomes of the file meanwhile; then the checksum is
+// wrong, and the daemon says so.
+int NetworkLink::send_content(const PushContent& content, std::uint64_t bytes,
+                              ContentEnd* end) {
+  std::unique_ptr<XXH3_state_t, void (*)(XXH3_state_t*)> hash(
+      XXH3_createState(), [](XXH3_state_t* state) { XXH3_freeState(state); });
+  if (!hash) return ENOMEM;
+  XXH3_64bits_reset(hash.get());
+  std::optional<ContentTag> tag;
+  if (is_tagged_) tag.emplace(*keys_, frames_);
+  ++frames_;
+  std::string buffer(content.fd >= 0 ? std::min<std::uint64_t>(bytes, kPieceBytes) : 0, '\0');
+  bool whole = true;
+  for (std::uint64_t at = 0; at < bytes;) {
+    auto size = static_cast<std::size_t>(std::min<std::uint64_t>(kPieceBytes, bytes - at));
+    const char* piece = buffer.data();
+    if (content.fd < 0) {
+      piece = reinterpret_cast<const char*>(content.bytes.data()) + at;
+    } else if (whole) {
+      ssize_t got;
+      do {
+        got = ::pread(content.fd, buffer.data(), size, static_cast<off_t>(at));
+      } while (got < 0 && errno == EINTR);
+      if (got > 0) size = static_cast<std::size_t>(got);
+      whole = got > 0;
+    }
+    XXH3_64bits_update(hash.get(), piece, size);
+    if (tag) tag->add(piece, size);
+    if (int code = send_piece(content, at, piece, size); code != 0) return code;
+    at += size;
+  }
+  end->checksum = XXH3_64bits_digest(hash.get()) ^ (whole ? 0 : ~std::uint64_t{0});
+  end->tag = tag ? tag->finish() : Bytes16{};
+  return 0;
+}
+
+Status NetworkLink::start_push(std::uint64_t request, const std::string& dataset,
+                               const std::string& name, const PushContent& content) {
+  const std::uint64_t bytes = content.fd >= 0 ? content.size : content.bytes.size();
+  std::string names = encode(PushNames{dataset, name});
+  if (dataset.size() >= kMaxPath || names.size() > kLongestPushBody) {
+    return Error{EINVAL, "'" + dataset + "' and '" + name + "' make no request", {}};
+  }
+  if (bytes > hello_.largest_frame) {
+    answers_.push_back({request, EFBIG});
+    return Done{};
+  }
+  allow(bytes);
+  int code = socket_.valid() ? 0 : EPIPE;
+  while (code == 0 && !under_way_.empty() &&
+         (has_message() || under_way_.size() >= kMostOutstanding ||
+          window_bytes_ + bytes > kWindowBytes)) {
+    code = take_answer();
+  }
+  if (code != 0) return broken(code);
+  under_way_[request] = bytes;
+  window_bytes_ += bytes;
+  PushHeader header = {};
+  header.type = PushType::kPush;
+  header.request = request;
+  header.content_bytes = bytes;
+  ContentEnd end = {};
+  code = send_message(header, names, MSG_MORE);
+  if (code == 0) code = send_content(content, bytes, &end);
+  header.type = PushType::kContentEnd;
+  header.content_bytes = 0;
+  if (code == 0) code = send_message(header, as_text(end));
+  if (code != 0) return broken(code);
+  return Done{};
+}
+
+Result<PushAnswer> NetworkLink::next_answer() {
+  allow(0);
+  while (answers_.empty()) {
+    if (int code = take_answer(); code != 0) return broken(code);
+  }
+  PushAnswer answer = answers_.front();
+  answers_.pop_front();
+  return answer;
+}
+
+Result<FrameSet> NetworkLink::natives(const std::string& dataset) {
+  allow(0);
+  PushHeader header = {};
+  header.type = PushType::kNatives;
+  header.request = ++natives_request_;
+  natives_.reset();
+  int code = send_message(header, encode(PushNames{dataset, ""}));
+  while (code == 0 && !natives_) code = take_answer();
+  if (code != 0) return broken(code);
+  return std::move(*natives_);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<NodeLink>> connect_network_link(const std::string& peer,
+                                                       const Credentials& credentials,
+                                                       int timeout_ms) {
+  std::optional<PushAddress> address = parse_push_address(peer);
+  if (!address) return Error{EINVAL, "'" + peer + "' is not HOST:PORT", {}};
+  Result<std::vector<SocketAddress>> found = resolve(*address, false);
+  if (!found) return found.error();
+  Error last = silent(EHOSTUNREACH);
+  for (const SocketAddress& one : *found) {
+    Result<UniqueFd> socket = connect_to(one, timeout_ms);
+    if (socket) {
+      auto link = std::make_unique<NetworkLink>(std::move(*socket), timeout_ms);
+      if (Status done = link->introduce(credentials); !done) return done.error();
+      return std::unique_ptr<NodeLink>(std::move(link));
+    }
+    last = socket.error();
+  }
+  last.context = peer + ": " + last.context;
+  return last;
+}
+
+}  // namespace zazen

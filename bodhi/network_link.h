@@ -1,0 +1,14 @@
+// The link to a daemon on another machine (push_wire.h). A frame is sent while start_push()
+// runs; it returns when all of it is on its way. Not more than kWindowBytes are without an
+// answer, unless a single frame is larger. The time limit is for each part that moves: a daemon
+// that takes less than kSlowestBytes in a second counts as one that does not answer.
+#pragma once
+#include "bodhi/node_link.h"
+
+namespace zazen {
+
+Result<std::unique_ptr<NodeLink>> connect_network_link(const std::string& peer,
+                                                       const Credentials& credentials,
+                                                       int timeout_ms);
+
+}  // namespace zazen

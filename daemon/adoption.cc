@@ -1,0 +1,72 @@
+#include "daemon/adoption.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "daemon/beneath.h"
+#include "daemon/mirrored_rights.h"
+#include "daemon/origin.h"
+
+namespace zazen {
+namespace {
+
+constexpr std::uint64_t kLookBytes = 4096, kLooks = 4;
+
+// Pages from the first to the last; all of a small frame.
+bool same_pages(int one, int other, std::uint64_t size) {
+  char left[kLookBytes], right[kLookBytes];
+  std::uint64_t last = size > kLookBytes ? size - kLookBytes : 0;
+  for (std::uint64_t i = 0; i < kLooks; ++i) {
+    auto at = static_cast<off_t>(last * i / (kLooks - 1));
+    ssize_t wanted = static_cast<ssize_t>(std::min(kLookBytes, size));
+    if (::pread(one, left, sizeof left, at) != wanted ||
+        ::pread(other, right, sizeof right, at) != wanted ||
+        std::memcmp(left, right, static_cast<std::size_t>(wanted)) != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+int compare_with_origin(int content_fd, std::uint64_t size, int origin_fd,
+                        struct stat* origin) {
+  if (has_writer(origin_fd)) return EBUSY;
+  if (::fstat(origin_fd, origin) != 0) return errno;
+  if (!S_ISREG(origin->st_mode)) return EINVAL;
+  if (static_cast<std::uint64_t>(origin->st_size) != size) return ESTALE;
+  return same_pages(content_fd, origin_fd, size) ? 0 : ESTALE;
+}
+
+int adopt(Store& store, std::uint32_t dataset, FrameSeq seq, int origin_fd) {
+  if (!store.is_waiting(dataset, seq)) return ENOENT;
+  UniqueFd copy = store.open_copy(dataset, seq);
+  struct stat local = {}, origin = {}, now = {};
+  if (!copy.valid() || ::fstat(copy.get(), &local) != 0) return errno;
+  int code = compare_with_origin(copy.get(), static_cast<std::uint64_t>(local.st_size),
+                                 origin_fd, &origin);
+  if (code != 0) return code;
+  Store::Rights rights;
+  if (store.serves_all_users()) {
+    rights.readers = AccessList::of(origin, read_acl(origin_fd), Right::kRead);
+    rights.directories =
+        rights_of_directories(store.dataset(dataset), store.name_of(dataset, seq));
+  }
+  if (code = store.adopt(dataset, seq, std::move(copy), origin, rights); code != 0) return code;
+  // From now on who changes the origin finds the copy under its name.
+  bool same = ::fstat(origin_fd, &now) == 0 &&
+              same_file(identity_of(origin, FrameKind::kNative, 0), now);
+  if (!same) store.drop(dataset, std::span(&seq, 1));
+  return same ? 0 : ESTALE;
+}
+
+UniqueFd open_origin(const DatasetConfig& dataset, const std::string& name) {
+  UniqueFd directory(::open(dataset.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.valid()) return {};
+  return open_beneath(directory.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+}
+
+}  // namespace zazen

@@ -1,0 +1,123 @@
+// Pushes of content that the origin may not have yet (D9).
+//
+// If the origin has the frame, the copy gets its identity at once; otherwise it waits
+// (waiting_natives.h). A push that came before is one frame with this one if size and checksum
+// are the same; an alien becomes a native. Of two contents the one that the origin has stays,
+// else the newer one.
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "daemon/adoption.h"
+#include "daemon/clock_tick.h"
+#include "daemon/filler.h"
+
+namespace zazen {
+namespace {
+
+// Only a memory file has seals; without them its owner could change it while it is copied.
+int check_content(int fd, struct stat* out) {
+  int flags = ::fcntl(fd, F_GETFL);
+  if (flags < 0 || (flags & O_PATH) != 0 || (flags & O_ACCMODE) == O_WRONLY) return EBADF;
+  if (::fstat(fd, out) != 0) return errno;
+  if (!S_ISREG(out->st_mode)) return EINVAL;
+  constexpr int kUnchanging = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK;
+  int seals = ::fcntl(fd, F_GET_SEALS);
+  return seals >= 0 && (seals & kUnchanging) != kUnchanging ? EINVAL : 0;
+}
+
+}  // namespace
+
+struct Filler::OriginLook {
+  int status = ENOENT;  // 0: the origin has this very frame
+  bool there = false;   // it has one, whose stat this is
+  struct stat origin = {};
+  UniqueFd fd;
+};
+
+int Filler::receive(Lane& lane, const JobPointer& job) {
+  FillRequest& request = job->request;
+  struct stat content = {};
+  if (int code = check_content(request.origin.get(), &content); code != 0) return code;
+  std::optional<FrameCopy> copy;
+  Reservation room;
+  if (int code = bring(lane, job, content, &copy, &room); code != 0) return code;
+  // An ordinary file may have changed while it was copied.
+  struct stat after = {};
+  if (::fstat(request.origin.get(), &after) != 0) return errno;
+  if (!same_file(identity_of(content, request.kind, 0), after)) return ESTALE;
+  request.received =
+      ReceivedContent{copy->take_file(), std::move(room),
+                      static_cast<std::uint64_t>(content.st_size), copy->checksum()};
+  return 0;
+}
+
+std::shared_ptr<Filler::OriginLook> Filler::look_at_origin(const FillRequest& request) {
+  auto look = std::make_shared<OriginLook>();
+  auto content =
+      std::make_shared<UniqueFd>(::fcntl(request.received->file.fd(), F_DUPFD_CLOEXEC, 0));
+  auto question = [look, content, bytes = request.received->bytes,
+                   dataset = store_.dataset(request.dataset),
+                   name = store_.name_of(request.dataset, request.seq)] {
+    look->fd = open_origin(dataset, name);
+    if (!look->fd.valid()) return errno;
+    look->there = ::fstat(look->fd.get(), &look->origin) == 0;
+    return compare_with_origin(content->get(), bytes, look->fd.get(), &look->origin);
+  };
+  int status = origins_.ask(request.dataset, question, kOriginLimit);
+  if (status == ETIMEDOUT) return std::make_shared<OriginLook>();  // the question still runs
+  look->status = status;
+  return look;
+}
+
+bool Filler::is_held(const FillRequest& request, const OriginLook& look, int* status) {
+  std::optional<HeldFrame> held = store_.find(request.dataset, request.seq);
+  OriginIdentity copy = {};
+  if (!held || store_.read_copy_identity(request.dataset, request.seq, &copy) != 0) {
+    return false;
+  }
+  bool same =
+      copy.size == request.received->bytes && copy.checksum == request.received->checksum;
+  *status = 0;
+  if (store_.is_waiting(request.dataset, request.seq)) {
+    if (same && look.status == 0) {
+      (void)adopt(store_, request.dataset, request.seq, look.fd.get());
+    }
+    return same;
+  }
+  bool current = look.there && same_file(copy, look.origin);
+  bool stays = current || (same && look.status != 0);
+  if (!stays) return false;
+  if (held->kind == FrameKind::kAlien) *status = store_.promote(request.dataset, request.seq);
+  return *status != ENOENT;  // it was evicted just now
+}
+
+int Filler::take_content(Lane& lane, const JobPointer& job) {
+  FillRequest& request = job->request;
+  request.client = nullptr;  // the origin is looked at by the daemon itself
+  if (!request.received) {
+    if (int code = receive(lane, job); code != 0) return code;
+  }
+  job->bytes = request.received->bytes;
+  std::shared_ptr<OriginLook> look = look_at_origin(request);
+  int status = 0;
+  if (is_held(request, *look, &status)) return status;
+  if (store_.directory_is_full(request.dataset)) return EMLINK;
+  bool known = look->status == 0;
+  if (known && store_.serves_all_users()) {
+    outwait_clock(look->origin.st_ctim, [&] { return stopping_ || job->cancelled->load(); });
+  }
+
+  FinishedCopy finished;
+  finished.file = std::move(request.received->file);
+  finished.reservation = std::move(request.received->room);
+  const struct stat& origin = look->origin;
+  OriginIdentity identity =
+      known ? identity_of(origin, FrameKind::kNative, request.received->checksum)
+            : unknown_identity(request.received->bytes, request.received->checksum);
+  status = seal_copy(finished.file.fd(), identity, origin.st_atim, origin.st_mtim);
+  if (status != 0) return status;
+  origins_.close(request.dataset, std::exchange(request.origin, std::move(look->fd)));
+  return commit(job, std::move(finished), known ? &origin : nullptr);
+}
+
+}  // namespace zazen

@@ -1,0 +1,98 @@
+#include "daemon/waiting_natives.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+
+#include "daemon/beneath.h"
+#include "daemon/start_error.h"
+
+namespace zazen {
+namespace {
+
+constexpr char kDirectory[] = ".zazen/waiting";
+
+bool parse_name(const char* name, FrameSeq* seq) {
+  const char* end = name + std::strlen(name);
+  auto [rest, error] = std::from_chars(name, end, *seq);
+  return error == std::errc() && rest == end && WaitingNatives::name_of(*seq) == name;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<WaitingNatives>> WaitingNatives::open(
+    int dataset_directory, const std::function<bool(FrameSeq)>& has_name) {
+  UniqueFd directory = make_directory_beneath(dataset_directory, kDirectory);
+  UniqueFd listed = directory.valid()
+                        ? open_beneath(directory.get(), ".", O_RDONLY | O_DIRECTORY)
+                        : UniqueFd();
+  DIR* entries = listed.valid() ? ::fdopendir(listed.get()) : nullptr;
+  if (entries == nullptr) return failed_call("directory of the natives that wait");
+  listed.release();
+  std::unique_ptr<WaitingNatives> waiting(new WaitingNatives(std::move(directory)));
+  while (const dirent* entry = ::readdir(entries)) {
+    FrameSeq seq;
+    if (!parse_name(entry->d_name, &seq)) continue;
+    if (has_name(seq)) {
+      ::unlinkat(waiting->directory(), entry->d_name, 0);
+    } else {
+      waiting->frames_.insert(seq);
+    }
+  }
+  ::closedir(entries);
+  return waiting;
+}
+
+bool WaitingNatives::contains(FrameSeq seq) const {
+  std::lock_guard lock(mutex_);
+  return frames_.contains(seq);
+}
+
+std::size_t WaitingNatives::size() const {
+  std::lock_guard lock(mutex_);
+  return frames_.size();
+}
+
+std::vector<FrameSeq> WaitingNatives::frames() const {
+  std::lock_guard lock(mutex_);
+  return {frames_.begin(), frames_.end()};
+}
+
+int WaitingNatives::publish(Temporary& file, FrameSeq seq) {
+  if (int code = file.publish(directory_.get(), name_of(seq).c_str()); code != 0) return code;
+  std::lock_guard lock(mutex_);
+  frames_.insert(seq);
+  unflushed_ = true;
+  return 0;
+}
+
+int WaitingNatives::move_out(FrameSeq seq, int directory_fd, const char* leaf) {
+  if (::renameat(directory_.get(), name_of(seq).c_str(), directory_fd, leaf) != 0) return errno;
+  std::lock_guard lock(mutex_);
+  frames_.erase(seq);
+  return 0;
+}
+
+int WaitingNatives::remove(FrameSeq seq) {
+  if (::unlinkat(directory_.get(), name_of(seq).c_str(), 0) != 0 && errno != ENOENT) {
+    return errno;
+  }
+  std::lock_guard lock(mutex_);
+  frames_.erase(seq);
+  unflushed_ = true;
+  return 0;
+}
+
+int WaitingNatives::flush() {
+  {
+    std::lock_guard lock(mutex_);
+    if (!unflushed_) return 0;
+    unflushed_ = false;
+  }
+  return ::fsync(directory_.get()) == 0 ? 0 : errno;
+}
+
+}  // namespace zazen

@@ -1,0 +1,52 @@
+// WaitingNatives: natives of one dataset that were pushed before the origin had them (D9).
+//
+// A file under a frame's name is served, and shown with the origin's identity. A native that
+// has none yet is kept apart, in <dataset>/.zazen/waiting under its number, until the origin
+// has the frame; then it moves to its name (adoption.h). The node holds it from the beginning:
+// it is in the native log.
+//
+// A frame is here or under its name. Should a crash leave it at both places, the one under its
+// name stays: the push that was to replace it was not answered. Thread safe.
+#pragma once
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "bodhi/base_types.h"
+#include "bodhi/result.h"
+#include "bodhi/unique_fd.h"
+#include "daemon/cache_disk.h"
+
+namespace zazen {
+
+class WaitingNatives {
+ public:
+  // `has_name` says whether a frame has a file under its name.
+  static Result<std::unique_ptr<WaitingNatives>> open(
+      int dataset_directory, const std::function<bool(FrameSeq)>& has_name);
+  static std::string name_of(FrameSeq seq) { return std::to_string(seq); }
+
+  int directory() const { return directory_.get(); }
+  bool contains(FrameSeq seq) const;
+  std::vector<FrameSeq> frames() const;
+  std::size_t size() const;
+
+  // Each returns 0 or an errno.
+  int publish(Temporary& file, FrameSeq seq);
+  int move_out(FrameSeq seq, int directory_fd, const char* leaf);
+  int remove(FrameSeq seq);
+  int flush();  // what was published and removed since the last time
+
+ private:
+  explicit WaitingNatives(UniqueFd directory) : directory_(std::move(directory)) {}
+
+  const UniqueFd directory_;
+  mutable std::mutex mutex_;
+  std::unordered_set<FrameSeq> frames_;
+  bool unflushed_ = false;
+};
+
+}  // namespace zazen
