@@ -14,11 +14,12 @@ namespace zazen {
 namespace {
 
 constexpr std::size_t kMostOutstanding = 32;
-constexpr std::uint64_t kMostOutstandingBytes = 32'000'000;
+constexpr std::uint64_t kLargestWindow = 32'000'000;
 constexpr std::chrono::milliseconds kFirstBackoff{250}, kLongestBackoff{8'000};
 constexpr std::chrono::milliseconds kSpoolPause{2'000};  // after a disk said no
 constexpr std::uint32_t kMostLosses = 16;
 constexpr std::chrono::milliseconds kPause{100};
+constexpr std::chrono::milliseconds kLate{1'000};
 constexpr std::uint32_t kMostDelays = 100;
 constexpr int kLeaveMs = 1'000;  // beyond a call's own limit, for a thread to end
 
@@ -62,6 +63,8 @@ class NoSignals {
 
 Writer::Writer(WriterSettings settings, std::optional<Spool> spool)
     : settings_(std::move(settings)),
+      window_bytes_(
+          std::min(kLargestWindow, settings_.memory_bytes / settings_.peers.size() / 2)),
       queue_(settings_.peers.size(), std::random_device{}(), settings_.memory_bytes,
              spool.has_value()),
       spool_(std::move(spool)) {
@@ -173,6 +176,7 @@ Status Writer::write_file(const std::string& dataset, FrameSeq seq) {
 
 bool Writer::admit(QueuedFrame& frame) {
   ++figures_.queued;
+  if (queue_.wants_spool()) relieve_memory();
   if (stopping_ || !queue_.reserve(frame.size)) {
     ++figures_.dropped;
     return false;
@@ -180,6 +184,18 @@ bool Writer::admit(QueuedFrame& frame) {
   frame.generation = generation_;
   ++waiting_by_generation_[generation_];
   return true;
+}
+
+// What waits for a node that has been silent for a moment goes to the others, where memory
+// would run out before it counts as dead. It is in turn again when it answers.
+void Writer::relieve_memory() {
+  const auto now = Clock::now();
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const Node& node = *nodes_[i];
+    if (queue_.is_dead(i) || node.outstanding.empty() || now - node.heard_at < kLate) continue;
+    queue_.mark_dead(i);
+    wake_all();
+  }
 }
 
 void Writer::enqueue(QueuedFrame frame) {
@@ -299,9 +315,11 @@ bool Writer::connect(std::size_t index, Lock& lock) {
 void Writer::send_waiting(std::size_t index, Lock& lock) {
   Node& node = *nodes_[index];
   while (!stopping_ && node.outstanding.size() < kMostOutstanding &&
-         node.outstanding_bytes < kMostOutstandingBytes && Clock::now() >= node.pause_until) {
+         (node.outstanding.empty() || node.outstanding_bytes < window_bytes_) &&
+         Clock::now() >= node.pause_until) {
     std::optional<QueuedFrame> frame = queue_.take(index);
     if (!frame) return;
+    if (node.outstanding.empty()) node.heard_at = Clock::now();
     const std::uint64_t request = node.next_request++;
     Outstanding& outstanding = node.outstanding[request];
     outstanding.frame = std::move(*frame);
@@ -365,6 +383,7 @@ void Writer::collect_answer(std::size_t index, Lock& lock) {
   Result<PushAnswer> answer = node.link->next_answer();
   lock.lock();
   if (!answer) return lose_link(index, answer.error());
+  node.heard_at = Clock::now();
   auto found = node.outstanding.find(answer->request);
   if (found == node.outstanding.end()) return;
   Outstanding outstanding = std::move(found->second);

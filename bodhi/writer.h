@@ -73,8 +73,9 @@ class Writer : public std::enable_shared_from_this<Writer> {
     std::map<std::uint64_t, Outstanding> outstanding;  // by request
     std::uint64_t outstanding_bytes = 0;
     std::uint64_t next_request = 1;
-    bool tried = false;      // to connect
-    bool once_more = false;  // the connection ended: it is made anew once, at once
+    Clock::time_point heard_at;  // while something is outstanding
+    bool tried = false;          // to connect
+    bool once_more = false;      // the connection ended: it is made anew once, at once
     Clock::time_point pause_until;
     Clock::time_point retry_at;
     std::chrono::milliseconds backoff;
@@ -88,6 +89,7 @@ class Writer : public std::enable_shared_from_this<Writer> {
   Result<std::size_t> dataset_index(const std::string& dataset, FrameSeq seq) const;
   std::string frame_name(const QueuedFrame& frame) const;
   bool admit(QueuedFrame& frame);  // false: its push is dropped
+  void relieve_memory();
   void enqueue(QueuedFrame frame);
 
   void serve_node(std::size_t index);
@@ -108,6 +110,7 @@ class Writer : public std::enable_shared_from_this<Writer> {
   bool move_to_spool(Lock& lock);
 
   const WriterSettings settings_;
+  const std::uint64_t window_bytes_;  // outstanding at a node
   std::mutex mutex_;
   std::condition_variable settled_;  // for flush and close
   std::condition_variable spooling_;
