@@ -1,5 +1,5 @@
 """A simulation that writes its frames to the shared file system, and has each pushed to a node of
-the analysis cluster while it goes on computing; then it reads one back from the node's cache.
+the analysis cluster while it goes on computing; then it reads one of those that this node holds.
 
     ZAZEN_CONFIG=zazen.toml python3 push_frames.py /sim1 100
 
@@ -9,6 +9,8 @@ loader looks.
 import ctypes
 import os
 import sys
+
+NATIVE = 1  # BODHI_NATIVE: pushed to this node
 
 
 class Figures(ctypes.Structure):
@@ -31,6 +33,9 @@ def load_library():
     library.bodhi_read.restype = ctypes.c_ssize_t
     library.bodhi_read.argtypes = [handle, ctypes.c_char_p, number, ctypes.c_char_p,
                                    ctypes.c_size_t, ctypes.c_int64]
+    library.bodhi_query.restype = ctypes.c_ssize_t
+    library.bodhi_query.argtypes = [handle, ctypes.c_char_p, ctypes.c_uint, number, number,
+                                    ctypes.POINTER(number), ctypes.c_size_t]
     return library
 
 
@@ -42,7 +47,6 @@ def main():
     if not nodes:
         sys.exit(bodhi.bodhi_error().decode())
 
-    frame = b""
     for seq in range(frames):
         frame = seq.to_bytes(8, "little") * 5000
         with open(os.path.join(directory, f"f{seq}"), "wb") as file:
@@ -57,9 +61,15 @@ def main():
     bodhi.bodhi_query_writer(nodes, ctypes.byref(figures), ctypes.sizeof(figures))
     print(f"pushed {figures.pushed} dropped {figures.dropped}")
 
-    buffer = ctypes.create_string_buffer(len(frame))
-    got = bodhi.bodhi_read(nodes, simdir, frames - 1, buffer, len(buffer), 0)
-    print(f"read back {got} bytes, {'the same' if buffer.raw == frame else 'others'}")
+    held = (ctypes.c_uint64 * frames)()
+    count = bodhi.bodhi_query(nodes, simdir, NATIVE, 0, frames - 1, held, frames)
+    print(f"this node holds {count} of them")
+    if count > 0:
+        buffer = ctypes.create_string_buffer(1 << 20)
+        got = bodhi.bodhi_read(nodes, simdir, held[0], buffer, len(buffer), 0)
+        with open(os.path.join(directory, f"f{held[0]}"), "rb") as file:
+            same = buffer.raw[:got] == file.read()
+        print(f"read {got} bytes of frame {held[0]}, {'the same' if same else 'others'}")
     bodhi.bodhi_close(nodes)
 
 

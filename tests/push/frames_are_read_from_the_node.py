@@ -77,7 +77,8 @@ with Nodes(2) as nodes:
         node.kill()
         for seq in own:
             expect(reader.read(data.path, seq) == frame_bytes(data, seq), "a dead daemon")
-        expect(reader.query(data.path) == (0, []), "a dead daemon holds nothing")
+        wait_until(lambda: reader.query(data.path) == (0, []), "a dead daemon holds nothing")
+        expect(opened(reader, data, own[0])[0] == data.file(f"f{own[0]}"), "the origin itself")
         node.start()
         expect(reader.query(data.path)[0] == 20, "it is back")
         expect(opened(reader, data, own[0])[0].startswith(node.cache), "hits again")
