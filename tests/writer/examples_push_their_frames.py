@@ -12,8 +12,8 @@ with Nodes(2) as nodes:
     runs = {name: nodes.dataset(frames=0, name=name, ordinary=False)
             for name in ("c", "fortran", "python")}
     nodes.start()
-    commands = {"c": [f"{BUILD}/tests/push/push_frames_c"],
-                "fortran": [f"{BUILD}/tests/push/push_frames_f90"],
+    commands = {"c": [f"{BUILD}/tests/writer/push_frames_c"],
+                "fortran": [f"{BUILD}/tests/writer/push_frames_f90"],
                 "python": [PYTHON, f"{EXAMPLES}/push_frames.py"]}
     for name, data in runs.items():
         env = dict(nodes.env, ZAZEN_CONFIG=nodes[0].config, BODHI_LIBRARY=LIBRARY)

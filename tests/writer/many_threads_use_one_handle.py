@@ -17,7 +17,7 @@ with Nodes(3) as nodes:
     nodes.configure(f'writer_memory = "40MB"\nwriter_timeout = "10s"\nspool = "{spool}"\n')
     for node in nodes:
         node.start()
-    process = Process([f"{BUILD}/tests/push/many_threads", nodes[0].config, data.path, "6", FRAMES],
+    process = Process([f"{BUILD}/tests/writer/many_threads", nodes[0].config, data.path, "6", FRAMES],
                       nodes.env)
     nodes.running.append(process)
     wait_until(lambda: nodes[1].held(data) > 20 or not process.running(), "the first frames")
