@@ -26,6 +26,7 @@
 #pragma pop_macro("TOML_UNREACHABLE")
 #include <toml++/toml.h>
 
+#include "bodhi/push_address.h"
 #include "bodhi/runtime_line.h"
 #include "bodhi/units.h"
 
@@ -33,11 +34,11 @@ namespace zazen {
 namespace {
 
 const std::vector<std::string> kTopLevelKeys = {
-    "node",  "cache",       "runtime",       "capacity",      "max_files", "keep_free",
-    "peers", "listen",      "sweep",         "read_order",    "users",     "dataset",
-    "spool", "spool_limit", "writer_memory", "writer_timeout"};
+    "node",          "cache",         "runtime",  "capacity",  "max_files",       "keep_free",
+    "peers",         "listen",        "key_file", "max_frame", "max_connections", "max_rate",
+    "sweep",         "read_order",    "users",    "dataset",   "spool",           "spool_limit",
+    "writer_memory", "writer_timeout"};
 const std::vector<std::string> kDatasetKeys = {"path", "frames", "filter", "validate", "fill"};
-constexpr char kLater[] = "is not in this version";
 
 // A complaint about a line of the file; 0: about the file as a whole.
 struct Complaint {
@@ -207,6 +208,29 @@ std::string runtime_of(const toml::table& table, const std::string& text) {
   return normal;
 }
 
+void require_address(const std::string& text, const char* key, std::uint32_t line) {
+  if (parse_push_address(text)) return;
+  complain(line, fmt::format("{} '{}' is not HOST:PORT", key, text),
+           "for example \"n0:7117\", \"[::1]:7117\"; a daemon of this machine: "
+           "\"unix:/run/zazen\"");
+}
+
+void read_network(const toml::table& table, Config* config) {
+  if (const toml::node* listen = table.get("listen")) {
+    config->listen = text_of(*listen, "listen");
+    require_address(config->listen, "listen:", line_of(*listen));
+  }
+  if (const toml::node* key_file = table.get("key_file")) {
+    config->key_file =
+        normal_path(text_of(*key_file, "key_file"), "key_file", line_of(*key_file));
+  }
+  if (table.contains("max_frame")) config->max_frame_bytes = size_of(table, "max_frame");
+  if (table.contains("max_connections")) {
+    config->max_connections = count_of(table, "max_connections");
+  }
+  config->max_rate_bytes = size_of(table, "max_rate");
+}
+
 std::vector<std::string> peers_of(const toml::table& table) {
   std::vector<std::string> peers;
   const toml::node* node = table.get("peers");
@@ -216,10 +240,10 @@ std::vector<std::string> peers_of(const toml::table& table) {
   constexpr std::string_view kScheme = "unix:";
   for (const toml::node& item : *array) {
     std::string peer = text_of(item, "peers");
-    if (peer.compare(0, kScheme.size(), kScheme) != 0) {
-      complain(line_of(item),
-               fmt::format("peer '{}': a peer over the network {}", peer, kLater),
-               "name a daemon of this machine by its runtime directory: \"unix:/run/zazen\"");
+    if (!peer.starts_with(kScheme)) {
+      require_address(peer, "peer", line_of(item));
+      peers.push_back(peer);
+      continue;
     }
     std::string directory = peer.substr(kScheme.size());
     peers.push_back(std::string(kScheme) + normal_path(directory, "peers", line_of(item)));
@@ -380,10 +404,7 @@ Config read_table(const toml::table& table, const std::string& text, const std::
                                               {{"auto", ReadOrderKey::kAuto},
                                                {"fifo", ReadOrderKey::kFifo},
                                                {"none", ReadOrderKey::kNone}});
-  if (const toml::node* listen = table.get("listen")) {
-    complain(line_of(*listen), fmt::format("'listen' {}", kLater),
-             "pushes go through the unix sockets of this machine: peers = [\"unix:DIR\"]");
-  }
+  read_network(table, &config);
   config.peers = peers_of(table);
   read_writer_keys(table, &config);
   config.all_users = choice_of<bool>(table, "users", {{"own", false}, {"all", true}});

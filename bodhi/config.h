@@ -36,8 +36,14 @@ struct Config {
   Live<std::uint64_t> keep_free_bytes = 0;
   std::uint64_t sweep_ms = 3'600'000;  // every copy is compared within this time; 0: off
   ReadOrderKey read_order = ReadOrderKey::kAuto;
-  bool all_users = false;          // users = "all": serve them all, not only the daemon's own
-  std::vector<std::string> peers;  // "unix:DIR": the runtime directory of a daemon
+  bool all_users = false;  // users = "all": serve them all, not only the daemon's own
+  // "unix:DIR": the runtime directory of a daemon of this machine; or "HOST:PORT".
+  std::vector<std::string> peers;
+  std::string listen;    // "HOST:PORT", "": pushes come through the socket only
+  std::string key_file;  // what writers and daemons of other machines share; "": none
+  std::uint64_t max_frame_bytes = 16ULL << 30;  // these three: of pushes over the network
+  std::uint64_t max_connections = 128;
+  std::uint64_t max_rate_bytes = 0;  // in a second, of all together; 0: no limit
   // Of programs that write by libbodhi (writer.h):
   std::uint64_t writer_memory_bytes = 256'000'000;
   std::uint64_t writer_timeout_ms = 5'000;  // a node that is silent for so long is passed over

@@ -28,7 +28,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kWindowBytes = 64 << 20, kSlowestBytes = 1 << 20;
-constexpr std::size_t kMostOutstanding = 128;
+constexpr std::size_t kMostOutstanding = 256;
 constexpr std::size_t kPieceBytes = 256 << 10;
 constexpr std::size_t kMessageBytes = sizeof(PushHeader) + sizeof(Bytes32);
 

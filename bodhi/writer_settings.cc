@@ -21,7 +21,7 @@ Result<WriterSettings> settings_of_config(const std::string& file) {
   settings.timeout_ms = static_cast<int>(config->writer_timeout_ms);
   settings.spool = config->spool;
   settings.spool_bytes = config->spool_limit_bytes;
-  Result<Credentials> credentials = load_credentials("");
+  Result<Credentials> credentials = load_credentials(config->key_file);
   if (!credentials) return credentials.error();
   settings.credentials = std::move(*credentials);
   return settings;

@@ -24,6 +24,7 @@
 #include "daemon/node_identity.h"
 #include "daemon/notify.h"
 #include "daemon/publisher.h"
+#include "daemon/push_listener.h"
 #include "daemon/reload.h"
 #include "daemon/secure_directory.h"
 #include "daemon/server.h"
@@ -131,6 +132,10 @@ int run(const std::optional<std::string>& file, bool in_background) {
           "run zazend as root, or leave users out: then it serves you alone"},
          kStartFailed);
   }
+  if (!config.listen.empty()) {
+    Status can_listen = PushListener::check(config);
+    if (!can_listen.ok()) fail(can_listen.error(), kBadConfiguration);
+  }
   ::umask(022);
   std::optional<Background> background;
   if (in_background) background = Background::enter();
@@ -175,6 +180,14 @@ int run(const std::optional<std::string>& file, bool in_background) {
   std::unique_ptr<Server> server = require(Server::listen(
       config.runtime, service, std::min(kMostClients, descriptors / 8), config.all_users));
   publisher->serve([&service] { service.doubt_all(); });
+
+  // Writers of other machines, on threads of their own.
+  std::unique_ptr<PushListener> listener;
+  if (!config.listen.empty()) {
+    listener = require(PushListener::listen(
+        config, *store, service.push_counts(),
+        [&service](FillRequest push) { service.take_push(std::move(push)); }));
+  }
   for (const std::string& problem : find_problems(config, service.origins())) {
     log_line(LogLevel::kWarn, "problem", {{"what", problem}});
   }
@@ -207,9 +220,11 @@ int run(const std::optional<std::string>& file, bool in_background) {
   notify_service_manager("STOPPING=1");
   publisher->withdraw();
   server->withdraw();
+  if (listener) listener->stop_reading();
   bool trusted = service.trusts_all();
   bool all_ended = service.stop() && reloads.stop(Filler::kStopLimit);
   server->send_last_answers();
+  if (listener) listener->finish();
   store->stop_cleanly(trusted && service.trusts_all());  // a reload may have ended meanwhile
   sweep_jobs(jobs, reports);
   ::rmdir(jobs.c_str());

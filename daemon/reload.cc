@@ -50,6 +50,8 @@ Status Reload::apply(const Config& next) {
   if (next.sweep_ms != config_.sweep_ms) say_needs_restart(config_.file, "sweep");
   if (next.read_order != config_.read_order) say_needs_restart(config_.file, "read_order");
   if (next.runtime != config_.runtime) say_needs_restart(config_.file, "runtime");
+  if (next.listen != config_.listen) say_needs_restart(config_.file, "listen");
+  if (next.key_file != config_.key_file) say_needs_restart(config_.file, "key_file");
   config_.capacity_bytes = next.capacity_bytes;
   config_.max_files = next.max_files;
   config_.keep_free_bytes = next.keep_free_bytes;

@@ -386,8 +386,8 @@ void Service::answer_lists(const std::vector<Asked>& askers,
 void Service::answer_statuses() {
   std::vector<Asked> askers = statuses_.take(kOnlyQuestion);
   std::int64_t uptime_seconds = (monotonic_ms() - started_ms_) / 1000;
-  std::string text = status_json(config_, store_, publisher_, filler_, sweep_.progress(),
-                                 uptime_seconds, reads_.copies_read());
+  std::string text = status_json(config_, store_, publisher_, filler_, push_counts_,
+                                 sweep_.progress(), uptime_seconds, reads_.copies_read());
   answer_all(askers, {}, content_fd(text.data(), text.size()));
 }
 

@@ -13,6 +13,7 @@
 #include "daemon/packet.h"
 #include "daemon/permission.h"
 #include "daemon/publisher.h"
+#include "daemon/push_counts.h"
 #include "daemon/read_order.h"
 #include "daemon/sample.h"
 #include "daemon/store.h"
@@ -50,6 +51,9 @@ class Service {
   // The daemon was not there for a while, and may not have heard of changes.
   void doubt_all();
   OriginThreads& origins() { return filler_.origins(); }
+  // A frame that came over the network.
+  void take_push(FillRequest request) { filler_.take(std::move(request)); }
+  PushCounts& push_counts() { return push_counts_; }
 
  private:
   struct Asked {  // who asked for what
@@ -107,6 +111,7 @@ class Service {
   std::atomic<bool> chores_posted_ = false, job_sweep_posted_ = false;
   std::int64_t next_reconcile_ms_ = 0;  // of the chores
   std::atomic<bool> stopping_ = false;
+  PushCounts push_counts_;
   Outbox outbox_;
   YoungCopies young_;
   Filler filler_;

@@ -38,6 +38,14 @@ std::vector<std::string> find_problems(const Config& config, OriginThreads& orig
 
 namespace {
 
+// Pushes from other machines; null if the node does not listen.
+nlohmann::ordered_json network_json(const Config& config, const PushCounts& pushes) {
+  if (config.listen.empty()) return {};
+  return {{"listen", config.listen},          {"connections", pushes.connections.load()},
+          {"refused", pushes.refused.load()}, {"frames", pushes.frames.load()},
+          {"failed", pushes.failed.load()},   {"bytes", pushes.bytes.load()}};
+}
+
 // How far the pass is, and when the last one ended (seconds since 1970; null: none has yet).
 nlohmann::ordered_json sweep_json(const Config& config, const StoreUsage& usage,
                                   const SweepProgress& sweep) {
@@ -53,8 +61,8 @@ nlohmann::ordered_json sweep_json(const Config& config, const StoreUsage& usage,
 }  // namespace
 
 std::string status_json(const Config& config, const Store& store, const Publisher& publisher,
-                        Filler& filler, const SweepProgress& sweep, std::int64_t uptime_seconds,
-                        std::uint64_t copies_read) {
+                        Filler& filler, const PushCounts& pushes, const SweepProgress& sweep,
+                        std::int64_t uptime_seconds, std::uint64_t copies_read) {
   FillCounts fills = filler.counts();
   StoreUsage usage = store.usage();
   std::vector<std::string> problems = find_problems(config, filler.origins());
@@ -74,6 +82,7 @@ std::string status_json(const Config& config, const Store& store, const Publishe
                         {"frames", config.datasets[i].frames},
                         {"native", held.natives},
                         {"alien", held.aliens},
+                        {"waiting", store.waiting(i)},
                         {"bytes", held.bytes},
                         {"pinned", held.pinned},
                         {"pins", ranges_json(held.pins)},
@@ -99,6 +108,7 @@ std::string status_json(const Config& config, const Store& store, const Publishe
                                    {"reconciled", store.is_reconciled()},
                                    {"fills", fills.fills},
                                    {"pushes", fills.pushes},
+                                   {"network", network_json(config, pushes)},
                                    {"fills_dropped", fills.dropped},
                                    {"fills_failed", fills.failed},
                                    {"fills_under_way", fills.under_way},

@@ -33,9 +33,20 @@ constexpr Metric kOfTheNode[] = {
 constexpr Metric kOfEachDataset[] = {
     {"dataset_bytes", "gauge", "What the copies of the dataset take.", "bytes"},
     {"dataset_native_files", "gauge", "Pushed copies that are held.", "native"},
+    {"dataset_waiting_files", "gauge", "Pushed copies that the origin has not yet.", "waiting"},
     {"dataset_alien_files", "gauge", "Fetched copies that are held.", "alien"},
     {"dataset_hits_total", "counter", "Opens that a copy answered.", "hits"},
     {"dataset_misses_total", "counter", "Opens that went to the origin.", "misses"},
+};
+
+constexpr Metric kOfTheNetwork[] = {
+    // if the node listens
+    {"network_connections", "gauge", "Writers that are connected.", "connections"},
+    {"network_refused_total", "counter", "Connections that were refused or broke the rules.",
+     "refused"},
+    {"network_frames_total", "counter", "Frames that came and are durable.", "frames"},
+    {"network_failed_total", "counter", "Frames that came and were refused.", "failed"},
+    {"network_bytes_total", "counter", "Bytes of frames that came.", "bytes"},
 };
 
 void describe(const Metric& metric, std::string* text) {
@@ -58,6 +69,13 @@ std::string prometheus_text(const Json& status) {
     describe(metric, &text);
     text +=
         fmt::format("zazen_{} {}\n", metric.name, status.at(metric.key).get<std::uint64_t>());
+  }
+  for (const Metric& metric : kOfTheNetwork) {
+    const Json& network = status.at("network");
+    if (network.is_null()) break;
+    describe(metric, &text);
+    text +=
+        fmt::format("zazen_{} {}\n", metric.name, network.at(metric.key).get<std::uint64_t>());
   }
   for (const Metric& metric : kOfEachDataset) {
     describe(metric, &text);

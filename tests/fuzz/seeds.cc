@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "bodhi/identity_index.h"
+#include "bodhi/push_wire.h"
 #include "bodhi/seqlog.h"
 #include "bodhi/table.h"
 #include "bodhi/wire.h"
@@ -55,7 +56,8 @@ void add_packets(const Corpus& corpus) {
                   {MessageType::kInvalidate, "/s", "a/b/c"},
                   {MessageType::kSample, "/sim1", ""},
                   {MessageType::kList, "", ""},
-                  {MessageType::kKeepListing, "/sim1", ""}};
+                  {MessageType::kKeepListing, "/sim1", ""},
+                  {MessageType::kPushContent, "/sim1", "f9"}};
   char packet[kMaxMessage];
   for (const auto& one : requests) {
     std::size_t size = encode_frame_message(one.type, 1, kWaitForIt, one.dataset, one.name,
@@ -76,6 +78,23 @@ void add_packets(const Corpus& corpus) {
   header.type = MessageType::kStatus;
   header.length = 0;
   corpus.add("wire", "status", as_bytes(header));
+}
+
+void add_pushes(const Corpus& corpus) {
+  PushHello hello = {kPushMagic, kPushVersion, kByKey, 0, 0, 1 << 30, {}};
+  PushIntroduction introduction = {kPushMagic, kPushVersion, kByMunge, 20, 0, {}, {}};
+  corpus.add("push_wire", "hello", as_bytes(hello));
+  corpus.add("push_wire", "introduction", as_bytes(introduction) + std::string(20, 'M'));
+  std::string names = encode(PushNames{"/sim1", "run1/f7"});
+  PushHeader push = {
+      PushType::kPush, 0, static_cast<std::uint32_t>(names.size()), 1, 4096, 0, 0};
+  ContentEnd end = {7, {}};
+  PushHeader last = {PushType::kContentEnd, 0, sizeof end, 1, 0, 0, 0};
+  corpus.add("push_wire", "names", names);
+  corpus.add("push_wire", "push", as_bytes(push) + names + std::string(32, '\0'));
+  corpus.add("push_wire", "content_end", as_bytes(last) + as_bytes(end));
+  corpus.add("push_wire", "answer", as_bytes(PushHeader{PushType::kAnswer, 0, 0, 1, 0, 28, 0}));
+  corpus.add("push_wire", "address", "[::1]:7117");
 }
 
 void add_table(const Corpus& corpus) {

@@ -35,6 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   switch (header.type) {
     case MessageType::kFill:
     case MessageType::kPush:
+    case MessageType::kPushContent:
     case MessageType::kInvalidate:
     case MessageType::kSample:
     case MessageType::kList:

@@ -184,11 +184,28 @@ TEST(Config, NodeNames) {
   expect_complaint("node = \"\"\n" + kTop + kDataset, "z.toml:1: 'node' is empty");
 }
 
-TEST(Config, WhatIsNotInThisVersion) {
-  expect_complaint(kTop + "listen = \"0.0.0.0:7117\"\n" + kDataset, "z.toml:3: 'listen'",
-                   "not in this version");
-  expect_complaint(kTop + "peers = [\n \"unix:/a\",\n \"n0:7117\"]\n" + kDataset,
-                   "z.toml:5:", "not in this version");
+TEST(Config, PeersAndPorts) {
+  Config config = parsed(kTop +
+                         "listen = \"0.0.0.0:7117\"\nkey_file = \"/etc/zazen//key\"\n"
+                         "peers = [\"unix:/run/a\", \"n0:7117\", \"[::1]:7117\"]\n"
+                         "max_frame = \"2GB\"\nmax_connections = 7\nmax_rate = \"1MB\"\n" +
+                         kDataset);
+  EXPECT_EQ(config.listen, "0.0.0.0:7117");
+  EXPECT_EQ(config.key_file, "/etc/zazen/key");
+  EXPECT_EQ(config.peers, (std::vector<std::string>{"unix:/run/a", "n0:7117", "[::1]:7117"}));
+  EXPECT_EQ(config.max_frame_bytes, 2'000'000'000u);
+  EXPECT_EQ(config.max_connections, 7u);
+  EXPECT_EQ(config.max_rate_bytes, 1'000'000u);
+  Config plain = parsed(kTop + kDataset);
+  EXPECT_EQ(plain.listen + plain.key_file, "");
+  EXPECT_GT(plain.max_frame_bytes, 1u << 30);
+  EXPECT_GT(plain.max_connections, 0u);
+
+  expect_complaint(kTop + "listen = \"7117\"\n" + kDataset, "z.toml:3: listen", "HOST:PORT");
+  expect_complaint(kTop + "listen = 7117\n" + kDataset, "z.toml:3: 'listen' must be a str");
+  expect_complaint(kTop + "key_file = \"key\"\n" + kDataset, "z.toml:3: 'key_file' must be an");
+  expect_complaint(kTop + "peers = [\n \"unix:/a\",\n \"n0\"]\n" + kDataset,
+                   "z.toml:5:", "HOST:PORT");
   expect_complaint(kTop + "peers = [\"unix:a\"]\n" + kDataset,
                    "z.toml:3: 'peers' must be an abs");
 }

@@ -1,0 +1,54 @@
+#include "daemon/push_intake.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace zazen {
+namespace {
+
+// The size stays 0: should a crash lose what is written next, no zeros pass for data.
+int allocate(int fd, std::uint64_t bytes) {
+  if (bytes == 0) return 0;
+  if (::fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) == 0) return 0;
+  return errno == EOPNOTSUPP || errno == ENOSYS ? 0 : errno;
+}
+
+}  // namespace
+
+int PushIntake::begin(std::uint32_t dataset, std::uint64_t bytes) {
+  if (store_.directory_is_full(dataset)) return EMLINK;
+  room_ = store_.reserve(dataset, FrameKind::kNative, bytes);
+  if (!room_.valid()) return ENOSPC;
+  file_ = store_.make_temporary(dataset);
+  if (file_.fd() < 0) return errno;
+  int code = 0;
+  do {
+    code = allocate(file_.fd(), bytes);
+  } while ((code == ENOSPC || code == EDQUOT) &&
+           store_.make_room(dataset, FrameKind::kNative, bytes));
+  store_.health().note(code);
+  if (code == 0) room_.allocated();
+  return code;
+}
+
+int PushIntake::write(const char* bytes, std::size_t size) {
+  while (size > 0) {
+    ssize_t done = ::pwrite(file_.fd(), bytes, size, static_cast<off_t>(written_));
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) {
+      int code = errno;
+      store_.health().note(code);
+      return code;
+    }
+    bytes += done;
+    size -= static_cast<std::size_t>(done);
+    written_ += static_cast<std::uint64_t>(done);
+  }
+  return 0;
+}
+
+ReceivedContent PushIntake::finish(std::uint64_t checksum) {
+  return {std::move(file_), std::move(room_), written_, checksum};
+}
+
+}  // namespace zazen

@@ -1,0 +1,27 @@
+// PushIntake: the content of one frame on its way from the network into a file of the cache
+// that has no name yet. Its room is reserved, and given by the disk, before the first byte.
+#pragma once
+#include "daemon/filler.h"
+#include "daemon/store.h"
+
+namespace zazen {
+
+class PushIntake {
+ public:
+  explicit PushIntake(Store& store) : store_(store) {}
+
+  // Each returns 0 or an errno.
+  int begin(std::uint32_t dataset, std::uint64_t bytes);
+  int write(const char* bytes, std::size_t size);
+
+  // All is there, and has this checksum.
+  ReceivedContent finish(std::uint64_t checksum);
+
+ private:
+  Store& store_;
+  Temporary file_;
+  Reservation room_;
+  std::uint64_t written_ = 0;
+};
+
+}  // namespace zazen

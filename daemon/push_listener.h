@@ -1,0 +1,62 @@
+// PushListener: the port on which writers of other machines push (`listen`), and their
+// sessions.
+//
+// It has threads of its own: nothing here holds up the programs of this node. Connections that
+// have not proved themselves are few, and the oldest of them gives way to a new one, so that
+// whoever sits there in silence keeps nobody out.
+#pragma once
+#include <list>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bodhi/push_address.h"
+#include "daemon/push_session.h"
+
+namespace zazen {
+
+class PushListener {
+ public:
+  static constexpr std::size_t kMostUnproved = 32;
+
+  // Could it listen there? The configuration has `listen`. The errors are whole sentences.
+  static Status check(const Config& config);
+  static Result<std::unique_ptr<PushListener>> listen(const Config& config, Store& store,
+                                                      PushCounts& counts,
+                                                      std::function<void(FillRequest)> take);
+  ~PushListener() { finish(); }
+
+  // Nobody new comes, and nothing more is read.
+  void stop_reading();
+  // Ends when what was read whole is answered, or after a while. After that the store's
+  // answers, if any come, go nowhere.
+  void finish();
+
+ private:
+  struct Plan {
+    std::vector<SocketAddress> addresses;
+    Credentials credentials;
+  };
+  static Result<Plan> plan(const Config& config);
+  struct Connection {
+    std::unique_ptr<PushSession> session;
+    std::thread thread;
+  };
+
+  PushListener(const Config& config, Store& store, Credentials credentials, PushCounts& counts,
+               std::function<void(FillRequest)> take);
+  Status open(const SocketAddress& address);
+  void run();
+  void accept_writer(int socket);
+  void make_way();
+  void clear_ended();
+
+  PushTerms terms_;
+  std::vector<UniqueFd> sockets_;
+  UniqueFd stop_;
+  std::thread thread_;
+  std::list<Connection> connections_;  // the oldest first; of the thread, until it has ended
+};
+
+}  // namespace zazen

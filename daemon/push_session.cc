@@ -1,0 +1,400 @@
+#include "daemon/push_session.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "bodhi/munge_credential.h"
+#include "bodhi/seqlog.h"
+#include "bodhi/table.h"
+#include "daemon/crash_report.h"
+#include "daemon/log.h"
+#include "daemon/push_intake.h"
+#include "daemon/socket_owner.h"
+
+namespace zazen {
+namespace {
+
+constexpr std::size_t kBufferBytes = 256 << 10, kMostUnreadBytes = 64 << 10;
+constexpr std::chrono::seconds kLastAnswersLimit(5);
+
+}  // namespace
+
+void PushSession::AnswerBox::post(Answered answer) {
+  std::lock_guard lock(mutex);
+  answers.push_back(answer);
+  std::uint64_t one = 1;
+  (void)!::write(event.get(), &one, sizeof one);
+}
+
+PushSession::PushSession(UniqueFd socket, std::string from, PushTerms& terms)
+    : socket_(std::move(socket)), from_(std::move(from)), terms_(terms) {
+  box_->event = UniqueFd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+}
+
+void PushSession::run() {
+  CrashStack crash_stack;
+  deadline_ = Clock::now() + kHandshakeLimit;
+  if (introduce()) {
+    serve();
+    --terms_.counts.connections;
+  }
+  ::shutdown(socket_.get(), SHUT_RDWR);
+  ended_ = true;
+}
+
+void PushSession::stop() {
+  stopping_ = true;
+  std::uint64_t one = 1;
+  (void)!::write(box_->event.get(), &one, sizeof one);
+}
+
+void PushSession::abort() {
+  ::shutdown(socket_.get(), SHUT_RDWR);
+}
+
+bool PushSession::break_off(const char* why) {
+  ++terms_.counts.refused;
+  log_line(LogLevel::kWarn, "push_refused", {{"from", from_}, {"why", why}});
+  return false;
+}
+
+bool PushSession::introduce() {
+  PushHello hello = {};
+  hello.magic = kPushMagic;
+  hello.version = kPushVersion;
+  hello.methods = terms_.methods;
+  hello.uid = ::geteuid();
+  hello.largest_frame = terms_.config.max_frame_bytes;
+  hello.nonce = random_bytes();
+  output_ = as_text(hello);
+  buffer_.resize(sizeof(PushIntroduction) + kLongestCredential);
+  PushIntroduction introduction;
+  if (!send_all()) return break_off("it reads nothing");
+  if (!receive(&introduction, sizeof introduction)) return break_off("it said nothing");
+  if (!is_valid(introduction)) return break_off("it is no writer of this version");
+  std::string credential(introduction.credential_length, '\0');
+  if (!receive(credential.data(), credential.size())) return break_off("it said nothing");
+  std::string why = "it cannot prove who it is";
+  PushWelcome welcome = {};
+  welcome.magic = kPushMagic;
+  bool proved = prove(hello, introduction, credential, &why);
+  if (!proved) {
+    welcome.status = EACCES;
+  } else if (++terms_.counts.connections > terms_.config.max_connections) {
+    --terms_.counts.connections;
+    welcome.status = EUSERS;
+    why = "too many connections";
+  } else {
+    welcome.proof = keys_->proof_of_daemon();
+    admitted_ = true;
+  }
+  output_ += as_text(welcome);
+  bool sent = send_all();
+  if (!admitted_) return break_off(why.c_str());
+  if (!sent) --terms_.counts.connections;
+  buffer_.resize(kBufferBytes);
+  return sent;
+}
+
+bool PushSession::prove(const PushHello& hello, const PushIntroduction& introduction,
+                        const std::string& credential, std::string* why) {
+  if ((introduction.method & terms_.methods) == 0) return false;
+  std::string secret;
+  std::optional<uid_t> uid = ::geteuid();  // of whoever has the key
+  if (introduction.method == kByKey) secret = terms_.credentials.key;
+  if (introduction.method == kByLoopback) uid = owner_of_peer(socket_.get());
+  if (introduction.method == kByMunge) {
+    Result<MungeSecret> decoded = decode_munge_credential(credential);
+    if (!decoded.ok()) {
+      *why = decoded.error().context;
+      return false;
+    }
+    uid = decoded->uid;
+    secret = as_text(decoded->secret);
+  }
+  // Nothing tells whether content is what the origin will have: it is believed of those only
+  // who could write the cache itself.
+  if (uid != ::geteuid() && uid != 0u) {
+    *why = uid ? "it is user " + std::to_string(*uid) : "nobody knows whose it is";
+    return false;
+  }
+  is_tagged_ = introduction.method != kByLoopback;
+  keys_ = std::make_unique<PushKeys>(secret, hello, introduction);
+  Bytes32 proof = keys_->proof_of_writer();
+  return same_bytes(&proof, &introduction.proof, sizeof proof);
+}
+
+void PushSession::serve() {
+  while (!stopping_ && serve_message()) {
+  }
+  if (!stopping_) return;
+  // What was promised is answered.
+  deadline_ = Clock::now() + kLastAnswersLimit;
+  for (collect_answers(); open_ > 0 || !output_.empty(); collect_answers()) {
+    if (!send_output() || Clock::now() >= deadline_) return;
+    struct pollfd entries[] = {
+        {socket_.get(), static_cast<short>(output_.empty() ? 0 : POLLOUT), 0},
+        {box_->event.get(), POLLIN, 0}};
+    ::poll(entries, 2, 100);
+    if ((entries[0].revents & (POLLERR | POLLHUP)) != 0) return;
+  }
+}
+
+bool PushSession::serve_message() {
+  deadline_ = Clock::now() + kIdleLimit;
+  while (open_ >= kMostOpen) {
+    if (!wait_for_input() || stopping_) return false;
+  }
+  // Who leaves answers unread is not read from, either.
+  if (output_.size() > kMostUnreadBytes) {
+    deadline_ = Clock::now() + kMessageLimit;
+    if (!send_all()) return false;
+  }
+  PushHeader header;
+  std::string body;
+  PushNames names;
+  if (begin_ == end_ && !fill_buffer()) return false;  // it may go at any time
+  deadline_ = Clock::now() + kMessageLimit;
+  if (!receive_message(&header, &body)) return false;
+  bool is_request = header.type == PushType::kPush || header.type == PushType::kNatives;
+  if (!is_request || !decode(body, &names))
+    return break_off("a message that does not belong there");
+  return header.type == PushType::kPush ? take_push(header, names)
+                                        : answer_natives(header.request, names);
+}
+
+bool PushSession::receive_message(PushHeader* header, std::string* body) {
+  Bytes32 mac;
+  if (!receive(header, sizeof *header)) return false;
+  if (!is_valid(*header, PushSide::kWriter)) return break_off("a malformed message");
+  body->resize(header->length);
+  if (!receive(body->data(), body->size()) || !receive(&mac, sizeof mac)) return false;
+  Bytes32 expected = keys_->mac(PushSide::kWriter, *header, *body);
+  return same_bytes(&mac, &expected, sizeof mac) || break_off("a wrong MAC");
+}
+
+std::optional<std::uint32_t> PushSession::find_dataset(const std::string& path) const {
+  for (std::uint32_t i = 0; i < terms_.store.datasets(); ++i) {
+    const DatasetConfig& dataset = terms_.config.datasets[i];
+    if (dataset.path == path && !dataset.removed) return i;
+  }
+  return std::nullopt;
+}
+
+// A name counts only if it is the very name that the template gives to a number: so none leads
+// anywhere else.
+int PushSession::find_frame(const PushNames& names, std::uint32_t* dataset,
+                            FrameSeq* seq) const {
+  std::optional<std::uint32_t> found = find_dataset(names.dataset);
+  if (!found) return ENOENT;
+  *dataset = *found;
+  const FrameName& name = terms_.config.datasets[*found].name;
+  bool is_frame = name.match(names.name.data(), names.name.size(), seq) &&
+                  terms_.store.name_of(*found, *seq) == names.name;
+  return is_frame ? 0 : EINVAL;
+}
+
+bool PushSession::take_push(const PushHeader& header, const PushNames& names) {
+  if (header.content_bytes > terms_.config.max_frame_bytes) {
+    answer(header.request, EFBIG);
+    send_output();
+    return break_off("a frame that is too large");
+  }
+  PushIntake intake(terms_.store);
+  FillRequest request;
+  int status = find_frame(names, &request.dataset, &request.seq);
+  if (status == 0) status = intake.begin(request.dataset, header.content_bytes);
+  ContentEnd computed, told;
+  if (!take_content(header.content_bytes, &status, intake, &computed)) return false;
+  PushHeader end;
+  std::string body;
+  if (!receive_message(&end, &body)) return false;
+  if (end.type != PushType::kContentEnd || end.request != header.request) {
+    return break_off("a message that does not belong there");
+  }
+  std::memcpy(&told, body.data(), sizeof told);
+  if (!same_bytes(&told.tag, &computed.tag, sizeof told.tag))
+    return break_off("altered content");
+  if (told.checksum != computed.checksum) status = EBADMSG;
+  if (status != 0) {
+    ++terms_.counts.failed;
+    answer(header.request, status);
+    return true;
+  }
+  request.kind = FrameKind::kNative;
+  request.is_content = true;
+  request.received = intake.finish(computed.checksum);
+  request.done = [box = box_, number = header.request, &counts = terms_.counts](int code) {
+    ++(code == 0 ? counts.frames : counts.failed);
+    box->post({number, code});
+  };
+  ++open_;
+  terms_.take(std::move(request));
+  return true;
+}
+
+bool PushSession::take_content(std::uint64_t bytes, int* status, PushIntake& intake,
+                               ContentEnd* end) {
+  deadline_ = Clock::now() + kMessageLimit + std::chrono::seconds(bytes / kSlowestBytes);
+  std::unique_ptr<XXH3_state_t, void (*)(XXH3_state_t*)> hash(
+      XXH3_createState(), [](XXH3_state_t* state) { XXH3_freeState(state); });
+  XXH3_64bits_reset(hash.get());
+  std::optional<ContentTag> tag;
+  if (is_tagged_) tag.emplace(*keys_, frames_);
+  ++frames_;
+  for (std::uint64_t left = bytes; left > 0;) {
+    if (begin_ == end_ && !fill_buffer()) return false;
+    auto size = static_cast<std::size_t>(std::min<std::uint64_t>(left, end_ - begin_));
+    const char* piece = buffer_.data() + begin_;
+    XXH3_64bits_update(hash.get(), piece, size);
+    if (tag) tag->add(piece, size);
+    if (*status == 0) *status = intake.write(piece, size);
+    begin_ += size;
+    left -= size;
+    terms_.counts.bytes += size;
+    if (!pause(terms_.rate.take(size))) return false;
+  }
+  deadline_ = std::max(deadline_, Clock::now() + kMessageLimit);
+  end->checksum = XXH3_64bits_digest(hash.get());
+  end->tag = tag ? tag->finish() : Bytes16{};
+  return true;
+}
+
+bool PushSession::answer_natives(std::uint64_t request, const PushNames& names) {
+  PushHeader header = {};
+  header.type = PushType::kNativesAnswer;
+  header.request = request;
+  std::string body;
+  if (!names.name.empty()) return break_off("a message that does not belong there");
+  if (find_dataset(names.dataset)) {
+    std::string log = terms_.config.cache + names.dataset + "/" + kNativeLog;
+    Result<FrameSet> natives = read_sequence_log(log);
+    if (natives.ok()) {
+      body = natives->encode();
+    } else {
+      header.status = natives.error().code;
+    }
+    if (body.size() > kLongestNatives) {
+      header.status = EFBIG;
+      body.clear();
+    }
+  } else {
+    header.status = ENOENT;
+  }
+  header.length = static_cast<std::uint32_t>(body.size());
+  Bytes32 mac = keys_->mac(PushSide::kDaemon, header, body);
+  output_.append(as_text(header)).append(body).append(as_text(mac));
+  deadline_ = Clock::now() + kMessageLimit;
+  return send_all();
+}
+
+void PushSession::answer(std::uint64_t request, int status) {
+  PushHeader header = {};
+  header.type = PushType::kAnswer;
+  header.request = request;
+  header.status = status;
+  Bytes32 mac = keys_->mac(PushSide::kDaemon, header, {});
+  output_.append(as_text(header)).append(as_text(mac));
+}
+
+void PushSession::collect_answers() {
+  std::uint64_t count;
+  (void)!::read(box_->event.get(), &count, sizeof count);
+  std::vector<Answered> answers;
+  {
+    std::lock_guard lock(box_->mutex);
+    answers.swap(box_->answers);
+  }
+  for (const Answered& one : answers) answer(one.request, one.status);
+  open_ -= answers.size();
+}
+
+bool PushSession::receive(void* bytes, std::size_t size) {
+  char* at = static_cast<char*>(bytes);
+  while (size > 0) {
+    if (begin_ == end_ && !fill_buffer()) return false;
+    std::size_t part = std::min(size, end_ - begin_);
+    std::memcpy(at, buffer_.data() + begin_, part);
+    begin_ += part;
+    at += part;
+    size -= part;
+  }
+  return true;
+}
+
+bool PushSession::fill_buffer() {
+  for (;;) {
+    if (stopping_) return false;
+    ssize_t size = ::recv(socket_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+    if (size > 0) {
+      begin_ = 0;
+      end_ = static_cast<std::size_t>(size);
+      return true;
+    }
+    if (size == 0) return false;
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN || !wait_for_input()) return false;
+  }
+}
+
+// Until something has come, from the writer or from the store; answers go out meanwhile. With
+// too much unanswered the writer is not listened to.
+bool PushSession::wait_for_input() {
+  if (!send_output()) return false;
+  auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now()).count();
+  if (left <= 0) return false;
+  short events = open_ < kMostOpen ? POLLIN : 0;
+  if (!output_.empty()) events |= POLLOUT;
+  struct pollfd entries[] = {{socket_.get(), events, 0}, {box_->event.get(), POLLIN, 0}};
+  if (::poll(entries, 2, static_cast<int>(left)) < 0 && errno != EINTR) return false;
+  if ((entries[1].revents & POLLIN) != 0) collect_answers();
+  return send_output();
+}
+
+bool PushSession::pause(std::chrono::milliseconds time) {
+  deadline_ += time;
+  auto until = Clock::now() + time;
+  while (time.count() > 0) {
+    struct pollfd entry = {box_->event.get(), POLLIN, 0};
+    ::poll(&entry, 1, static_cast<int>(time.count()));
+    collect_answers();
+    if (stopping_ || !send_output()) return false;
+    time = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+  }
+  return true;
+}
+
+// As much as the writer takes now.
+bool PushSession::send_output() {
+  std::size_t done = 0;
+  while (done < output_.size()) {
+    ssize_t sent = ::send(socket_.get(), output_.data() + done, output_.size() - done,
+                          MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && errno != EAGAIN) return false;
+    if (sent < 0) break;
+    done += static_cast<std::size_t>(sent);
+  }
+  output_.erase(0, done);
+  return true;
+}
+
+bool PushSession::send_all() {
+  while (!output_.empty()) {
+    if (!send_output()) return false;
+    auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now()).count();
+    if (output_.empty()) break;
+    if (left <= 0 || stopping_) return false;
+    struct pollfd entry = {socket_.get(), POLLOUT, 0};
+    ::poll(&entry, 1, static_cast<int>(left));
+  }
+  return true;
+}
+
+}  // namespace zazen

@@ -1,0 +1,110 @@
+// PushSession: one writer's connection (bodhi/push_wire.h), on a thread of its own.
+//
+// It holds one buffer and small answers, whatever the writer sends: content goes to a file as
+// it comes, and a writer with kMostOpen pushes unanswered is not read from. Who does not prove
+// itself in time, or is too slow with what it has begun, is closed; so is who breaks the rules:
+// a MAC that is wrong, a message that does not belong there. What is refused with an answer
+// does no harm to the rest.
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bodhi/config.h"
+#include "bodhi/credentials.h"
+#include "bodhi/push_keys.h"
+#include "bodhi/push_wire.h"
+#include "bodhi/unique_fd.h"
+#include "daemon/filler.h"
+#include "daemon/push_counts.h"
+#include "daemon/rate_limit.h"
+#include "daemon/store.h"
+
+namespace zazen {
+
+struct PushTerms {  // for all sessions of a listener
+  const Config& config;
+  Store& store;
+  const Credentials credentials;
+  PushCounts& counts;
+  std::function<void(FillRequest)> take;
+  RateLimit rate;
+  std::uint16_t methods = 0;
+};
+
+class PushIntake;
+
+class PushSession {
+ public:
+  static constexpr std::size_t kMostOpen = 512;
+  static constexpr std::chrono::seconds kHandshakeLimit{5}, kMessageLimit{20}, kIdleLimit{600};
+  static constexpr std::uint64_t kSlowestBytes = 64 << 10;  // in a second
+
+  PushSession(UniqueFd socket, std::string from, PushTerms& terms);
+  PushSession(const PushSession&) = delete;
+  PushSession& operator=(const PushSession&) = delete;
+
+  void run();
+  // From another thread: no more is read; it ends when all is answered, or at once.
+  void stop();
+  void abort();
+  bool is_admitted() const { return admitted_; }
+  bool has_ended() const { return ended_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Answered {
+    std::uint64_t request;
+    int status;
+  };
+  struct AnswerBox {  // outlives the session if a frame is committed later
+    std::mutex mutex;
+    std::vector<Answered> answers;
+    UniqueFd event;
+    void post(Answered answer);
+  };
+
+  // False from here on: the session is over.
+  bool introduce();
+  bool prove(const PushHello& hello, const PushIntroduction& introduction,
+             const std::string& credential, std::string* why);
+  void serve();
+  bool serve_message();
+  bool take_push(const PushHeader& header, const PushNames& names);
+  bool take_content(std::uint64_t bytes, int* status, PushIntake& intake, ContentEnd* end);
+  bool answer_natives(std::uint64_t request, const PushNames& names);
+  int find_frame(const PushNames& names, std::uint32_t* dataset, FrameSeq* seq) const;
+  std::optional<std::uint32_t> find_dataset(const std::string& path) const;
+
+  bool receive_message(PushHeader* header, std::string* body);
+  bool receive(void* bytes, std::size_t size);
+  bool fill_buffer();
+  bool wait_for_input();
+  bool pause(std::chrono::milliseconds time);
+  void answer(std::uint64_t request, int status);
+  void collect_answers();
+  bool send_output();
+  bool send_all();
+  bool break_off(const char* why);
+
+  const UniqueFd socket_;
+  const std::string from_;
+  PushTerms& terms_;
+  std::atomic<bool> admitted_ = false, ended_ = false, stopping_ = false;
+  Clock::time_point deadline_;
+  std::unique_ptr<PushKeys> keys_;
+  bool is_tagged_ = false;
+  std::uint64_t frames_ = 0;
+  std::vector<char> buffer_;
+  std::size_t begin_ = 0, end_ = 0;  // of what was received and is not used yet
+  std::shared_ptr<AnswerBox> box_ = std::make_shared<AnswerBox>();
+  std::size_t open_ = 0;  // pushes that are not answered
+  std::string output_;
+};
+
+}  // namespace zazen

@@ -1,0 +1,68 @@
+"""With MUNGE on the machine no key is needed: the daemon's own user pushes, others are refused, and
+so is everybody when it runs no more. In a mount namespace of its own, with a munged of its own."""
+import os
+import subprocess
+import sys
+
+from network import (PUSH_FRAMES, Content, Nodes, Stranger, check_held, expect, listen, push, run,
+                     wait_until)
+from nodes import skip
+
+INSIDE = "ZAZEN_TEST_INSIDE"
+MUNGED = "/usr/sbin/munged"
+if os.geteuid() != 0 or not os.path.exists(MUNGED):
+    skip("needs root and munge")
+if INSIDE not in os.environ:
+    os.environ[INSIDE] = "1"
+    probe = subprocess.run(["unshare", "--mount", "true"], capture_output=True)
+    if probe.returncode != 0:
+        skip("no mount namespaces")
+    os.execvp("unshare", ["unshare", "--mount", sys.executable, *sys.argv])
+os.makedirs("/run/munge", exist_ok=True)
+subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", "/run/munge"], check=True)
+os.makedirs("/run/munge/state", mode=0o700)
+key = "/run/munge/state/key"
+with open(key, "wb") as file:
+    file.write(os.urandom(1024))
+os.chmod(key, 0o400)
+munged = subprocess.Popen([MUNGED, "--foreground", "--force", "--key-file", key, "--num-threads", "2",
+                           "--pid-file", "/run/munge/state/pid", "--seed-file", "/run/munge/state/seed",
+                           "--log-file", "/run/munge/state/log"],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+try:
+    wait_until(lambda: os.path.exists("/run/munge/munge.socket.2") and
+               subprocess.run(["munge", "-n"], capture_output=True).returncode == 0, "munged")
+    with Nodes(1) as nodes:
+        node = nodes[0]
+        data = nodes.dataset(frames=0)
+        content = Content(nodes, {"f1": 1000, "f2": 300_000})
+        listen(node, [data])
+        expect("proof=munge" in node.said(), node.said())
+        answers, done = push(nodes, node.address, None, data, "bytes", content.words())
+        expect(answers == {"f1": 0, "f2": 0}, f"{done}")
+        check_held(node, data, content)
+        node.ctl("evict", "--all").succeeded()
+
+        # Loopback alone is nobody in particular here.
+        with Stranger(node.address) as stranger:
+            expect(stranger.introduce() != 0, "a stranger was let in")
+
+        # Another user's credential says so.
+        program = "/run/munge/push_frames"
+        subprocess.run(["cp", PUSH_FRAMES, program], check=True)
+        subprocess.run(["cp", content.file("f1"), "/run/munge/f1"], check=True)
+        other = run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program,
+                     node.address, "-", data.path, "bytes", "f1", "/run/munge/f1"], nodes.env, seconds=60)
+        expect(other.status == 3 and "refused" in other.stderr, f"{other}")
+        check_held(node, data, content, [])
+        expect("65534" in node.said(), node.said())
+
+        munged.terminate()
+        munged.wait()
+        answers, done = push(nodes, node.address, None, data, "bytes", content.words())
+        expect(answers == {} and done.status == 3, f"{done}")
+        check_held(node, data, content, [])
+finally:
+    munged.kill()
+    munged.wait()
+    subprocess.run(["umount", "/run/munge"], check=False)

@@ -1,0 +1,188 @@
+"""Nodes that listen for pushes on a port of this machine, a real writer (push_frames), and the
+messages of bodhi/push_wire.h for writers that do not keep to the rules."""
+import hashlib
+import hmac
+import os
+import random
+import socket
+import struct
+import sys
+import zlib
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+from nodes import BUILD, Nodes  # noqa: E402
+from processes import expect, run, wait_until  # noqa: E402,F401
+
+PUSH_FRAMES = f"{BUILD}/tests/push/push_frames"
+MAGIC, VERSION = 0x3150545A, 1
+BY_LOOPBACK, BY_KEY = 1, 2
+HELLO, INTRODUCTION, WELCOME, HEADER = "<IHHIIQ32s", "<IHHII32s32s", "<Ii32s", "<HHIQQiI"
+PUSH, CONTENT_END, NATIVES = 1, 2, 3
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def make_key(nodes, name="key"):
+    path = nodes.path(name)
+    with open(path, "wb") as file:
+        file.write(os.urandom(32))
+    os.chmod(path, 0o600)
+    return path
+
+
+def listen(node, datasets, key=None, extra=""):
+    """Configures and starts the node; its address is node.address."""
+    node.address = f"127.0.0.1:{free_port()}"
+    line = f'key_file = "{key}"\n' if key else ""
+    node.configure(datasets, f'listen = "{node.address}"\n{line}{extra}')
+    node.start()
+
+
+def content_of(name, size):
+    return random.Random(name).randbytes(size)
+
+
+class Content:
+    """Files that no origin has yet."""
+    def __init__(self, nodes, sizes):
+        self.directory = nodes.path("content")
+        os.makedirs(self.directory, exist_ok=True)
+        self.sizes = sizes
+        for name, size in sizes.items():
+            with open(self.file(name), "wb") as file:
+                file.write(content_of(name, size))
+
+    def file(self, name):
+        return os.path.join(self.directory, name)
+
+    def words(self, names=None):
+        return [word for name in names or self.sizes for word in (name, self.file(name))]
+
+    def write_origin(self, data, names=None):
+        for name in names or self.sizes:
+            content = content_of(name, self.sizes[name])
+            with open(data.file(name), "wb") as file:
+                file.write(content)
+            data.sums[name] = (len(content), zlib.adler32(content))
+            data.names.add(name)
+            data.frames.add(name)
+
+
+def push(nodes, peer, key, data, how, words, seconds=100):
+    """What push_frames printed: {name: status}, and how it ended."""
+    path = data if isinstance(data, str) else data.path
+    done = run([PUSH_FRAMES, peer, key or "-", path, how, *words], nodes.env, seconds=seconds)
+    answers = {}
+    for line in done.stdout.splitlines():
+        if how != "natives":
+            name, status = line.rsplit(" ", 1)
+            answers[name] = int(status)
+    return answers, done
+
+
+def natives(nodes, peer, key, data):
+    done = push(nodes, peer, key, data, "natives", [])[1].succeeded()
+    return [int(line) for line in done.stdout.split()]
+
+
+def held_file(node, data, name):
+    """The copy of a frame, under its name or waiting for its origin."""
+    named = node.cache + data.file(name)
+    waiting = f"{node.cache}{data.path}/.zazen/waiting/{name[1:]}"
+    found = [path for path in (named, waiting) if os.path.exists(path)]
+    expect(len(found) == 1, f"{name} is at {found}")
+    return found[0]
+
+
+def check_held(node, data, content, names=None):
+    """These frames, and no others, are there as natives, byte for byte."""
+    names = list(names if names is not None else content.sizes)
+    expect(node.held(data, "native") == len(names), f"{node.held(data, 'native')} of {len(names)}")
+    for name in names:
+        with open(held_file(node, data, name), "rb") as file:
+            expect(file.read() == content_of(name, content.sizes[name]), f"the bytes of {name}")
+
+
+def left_overs(node, data):
+    """Files in the cache that are neither frames nor the daemon's own."""
+    waiting = f"{node.cache}{data.path}/.zazen/waiting"
+    temporary = f"{node.cache}/.zazen/tmp"
+    return os.listdir(waiting) + (os.listdir(temporary) if os.path.isdir(temporary) else [])
+
+
+class Stranger:
+    """A writer that speaks the protocol by hand, without a key."""
+    def __init__(self, address):
+        host, port = address.rsplit(":", 1)
+        self.socket = socket.create_connection((host, int(port)), timeout=30)
+        self.counter = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+    def receive(self, size):
+        """So many bytes, or None if the daemon closed the connection."""
+        data = b""
+        while len(data) < size:
+            try:
+                part = self.socket.recv(size - len(data))
+            except ConnectionResetError:
+                return None
+            if not part:
+                return None
+            data += part
+        return data
+
+    def is_closed(self):
+        try:
+            while self.socket.recv(65536):
+                pass
+        except ConnectionResetError:
+            pass
+        except TimeoutError:
+            return False
+        return True
+
+    def introduce(self, secret=b"", method=BY_LOOPBACK):
+        """The welcome's status; None if there was none."""
+        self.hello = self.receive(struct.calcsize(HELLO))
+        if self.hello is None:
+            return None
+        nonce = os.urandom(32)
+        unproved = struct.pack(INTRODUCTION, MAGIC, VERSION, method, 0, 0, nonce, bytes(32))
+        session = self._mac(secret, b"zazen push 1" + self.hello + unproved)
+        self.key = self._mac(session, b"writer")
+        proof = self._mac(self.key, b"introduction")
+        self.socket.sendall(struct.pack(INTRODUCTION, MAGIC, VERSION, method, 0, 0, nonce, proof))
+        welcome = self.receive(struct.calcsize(WELCOME))
+        return None if welcome is None else struct.unpack(WELCOME, welcome)[1]
+
+    @staticmethod
+    def _mac(key, text):
+        return hmac.new(key, text, hashlib.sha256).digest()
+
+    def message(self, kind, body, request=7, content_bytes=0):
+        header = struct.pack(HEADER, kind, 0, len(body), request, content_bytes, 0, 0)
+        mac = self._mac(self.key, struct.pack("<Q", self.counter) + header + body)
+        self.counter += 1
+        return header + body + mac
+
+    @staticmethod
+    def names(dataset, name):
+        dataset, name = dataset.encode(), name.encode()
+        return struct.pack("<HH", len(dataset), len(name)) + dataset + name
+
+    def answer(self):
+        """(request, status), or None if the connection was closed."""
+        message = self.receive(struct.calcsize(HEADER) + 32)
+        if message is None:
+            return None
+        fields = struct.unpack(HEADER, message[:struct.calcsize(HEADER)])
+        return fields[3], fields[5]
