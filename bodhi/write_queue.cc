@@ -11,6 +11,10 @@ std::uint64_t held_bytes(const QueuedFrame& frame) {
          (frame.place == FramePlace::kMemory ? frame.size : 0);
 }
 
+bool refused(const QueuedFrame& frame, std::size_t node) {
+  return std::ranges::find(frame.refused_by, node) != frame.refused_by.end();
+}
+
 }  // namespace
 
 WriteQueue::WriteQueue(std::size_t nodes, std::uint64_t seed, std::uint64_t memory_limit,
@@ -35,12 +39,14 @@ void WriteQueue::unreserve(std::uint64_t size) {
 }
 
 std::size_t WriteQueue::add(QueuedFrame frame) {
-  return place(std::move(frame), dead_.size());
+  return place(std::move(frame));
 }
 
-std::size_t WriteQueue::place(QueuedFrame frame, std::size_t except) {
+std::size_t WriteQueue::place(QueuedFrame frame) {
   std::optional<std::size_t> next = placement_.next();
-  if (next == except) next = placement_.next();
+  for (std::size_t i = 1; next && refused(frame, *next); ++i) {
+    next = i < dead_.size() ? placement_.next() : std::nullopt;
+  }
   const std::size_t node = next.value_or(dead_.size());
   Line& line = waiting_[node];
   line.part_for(frame).push_back(std::move(frame));
@@ -51,9 +57,9 @@ std::size_t WriteQueue::place(QueuedFrame frame, std::size_t except) {
   return node;
 }
 
-void WriteQueue::place_all(Line line, std::size_t except) {
-  for (QueuedFrame& frame : line.in_memory) place(std::move(frame), except);
-  for (QueuedFrame& frame : line.elsewhere) place(std::move(frame), except);
+void WriteQueue::place_all(Line line) {
+  for (QueuedFrame& frame : line.in_memory) place(std::move(frame));
+  for (QueuedFrame& frame : line.elsewhere) place(std::move(frame));
 }
 
 bool WriteQueue::may_read_back(std::uint64_t size) const {
@@ -99,21 +105,21 @@ void WriteQueue::put_off(std::size_t node, QueuedFrame frame) {
 
 void WriteQueue::pass_on(std::size_t node, QueuedFrame frame) {
   rest(node, frame);
-  place(std::move(frame), node);
+  place(std::move(frame));
 }
 
 void WriteQueue::mark_dead(std::size_t node) {
   dead_[node] = true;
   on_probation_[node] = false;
   placement_.mark_dead(node);
-  place_all(std::exchange(waiting_[node], {}), node);
+  place_all(std::exchange(waiting_[node], {}));
 }
 
 void WriteQueue::mark_alive(std::size_t node) {
   dead_[node] = false;
   on_probation_[node] = false;
   placement_.mark_alive(node);
-  place_all(std::exchange(waiting_.back(), {}), dead_.size());
+  place_all(std::exchange(waiting_.back(), {}));
 }
 
 void WriteQueue::put_on_probation(std::size_t node) {
@@ -124,7 +130,14 @@ void WriteQueue::put_on_probation(std::size_t node) {
   std::deque<QueuedFrame>& homeless = line.in_memory.empty() ? line.elsewhere : line.in_memory;
   QueuedFrame frame = std::move(homeless.front());
   homeless.pop_front();
-  place(std::move(frame), dead_.size());
+  place(std::move(frame));
+}
+
+bool WriteQueue::has_taker(const QueuedFrame& frame) const {
+  for (std::size_t node = 0; node < dead_.size(); ++node) {
+    if (!dead_[node] && !refused(frame, node)) return true;
+  }
+  return false;
 }
 
 bool WriteQueue::nobody_answers() const {
@@ -154,7 +167,7 @@ void WriteQueue::return_from_spool(ToSpool taken) {
   if (taken.node < dead_.size() && !dead_[taken.node]) {
     waiting_[taken.node].part_for(taken.frame).push_back(std::move(taken.frame));
   } else {
-    place(std::move(taken.frame), dead_.size());
+    place(std::move(taken.frame));
   }
 }
 

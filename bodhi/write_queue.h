@@ -33,10 +33,10 @@ struct QueuedFrame {
   std::uint64_t size = 0;              // kOrigin: 0, it is asked for when its turn comes
   std::unique_ptr<std::byte[]> bytes;  // kSpool: only while it is under way
   std::uint64_t spool_offset = 0;
-  std::uint64_t generation = 0;  // of flushes: which of them wait for it
-  std::uint32_t refusals = 0;    // nodes that said no
-  std::uint32_t losses = 0;      // connections that ended before an answer
-  std::uint32_t delays = 0;      // answers that it is being written
+  std::uint64_t generation = 0;         // of flushes: which of them wait for it
+  std::uint32_t losses = 0;             // connections that ended before an answer
+  std::uint32_t delays = 0;             // answers that it is being written
+  std::vector<std::size_t> refused_by;  // nodes that will not have it
 };
 
 class WriteQueue {
@@ -55,7 +55,9 @@ class WriteQueue {
   void finish(std::size_t node, const QueuedFrame& frame);
   void put_back(std::size_t node, QueuedFrame frame);  // the same node, first in its line
   void put_off(std::size_t node, QueuedFrame frame);   // the same node, after the others
-  void pass_on(std::size_t node, QueuedFrame frame);   // another node, if there is one
+  void pass_on(std::size_t node, QueuedFrame frame);   // the next node in turn
+  // Of those that answer, is there one that has not refused it?
+  bool has_taker(const QueuedFrame& frame) const;
 
   void mark_dead(std::size_t node);  // what waits for it goes to the others
   void mark_alive(std::size_t node);
@@ -88,8 +90,8 @@ class WriteQueue {
     }
   };
 
-  std::size_t place(QueuedFrame frame, std::size_t except);
-  void place_all(Line line, std::size_t except);
+  std::size_t place(QueuedFrame frame);
+  void place_all(Line line);
   bool may_read_back(std::uint64_t size) const;
   void rest(std::size_t node, QueuedFrame& frame);  // it is no longer under way
 

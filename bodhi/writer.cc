@@ -451,7 +451,8 @@ void Writer::bury(std::size_t index) {
 
 // This node will not have it; when none will, the push is given up.
 void Writer::refuse(std::size_t index, QueuedFrame frame) {
-  if (++frame.refusals >= nodes_.size()) return finish(index, frame, false);
+  frame.refused_by.push_back(index);
+  if (!queue_.has_taker(frame)) return finish(index, frame, false);
   queue_.pass_on(index, std::move(frame));
   wake_all();
 }

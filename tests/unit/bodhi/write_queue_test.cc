@@ -115,9 +115,29 @@ TEST(WriteQueue, ARefusedFrameGoesToAnotherNodeThoughItWouldBeThisOnesTurn) {
   add(queue, 1);
   add(queue, 2);
   auto frame = queue.take(node);
+  frame->refused_by = {node};
+  EXPECT_TRUE(queue.has_taker(*frame));
   queue.pass_on(node, std::move(*frame));
   EXPECT_FALSE(queue.has_work(node));
   EXPECT_EQ(take_all(queue, (node + 1) % 3) + take_all(queue, (node + 2) % 3), 3u);
+}
+
+// However many nodes refuse it, it comes to the one that does not, if that answers.
+TEST(WriteQueue, TheLastNodeThatWouldHaveItGetsIt) {
+  WriteQueue queue(4, 3, 1'000'000, false);
+  for (int round = 0; round < 12; ++round) {
+    std::size_t node = add(queue, 0);
+    auto frame = queue.take(node);
+    frame->refused_by = {0, 1, 3};
+    EXPECT_TRUE(queue.has_taker(*frame));
+    queue.pass_on(node, std::move(*frame));
+    EXPECT_EQ(take_all(queue, 2), 1u);
+  }
+  std::size_t node = add(queue, 0);
+  auto frame = queue.take(node);
+  frame->refused_by = {0, 1, 3};
+  queue.mark_dead(2);
+  EXPECT_FALSE(queue.has_taker(*frame));
 }
 
 // Whatever happens to the other nodes, those that never fail differ by one frame at most, and
