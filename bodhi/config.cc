@@ -34,9 +34,10 @@ namespace zazen {
 namespace {
 
 const std::vector<std::string> kTopLevelKeys = {
-    "node",  "cache",      "runtime",  "capacity",  "max_files",       "keep_free",
-    "peers", "listen",     "key_file", "max_frame", "max_connections", "max_rate",
-    "sweep", "read_order", "users",    "dataset"};
+    "node",          "cache",         "runtime",  "capacity",  "max_files",       "keep_free",
+    "peers",         "listen",        "key_file", "max_frame", "max_connections", "max_rate",
+    "sweep",         "read_order",    "users",    "dataset",   "spool",           "spool_limit",
+    "writer_memory", "writer_timeout"};
 const std::vector<std::string> kDatasetKeys = {"path", "frames", "filter", "validate", "fill"};
 
 // A complaint about a line of the file; 0: about the file as a whole.
@@ -250,6 +251,23 @@ std::vector<std::string> peers_of(const toml::table& table) {
   return peers;
 }
 
+void read_writer_keys(const toml::table& table, Config* config) {
+  constexpr std::uint64_t kLongestMs = 3'600'000;
+  if (table.get("writer_memory")) config->writer_memory_bytes = size_of(table, "writer_memory");
+  config->writer_timeout_ms = period_of(table, "writer_timeout", config->writer_timeout_ms);
+  if (config->writer_timeout_ms == 0 || config->writer_timeout_ms > kLongestMs) {
+    complain(line_of(*table.get("writer_timeout")),
+             "'writer_timeout' must be between one second and one hour");
+  }
+  if (const toml::node* spool = table.get("spool")) {
+    config->spool = normal_path(text_of(*spool, "spool"), "spool", line_of(*spool));
+  }
+  if (const toml::node* limit = table.get("spool_limit")) {
+    if (config->spool.empty()) complain(line_of(*limit), "'spool_limit' without 'spool'");
+    config->spool_limit_bytes = size_of(table, "spool_limit");
+  }
+}
+
 DatasetConfig dataset_of(const toml::table& table) {
   require_known_keys(table, kDatasetKeys);
   DatasetConfig dataset;
@@ -388,6 +406,7 @@ Config read_table(const toml::table& table, const std::string& text, const std::
                                                {"none", ReadOrderKey::kNone}});
   read_network(table, &config);
   config.peers = peers_of(table);
+  read_writer_keys(table, &config);
   config.all_users = choice_of<bool>(table, "users", {{"own", false}, {"all", true}});
   read_datasets(table, &config);
   return config;

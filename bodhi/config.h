@@ -44,6 +44,11 @@ struct Config {
   std::uint64_t max_frame_bytes = 16ULL << 30;  // these three: of pushes over the network
   std::uint64_t max_connections = 128;
   std::uint64_t max_rate_bytes = 0;  // in a second, of all together; 0: no limit
+  // Of programs that write by libbodhi (writer.h):
+  std::uint64_t writer_memory_bytes = 256'000'000;
+  std::uint64_t writer_timeout_ms = 5'000;  // a node that is silent for so long is passed over
+  std::string spool;                        // a directory; "": none
+  std::uint64_t spool_limit_bytes = 4'000'000'000;
   DatasetList<DatasetConfig> datasets;
 
   const DatasetConfig* dataset_at(const std::string& path) const;  // exact path

@@ -1,7 +1,8 @@
 /* zazen.h: which frames should this process read? (zazen(3))
  *
  * For MPI programs that ask themselves instead of listing a directory under the shim; section
- * 4 of the paper. The library is that of the program's MPI: -lzazen-openmpi or -lzazen-mpich.
+ * 4 of the paper. The library is that of the program's MPI: -lzazen-openmpi or -lzazen-mpich,
+ * and -lbodhi for the handle.
  */
 #ifndef ZAZEN_ZAZEN_H
 #define ZAZEN_ZAZEN_H

@@ -8,6 +8,7 @@ from nodes import BUILD, MPI, MPIRUN, PROGRAMS, PYTHON, Nodes
 from processes import Process, expect
 
 LIBRARY = f"{BUILD}/coord/libzazen-{MPI}.so"
+BODHI = f"{BUILD}/bodhi/library/libbodhi.so"
 EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples")
 C_EXAMPLE = [f"{PROGRAMS}/own_frames"]
 PYTHON_EXAMPLE = [PYTHON, f"{EXAMPLES}/own_frames.py"]
@@ -17,7 +18,8 @@ def ask(nodes, command, words, shim=True, **variables):
     """Two ranks on each node; the program's lines."""
     argv = [MPIRUN]
     for node in nodes:
-        env = dict(nodes.shim(node) if shim else {}, ZAZEN_LIBRARY=LIBRARY, **variables)
+        env = dict(nodes.shim(node) if shim else {}, ZAZEN_LIBRARY=LIBRARY,
+                   BODHI_LIBRARY=BODHI, **variables)
         argv += ([":"] if len(argv) > 1 else []) + ["-n", "2", "env"]
         argv += [f"{key}={value}" for key, value in env.items()]
         argv += [*command, *map(str, words)]

@@ -44,6 +44,10 @@ TEST(Config, ReadsEverything) {
       "keep_free = 4096\n"
       "sweep = \"off\"\n"
       "peers = [\"unix:/run/a\", \"unix:/run//b/\"]\n"
+      "writer_memory = \"64MB\"\n"
+      "writer_timeout = \"2s\"\n"
+      "spool = \"/var/tmp/\"\n"
+      "spool_limit = \"1GB\"\n"
       "[[dataset]]\n"
       "path = \"/sim 1/\"\n"
       "frames = \"frame-{seq:06}.xtc\"\n"
@@ -59,6 +63,10 @@ TEST(Config, ReadsEverything) {
   EXPECT_EQ(config.max_files, 1000u);
   EXPECT_EQ(config.keep_free_bytes, 4096u);
   EXPECT_EQ(config.sweep_ms, 0u);
+  EXPECT_EQ(config.writer_memory_bytes, 64'000'000u);
+  EXPECT_EQ(config.writer_timeout_ms, 2'000u);
+  EXPECT_EQ(config.spool, "/var/tmp");
+  EXPECT_EQ(config.spool_limit_bytes, 1'000'000'000u);
   EXPECT_EQ(config.peers, (std::vector<std::string>{"unix:/run/a", "unix:/run/b"}));
   ASSERT_EQ(config.datasets.size(), 2u);
   const DatasetConfig& first = config.datasets[0];
@@ -82,6 +90,9 @@ TEST(Config, Defaults) {
   EXPECT_EQ(config.max_files, 0u);
   EXPECT_EQ(config.keep_free_bytes, 0u);
   EXPECT_EQ(config.sweep_ms, 3'600'000u);
+  EXPECT_EQ(config.writer_memory_bytes, 256'000'000u);
+  EXPECT_EQ(config.writer_timeout_ms, 5'000u);
+  EXPECT_EQ(config.spool, "");
   EXPECT_TRUE(config.peers.empty());
   EXPECT_TRUE(config.datasets[0].filter);
   EXPECT_EQ(config.datasets[0].validate, Validate::kSample);
@@ -128,6 +139,13 @@ TEST(Config, WrongTypes) {
                    "1.8TB");
   expect_complaint(kTop + "keep_free = \"a lot\"\n" + kDataset, "z.toml:3: 'keep_free':");
   expect_complaint(kTop + "sweep = \"often\"\n" + kDataset, "z.toml:3: 'sweep': 'often'", "1h");
+  expect_complaint(kTop + "spool_limit = \"1GB\"\n" + kDataset,
+                   "z.toml:3: 'spool_limit' without");
+  expect_complaint(kTop + "spool = \"tmp\"\n" + kDataset, "z.toml:3: 'spool' must be an abs");
+  expect_complaint(kTop + "writer_timeout = \"off\"\n" + kDataset,
+                   "z.toml:3: 'writer_timeout' m");
+  expect_complaint(kTop + "writer_memory = \"much\"\n" + kDataset,
+                   "z.toml:3: 'writer_memory':");
   expect_complaint(kTop + "sweep = 60\n" + kDataset, "z.toml:3: 'sweep' must be a time", "off");
   expect_complaint(kTop + "sweep = \"10ms\"\n" + kDataset, "z.toml:3: 'sweep' must be one");
   expect_complaint(kTop + "peers = \"unix:/a\"\n" + kDataset,

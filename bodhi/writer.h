@@ -1,0 +1,127 @@
+// Writer: pushes a simulation's frames to the nodes while it goes on computing.
+//
+// write() copies the frame into memory, or drops its push where there is no room, and returns;
+// it waits for no node and no disk. One thread for each node has the connection, sends what is
+// meant for that node, and finds out when a silent one is back, so that a dead node holds up
+// nobody else. Another thread moves frames to the spool while memory is more than half full.
+// A frame is pushed when a node has said that it is durable there; until then it is kept, and
+// goes to another node if this one fails (so it may be native on two: D14).
+//
+// Thread safe. The threads take no signals. close() is bounded: a thread that hangs in a dead
+// file system is left behind.
+#pragma once
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bodhi/node_link.h"
+#include "bodhi/result.h"
+#include "bodhi/spool.h"
+#include "bodhi/write_queue.h"
+#include "bodhi/writer_settings.h"
+
+namespace zazen {
+
+class Writer : public std::enable_shared_from_this<Writer> {
+ public:
+  struct Figures {  // queued = pushed + dropped + waiting
+    std::uint64_t queued = 0, pushed = 0, dropped = 0, waiting = 0;
+    std::uint64_t spooled = 0;  // of those queued, how many went through the spool
+    std::uint64_t bytes = 0;    // pushed
+    std::uint64_t memory_bytes = 0, spool_bytes = 0;  // in use now
+  };
+  struct NodeFigures {
+    std::string peer;
+    std::uint64_t pushed = 0, bytes = 0;
+    bool answers = true;  // as far as is known
+  };
+
+  static Result<std::shared_ptr<Writer>> start(WriterSettings settings);
+
+  // An error says that the frame has no name; a push that is dropped is no error.
+  Status write(const std::string& dataset, FrameSeq seq, std::span<const std::byte> bytes);
+  // The same for a frame that is at the origin already, whose bytes are read when it is pushed.
+  Status write_file(const std::string& dataset, FrameSeq seq);
+  // Waits for what was queued before. A negative limit: as long as any node answers.
+  Status flush(int timeout_ms);
+  void close(int timeout_ms);
+
+  Figures figures();
+  std::optional<NodeFigures> node_figures(std::size_t node);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Lock = std::unique_lock<std::mutex>;
+
+  struct Outstanding {
+    QueuedFrame frame;
+    UniqueFd origin;
+    std::uint64_t size = 0;
+  };
+  struct Node {  // all but `wake` and the figures are its thread's own
+    explicit Node(std::string name) { figures.peer = std::move(name); }
+    NodeFigures figures;
+    std::condition_variable wake;
+    std::unique_ptr<NodeLink> link;
+    std::map<std::uint64_t, Outstanding> outstanding;  // by request
+    std::uint64_t outstanding_bytes = 0;
+    std::uint64_t next_request = 1;
+    Clock::time_point heard_at;  // while something is outstanding
+    bool tried = false;          // to connect
+    bool once_more = false;      // the connection ended: it is made anew once, at once
+    Clock::time_point pause_until;
+    Clock::time_point retry_at;
+    std::chrono::milliseconds backoff;
+  };
+
+  explicit Writer(WriterSettings settings, std::optional<Spool> spool);
+  Status start_threads();
+  template <class Work>
+  void start_thread(Work work);
+
+  Result<std::size_t> dataset_index(const std::string& dataset, FrameSeq seq) const;
+  std::string frame_name(const QueuedFrame& frame) const;
+  bool admit(QueuedFrame& frame);  // false: its push is dropped
+  void relieve_memory();
+  void enqueue(QueuedFrame frame);
+
+  void serve_node(std::size_t index);
+  void await_turn(std::size_t index, Lock& lock);
+  bool connect(std::size_t index, Lock& lock);
+  void send_waiting(std::size_t index, Lock& lock);
+  void collect_answer(std::size_t index, Lock& lock);
+  Result<PushContent> load(Outstanding& outstanding, const std::string& name) const;
+  void lose_link(std::size_t index, const Error& error);
+  void bury(std::size_t index);
+  void refuse(std::size_t index, QueuedFrame frame);
+  void put_off(std::size_t index, QueuedFrame frame);
+  void finish(std::size_t index, const QueuedFrame& frame, bool pushed);
+  void forget(const QueuedFrame& frame);
+  void wake_all();
+
+  void serve_spool();
+  bool move_to_spool(Lock& lock);
+
+  const WriterSettings settings_;
+  const std::uint64_t window_bytes_;  // outstanding at a node
+  std::mutex mutex_;
+  std::condition_variable settled_;  // for flush and close
+  std::condition_variable spooling_;
+  WriteQueue queue_;
+  std::optional<Spool> spool_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  Figures figures_;
+  std::map<std::uint64_t, std::uint64_t> waiting_by_generation_;
+  std::uint64_t generation_ = 0;
+  std::size_t threads_ = 0;
+  bool stopping_ = false;
+};
+
+}  // namespace zazen

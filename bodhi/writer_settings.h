@@ -1,0 +1,33 @@
+// WriterSettings: where a writer's frames go and what it may use up, from the configuration, or
+// for a program that knows a daemon only by its runtime directory from that daemon's table.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bodhi/credentials.h"
+#include "bodhi/frame_name.h"
+#include "bodhi/result.h"
+
+namespace zazen {
+
+struct WriterSettings {
+  struct Dataset {
+    std::string path;
+    FrameName name;
+  };
+
+  std::vector<std::string> peers;  // none configured: the node's own daemon
+  std::vector<Dataset> datasets;
+  Credentials credentials;
+  std::uint64_t memory_bytes = 256'000'000;
+  std::string spool;  // a directory; "": none
+  std::uint64_t spool_bytes = 4'000'000'000;
+  int timeout_ms = 5'000;  // a node that does not answer for so long is passed over
+};
+
+// config_file may be "": then there is only the runtime directory.
+Result<WriterSettings> writer_settings(const std::string& config_file,
+                                       const std::string& runtime);
+
+}  // namespace zazen
