@@ -54,6 +54,9 @@ int Store::adopt(std::uint32_t dataset, FrameSeq seq, UniqueFd copy, const struc
   auto [below, leaf] = split_name(name_of(dataset, seq));
   UniqueFd directory = make_directory_beneath(files.directory.get(), below);
   if (!directory.valid()) return errno;
+  // A crash must not take the directory and leave the move into it.
+  if (!below.empty()) code = flush_directories_beneath(files.directory.get(), below);
+  if (code != 0) return code;
   if (!rights.directories.empty()) {
     code = grant_search(files.directory.get(), below, rights.directories);
     if (code != 0) return code;

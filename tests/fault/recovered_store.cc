@@ -60,7 +60,10 @@ class Check {
 
   // Which version is it, by its bytes and by its identity? Both must say the same.
   void look_at(const StoredFrame& frame) {
-    std::string path = path_of(frame.dataset, origin_.name_of(frame.dataset, frame.seq));
+    const bool waits = store_.is_waiting(frame.dataset, frame.seq);
+    std::string path =
+        waits ? path_of(frame.dataset, ".zazen/waiting/" + std::to_string(frame.seq))
+              : path_of(frame.dataset, origin_.name_of(frame.dataset, frame.seq));
     known_.insert(path);
     struct stat st = {};
     OriginIdentity identity = {};
@@ -82,8 +85,9 @@ class Check {
       complain(frame.dataset, frame.seq, "has another size than reported");
     }
     const auto& versions = origin_.versions(frame.dataset, frame.seq);
-    for (std::size_t i = 0; i < versions.size(); ++i) {
-      if (!same_file(identity, versions[i].origin)) continue;
+    for (std::size_t i = versions.size(); i-- > 0;) {
+      bool same = waits ? bytes == versions[i].bytes : same_file(identity, versions[i].origin);
+      if (!same) continue;
       if (bytes != versions[i].bytes) {
         complain(frame.dataset, frame.seq, fmt::format("version {} is not whole", i));
       }

@@ -48,7 +48,7 @@ void StoreWorkload::run(std::size_t steps) {
     std::set<FrameSeq> few, many;
     for (int i = 0; i < 3; ++i) few.insert(random_() % OriginHistory::kFrames);
     while (many.size() <= Store::kSmallBatch) many.insert(random_() % OriginHistory::kFrames);
-    switch (random_() % 16) {
+    switch (random_() % 18) {
       case 0:
       case 1:
       case 2:
@@ -81,6 +81,13 @@ void StoreWorkload::run(std::size_t steps) {
       case 15:
         stop();
         start();
+        break;
+      case 16:
+        push_content(dataset, few);
+        break;
+      case 17:
+        push_content(dataset, few);
+        ask(FrameKind::kAlien, dataset, few);
         break;
     }
   }
@@ -155,6 +162,34 @@ void StoreWorkload::publish_together(FrameKind kind, std::uint32_t dataset,
     }
     require(finished.status == 0, "a batch failed");
     if (kind == FrameKind::kNative) note_pushed(dataset, finished.seq);
+  }
+}
+
+void StoreWorkload::push_content(std::uint32_t dataset, const std::set<FrameSeq>& frames) {
+  std::vector<FinishedCopy> batch;
+  for (FrameSeq seq : frames) {
+    if (store_->find(dataset, seq)) continue;
+    const auto& version = origin_.versions(dataset, seq).back();
+    FinishedCopy finished;
+    finished.dataset = dataset;
+    finished.seq = seq;
+    finished.kind = FrameKind::kNative;
+    finished.waits = true;
+    finished.bytes = version.bytes.size();
+    finished.reservation = store_->reserve(dataset, finished.kind, finished.bytes);
+    if (!finished.reservation.valid()) continue;
+    finished.file = store_->make_temporary(dataset);
+    int fd = finished.file.fd();
+    require(::pwrite(fd, version.bytes.data(), version.bytes.size(), 0) ==
+                static_cast<ssize_t>(version.bytes.size()),
+            "pwrite");
+    require(seal_copy(fd, unknown_identity(finished.bytes, 0), {}, {}) == 0, "a copy failed");
+    batch.push_back(std::move(finished));
+  }
+  store_->publish(batch);
+  for (const FinishedCopy& finished : batch) {
+    require(finished.status == 0, "a push of content failed");
+    note_pushed(dataset, finished.seq);
   }
 }
 

@@ -1,6 +1,6 @@
-// StoreWorkload: a seeded life of a store on a real directory: fills, pushes, promotions,
-// batches, evictions, rewritten frames, listings, restarts. What clients were told goes into
-// the record of the disk's changes.
+// StoreWorkload: a seeded life of a store on a real directory: fills, pushes, natives that wait
+// for their origin and are adopted, promotions, batches, evictions, rewritten frames, listings,
+// restarts. What clients were told goes into the record of the disk's changes.
 #pragma once
 #include <functional>
 #include <memory>
@@ -29,6 +29,8 @@ class StoreWorkload {
   void ask(FrameKind kind, std::uint32_t dataset, const std::set<FrameSeq>& frames);
   void publish_together(FrameKind kind, std::uint32_t dataset,
                         const std::set<FrameSeq>& frames);
+  // Content whose origin is not looked at: whoever asks for the frame later finds it there.
+  void push_content(std::uint32_t dataset, const std::set<FrameSeq>& frames);
   void change(std::uint32_t dataset, FrameSeq seq);
   void rewrite(std::uint32_t dataset, FrameSeq seq);
   void evict(std::uint32_t dataset);
