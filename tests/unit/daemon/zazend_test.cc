@@ -185,7 +185,7 @@ TEST_F(ZazendTest, ListingIsKeptIfItIsSettledAndCurrent) {
   Result<PackedListing> kept =
       load_kept_listing(copy(kListingFile), listing->directory, ListingCheck::kWhole);
   ASSERT_TRUE(kept.ok());
-  EXPECT_EQ(kept->bytes(), encode_listing(*listing));
+  EXPECT_EQ(*kept->bytes(), encode_listing(*listing));
 
   EXPECT_FALSE(client().keep_listing(origin(), "nonsense").ok());
   Listing hasty = *listing;
