@@ -247,7 +247,8 @@ template <class Bits>
 ZAZEN_INLINE bool scatter_loop(std::span<const std::byte> packed, const ChunkWords& mask,
                                ChunkWords& words) {
   std::byte bytes[sizeof(ChunkWords) + 16];
-  if (packed.size() > sizeof(ChunkWords)) return false;
+  if (packed.size() > sizeof(ChunkWords) || packed.size() % sizeof(std::uint64_t) != 0)
+    return false;
   std::memset(std::ranges::copy(packed, bytes).out, 0, 16);
   std::size_t at = 0;  // the next bit of `packed`
   const std::size_t end = 8 * packed.size();

@@ -15,8 +15,8 @@ bool Gathering::vote(std::span<std::uint64_t> minima) {
   std::string text;
   trouble_.together([&] {
     if (speaker == rank_) text = trouble_.text();
-    world_.broadcast(text, speaker);
   });
+  trouble_.together([&] { world_.broadcast(text, speaker); });
   trouble_.together([&] { reason_ = "rank " + std::to_string(speaker) + ": " + text; });
   return false;
 }

@@ -2,6 +2,7 @@
 // bodhi/base_types.h.
 #include "coord/job_messages.h"
 
+#include <limits>
 #include <stdexcept>
 
 #include "coord/byte_stream.h"
@@ -11,6 +12,14 @@ namespace {
 
 [[noreturn]] void refuse(const char* what) {
   throw std::runtime_error(std::string("malformed message: ") + what);
+}
+
+// 0 or an errno.
+bool take_code(ByteReader& in, int* code) {
+  std::uint64_t number = 0;
+  if (!in.number(&number) || number > std::numeric_limits<int>::max()) return false;
+  *code = static_cast<int>(number);
+  return true;
 }
 
 }  // namespace
@@ -107,11 +116,10 @@ Opening decode_opening(const std::string& bytes) {
   opening.datasets = decode_datasets(std::string(datasets));
   opening.states.resize(opening.datasets.size());
   for (DirectoryState& state : opening.states) {
-    std::uint64_t code = 0, mtime = 0, ctime = 0;
-    if (!in.number(&code) || !in.number(&state.identity.ino) || !in.number(&mtime) ||
+    std::uint64_t mtime = 0, ctime = 0;
+    if (!take_code(in, &state.code) || !in.number(&state.identity.ino) || !in.number(&mtime) ||
         !in.number(&ctime) || !in.number(&state.identity.names))
       refuse("opening");
-    state.code = static_cast<int>(code);
     state.identity.mtime_ns = static_cast<std::int64_t>(mtime);
     state.identity.ctime_ns = static_cast<std::int64_t>(ctime);
   }
@@ -130,10 +138,11 @@ std::string encode_listing_answer(const ListingAnswer& answer) {
 
 ListingAnswer decode_listing_answer(const std::string& bytes) {
   ByteReader in(bytes);
-  std::uint64_t code = 0;
+  int code = 0;
   std::string_view listing;
-  if (!in.number(&code) || !in.text(&listing, bytes.size()) || !in.done()) refuse("listing");
-  return {static_cast<int>(code), std::string(listing)};
+  if (!take_code(in, &code) || !in.text(&listing, bytes.size()) || !in.done())
+    refuse("listing");
+  return {code, std::string(listing)};
 }
 
 }  // namespace zazen

@@ -54,11 +54,9 @@ class Pieces {
   template <class T>
   T* add(std::size_t count) {
     return reinterpret_cast<T*>(
-        all_.emplace_back(std::vector<char>(count * sizeof(T)), nullptr).bytes.data());
+        all_.emplace_back(Piece{std::vector<char>(count * sizeof(T)), nullptr}).bytes.data());
   }
-  void add_own_frames(const ViewDatasetContent& of) {
-    all_.emplace_back(std::vector<char>(), &of);
-  }
+  void add_own_frames(const ViewDatasetContent& of) { all_.emplace_back(Piece{{}, &of}); }
   const std::list<Piece>& all() const { return all_; }
 
  private:

@@ -82,6 +82,13 @@ std::pair<int, std::string> DatasetFiles::place_of(FrameSeq seq) const {
   return {directory.get(), name_of(seq)};
 }
 
+int DatasetFiles::load_waiting() const {
+  return waiting->load([this](FrameSeq seq) {
+    struct stat st = {};
+    return ::fstatat(directory.get(), name_of(seq).c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
+  });
+}
+
 Result<DatasetFiles> load_dataset(const DatasetConfig& config, UniqueFd directory,
                                   std::uint64_t stamp, std::uint32_t dataset,
                                   Inventory& inventory, bool* resumed) {
@@ -102,13 +109,11 @@ Result<DatasetFiles> load_dataset(const DatasetConfig& config, UniqueFd director
   }
   DatasetFiles files{&config, std::move(directory), std::move(logs->native),
                      std::move(logs->alien), nullptr};
-  auto has_name = [&](FrameSeq seq) {
-    struct stat st = {};
-    return ::fstatat(fd, files.name_of(seq).c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
-  };
-  Result<std::unique_ptr<WaitingNatives>> waiting = WaitingNatives::open(fd, has_name);
+  Result<std::unique_ptr<WaitingNatives>> waiting = WaitingNatives::open(fd);
   if (!waiting.ok()) return waiting.error();
   files.waiting = std::move(*waiting);
+  // A disk that fails just now is asked again when the files are gone through.
+  if (files.load_waiting() != 0) *resumed = false;
   return files;
 }
 

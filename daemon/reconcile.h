@@ -25,12 +25,13 @@ struct DatasetFiles {  // one dataset's part of the cache
   UniqueFd directory;  // <cache><dataset path>
   SequenceLog native_log;
   SequenceLog alien_log;
-
   std::unique_ptr<WaitingNatives> waiting;
 
   std::string name_of(FrameSeq seq) const;
   // Where the frame's file is, if there is one: its name, and in which directory.
   std::pair<int, std::string> place_of(FrameSeq seq) const;
+  // Learns which natives wait, unless it is known: 0 or an errno.
+  int load_waiting() const;
 };
 
 // Opens the logs and fills the inventory: from its tables if they were sealed with this stamp

@@ -167,6 +167,10 @@ std::vector<FrameSeq> Store::reconcile(std::uint32_t dataset) {
 }
 
 bool Store::go_through_files(std::uint32_t dataset, Findings& findings) {
+  {
+    std::lock_guard names(names_mutex_);
+    if (files_[dataset].load_waiting() != 0) return false;
+  }
   Result<CopyNames> names = CopyNames::open(files_[dataset]);
   if (!names.ok()) return false;
   std::uint64_t held_before = 0;

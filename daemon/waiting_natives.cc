@@ -23,27 +23,34 @@ bool parse_name(const char* name, FrameSeq* seq) {
 
 }  // namespace
 
-Result<std::unique_ptr<WaitingNatives>> WaitingNatives::open(
-    int dataset_directory, const std::function<bool(FrameSeq)>& has_name) {
+Result<std::unique_ptr<WaitingNatives>> WaitingNatives::open(int dataset_directory) {
   UniqueFd directory = make_directory_beneath(dataset_directory, kDirectory);
-  UniqueFd listed = directory.valid()
-                        ? open_beneath(directory.get(), ".", O_RDONLY | O_DIRECTORY)
-                        : UniqueFd();
+  if (!directory.valid()) return failed_call("directory of the natives that wait");
+  return std::unique_ptr<WaitingNatives>(new WaitingNatives(std::move(directory)));
+}
+
+int WaitingNatives::load(const std::function<bool(FrameSeq)>& has_name) {
+  std::lock_guard lock(mutex_);
+  if (loaded_) return 0;
+  UniqueFd listed = open_beneath(directory(), ".", O_RDONLY | O_DIRECTORY);
   DIR* entries = listed.valid() ? ::fdopendir(listed.get()) : nullptr;
-  if (entries == nullptr) return failed_call("directory of the natives that wait");
+  if (entries == nullptr) return errno;
   listed.release();
-  std::unique_ptr<WaitingNatives> waiting(new WaitingNatives(std::move(directory)));
+  errno = 0;
   while (const dirent* entry = ::readdir(entries)) {
     FrameSeq seq;
     if (!parse_name(entry->d_name, &seq)) continue;
     if (has_name(seq)) {
-      ::unlinkat(waiting->directory(), entry->d_name, 0);
+      ::unlinkat(directory(), entry->d_name, 0);
     } else {
-      waiting->frames_.insert(seq);
+      frames_.insert(seq);
     }
+    errno = 0;
   }
+  int code = errno;
   ::closedir(entries);
-  return waiting;
+  loaded_ = code == 0;
+  return code;
 }
 
 bool WaitingNatives::contains(FrameSeq seq) const {

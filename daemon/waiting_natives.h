@@ -24,9 +24,10 @@ namespace zazen {
 
 class WaitingNatives {
  public:
-  // `has_name` says whether a frame has a file under its name.
-  static Result<std::unique_ptr<WaitingNatives>> open(
-      int dataset_directory, const std::function<bool(FrameSeq)>& has_name);
+  static Result<std::unique_ptr<WaitingNatives>> open(int dataset_directory);
+  // Goes through the files, once; 0 or an errno. Until then none is known. `has_name` says
+  // whether a frame has a file under its name.
+  int load(const std::function<bool(FrameSeq)>& has_name);
   static std::string name_of(FrameSeq seq) { return std::to_string(seq); }
 
   int directory() const { return directory_.get(); }
@@ -46,6 +47,7 @@ class WaitingNatives {
   const UniqueFd directory_;
   mutable std::mutex mutex_;
   std::unordered_set<FrameSeq> frames_;
+  bool loaded_ = false;
   bool unflushed_ = false;
 };
 

@@ -195,9 +195,9 @@ std::string MpiCommunicator::scatter(const std::vector<std::string>& parts, int 
     std::uint64_t longest = 0;
     for (std::size_t r = 0; whole && r < parts.size(); ++r)
       longest = std::max<std::uint64_t>(longest, parts[r].size());
+    const std::string none;  // not a temporary: the choice would be a copy, and take memory
     for (std::size_t r = 0; r < static_cast<std::size_t>(size_); ++r)
-      write_short(memory_.table.get() + r * kShortBytes, whole ? parts[r] : std::string(),
-                  longest);
+      write_short(memory_.table.get() + r * kShortBytes, whole ? parts[r] : none, longest);
   }
   std::byte* record = memory_.record.get();
   MPI_Request request = MPI_REQUEST_NULL;
@@ -283,7 +283,7 @@ Delivery MpiCommunicator::all_to_all(std::span<const MessagePair> to) {
       std::byte* begin = end;
       in_pieces(bytes, kPieceBytes, [&](std::size_t at, int n) {
         check(PMPI_Irecv(begin + at, n, MPI_BYTE, static_cast<int>(r), kExchangeTag, comm_,
-                         &requests.emplace_back()));
+                         &requests.emplace_back(MPI_REQUEST_NULL)));
       });
       end += bytes;
     };
@@ -295,7 +295,7 @@ Delivery MpiCommunicator::all_to_all(std::span<const MessagePair> to) {
     for (std::span<const std::byte> bytes : {to[r].first, to[r].second})
       in_pieces(bytes.size(), kPieceBytes, [&](std::size_t at, int n) {
         check(PMPI_Isend(bytes.data() + at, n, MPI_BYTE, static_cast<int>(r), kExchangeTag,
-                         comm_, &requests.emplace_back()));
+                         comm_, &requests.emplace_back(MPI_REQUEST_NULL)));
       });
   }
   check(wait_for(requests.data(), static_cast<int>(requests.size())));

@@ -211,8 +211,8 @@ void add_messages(const Corpus& corpus) {
   add(0, "introduction", encode_introduction({{true, {}}, "n0", false, true}));
   const NamedDataset datasets[] = {{"/sim1", "f{seq}"}, {"/sim2", "{seq}/traj.dcd"}};
   add(1, "datasets", encode_datasets(datasets));
-  const DirectoryState states[] = {{0, {2, 3, 4}}, {ENOENT, {}}};
-  add(2, "states", encode_states(states));
+  add(2, "opening",
+      encode_opening({{datasets[0], datasets[1]}, {{0, {2, 3, 4}}, {ENOENT, {}}}, {5, 6}}));
   add(3, "listing", encode_listing_answer({0, encode_listing(small_listing())}));
   Fragment fragment;
   fragment.filtered = true;

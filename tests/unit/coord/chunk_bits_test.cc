@@ -125,6 +125,16 @@ TEST(ChunkBits, ScatteredBitsAreThoseThatWereGathered) {
   }
 }
 
+TEST(ChunkBits, BitsThatFillNoWordAreRefused) {
+  ChunkWords whole{}, back;
+  whole[3] = 1;
+  const std::uint64_t packed = 1;
+  const auto bytes = std::as_bytes(std::span(&packed, 1));
+  EXPECT_TRUE(scatter_bits(bytes, whole, &back));
+  for (std::size_t size = 1; size < 8; ++size)
+    EXPECT_FALSE(scatter_bits(bytes.first(size), whole, &back)) << size;
+}
+
 TEST(ChunkBits, ARevisionLosesWhatIsThereAndAdoptsWhatIsNot) {
   const ChunkWords had = random_words(0.1, 5), more = random_words(0.02, 6);
   ChunkWords lost, adopted = random_words(0.05, 8), expected;
