@@ -298,7 +298,9 @@ Delivery MpiCommunicator::all_to_all(std::span<const MessagePair> to) {
                          comm_, &requests.emplace_back(MPI_REQUEST_NULL)));
       });
   }
-  check(wait_for(requests.data(), static_cast<int>(requests.size())));
+  const int pending = static_cast<int>(requests.size());
+  check(is_short ? wait_for(requests.data(), pending)
+                 : PMPI_Waitall(pending, requests.data(), MPI_STATUSES_IGNORE));
 
   std::vector<MessagePair> messages(size);
   end = is_short ? memory_.incoming.get() : buffer.data();
