@@ -20,6 +20,7 @@
 #include "bodhi/push_address.h"
 #include "bodhi/push_keys.h"
 #include "bodhi/push_wire.h"
+#include "bodhi/socket_owner.h"
 #include "bodhi/unique_fd.h"
 
 namespace zazen {
@@ -55,8 +56,8 @@ Result<UniqueFd> connect_to(const SocketAddress& address, int timeout_ms) {
 
 class NetworkLink : public NodeLink {
  public:
-  NetworkLink(UniqueFd socket, int timeout_ms)
-      : socket_(std::move(socket)), timeout_ms_(timeout_ms) {}
+  NetworkLink(UniqueFd socket, bool is_local, int timeout_ms)
+      : socket_(std::move(socket)), is_local_(is_local), timeout_ms_(timeout_ms) {}
 
   Status introduce(const Credentials& credentials);
   Status start_push(std::uint64_t request, const std::string& dataset, const std::string& name,
@@ -71,6 +72,7 @@ class NetworkLink : public NodeLink {
     std::string secret;
   };
   Result<Introducing> choose_method(const Credentials& credentials) const;
+  bool is_trusted() const;
 
   // From here on 0 or an errno; after an errno the link is of no use.
   int wait(short events);
@@ -91,6 +93,7 @@ class NetworkLink : public NodeLink {
   }
 
   UniqueFd socket_;
+  const bool is_local_;  // the daemon is on this machine
   const int timeout_ms_;
   Clock::time_point deadline_;
   PushHello hello_ = {};
@@ -203,8 +206,16 @@ int NetworkLink::take_answer() {
   return 0;
 }
 
-// The best that both have. A MUNGE credential is given to root or to the writer's own user
-// only: whoever can decode it has the session's keys.
+// Without a proof: on this machine, and a daemon of root's or of the writer's own user.
+bool NetworkLink::is_trusted() const {
+  if (!is_local_) return false;
+  std::optional<uid_t> owner = owner_of_peer(socket_.get());
+  return owner == 0u || owner == ::geteuid();
+}
+
+// The best that both have; who has a key takes nothing for it that proves less. A MUNGE
+// credential is given to root or to the writer's own user only: whoever can decode it has the
+// session's keys.
 Result<NetworkLink::Introducing> NetworkLink::choose_method(
     const Credentials& credentials) const {
   Introducing chosen;
@@ -223,11 +234,11 @@ Result<NetworkLink::Introducing> NetworkLink::choose_method(
     if (!credential) return credential.error();
     chosen.credential = std::move(*credential);
     chosen.secret = as_text(secret);
-  } else if ((hello_.methods & kByLoopback) != 0) {
+  } else if (credentials.key.empty() && (hello_.methods & kByLoopback) != 0 && is_trusted()) {
     introduction.method = kByLoopback;
   } else {
-    return Error{EACCES, "the node wants to know who pushes",
-                 "name its key: key_file = \"...\", or run MUNGE on both machines"};
+    return Error{EACCES, "node and writer cannot prove to each other who they are",
+                 "give both the same key: key_file = \"...\", or run MUNGE on both machines"};
   }
   introduction.credential_length = static_cast<std::uint32_t>(chosen.credential.size());
   return chosen;
@@ -386,7 +397,8 @@ Result<std::unique_ptr<NodeLink>> connect_network_link(const std::string& peer,
   for (const SocketAddress& one : *found) {
     Result<UniqueFd> socket = connect_to(one, timeout_ms);
     if (socket) {
-      auto link = std::make_unique<NetworkLink>(std::move(*socket), timeout_ms);
+      auto link =
+          std::make_unique<NetworkLink>(std::move(*socket), one.is_loopback(), timeout_ms);
       if (Status done = link->introduce(credentials); !done) return done.error();
       return std::unique_ptr<NodeLink>(std::move(link));
     }

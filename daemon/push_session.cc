@@ -11,11 +11,11 @@
 
 #include "bodhi/munge_credential.h"
 #include "bodhi/seqlog.h"
+#include "bodhi/socket_owner.h"
 #include "bodhi/table.h"
 #include "daemon/crash_report.h"
 #include "daemon/log.h"
 #include "daemon/push_intake.h"
-#include "daemon/socket_owner.h"
 
 namespace zazen {
 namespace {
