@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/sendfile.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -54,6 +55,33 @@ Result<UniqueFd> connect_to(const SocketAddress& address, int timeout_ms) {
   return fd;
 }
 
+// sendfile() knows no MSG_NOSIGNAL, and the program may not expect a SIGPIPE: this thread's is
+// held back and taken away.
+class NoPipeSignal {
+ public:
+  NoPipeSignal() {
+    sigset_t pending;
+    ::sigpending(&pending);
+    was_pending_ = ::sigismember(&pending, SIGPIPE) == 1;
+    ::sigemptyset(&pipe_);
+    ::sigaddset(&pipe_, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~NoPipeSignal() {
+    int code = errno;
+    const timespec at_once = {};
+    if (!was_pending_) ::sigtimedwait(&pipe_, nullptr, &at_once);
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    errno = code;
+  }
+  NoPipeSignal(const NoPipeSignal&) = delete;
+  NoPipeSignal& operator=(const NoPipeSignal&) = delete;
+
+ private:
+  sigset_t pipe_, before_;
+  bool was_pending_;
+};
+
 class NetworkLink : public NodeLink {
  public:
   NetworkLink(UniqueFd socket, bool is_local, int timeout_ms)
@@ -90,6 +118,9 @@ class NetworkLink : public NodeLink {
   void allow(std::uint64_t bytes) {
     deadline_ = Clock::now() + std::chrono::milliseconds(timeout_ms_) +
                 std::chrono::milliseconds(bytes * 1000 / kSlowestBytes);
+  }
+  void note_movement() {
+    deadline_ = std::max(deadline_, Clock::now() + std::chrono::milliseconds(timeout_ms_));
   }
 
   UniqueFd socket_;
@@ -129,6 +160,7 @@ int NetworkLink::take_in() {
   ssize_t size = ::recv(socket_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
   if (size < 0) return errno == EINTR ? EAGAIN : errno;
   if (size == 0) return ECONNRESET;
+  note_movement();
   input_.append(buffer, static_cast<std::size_t>(size));
   return 0;
 }
@@ -150,6 +182,7 @@ int NetworkLink::send(const void* bytes, std::size_t size, int flags) {
     if (!socket_.valid()) return EPIPE;
     ssize_t sent = ::send(socket_.get(), at, size, MSG_NOSIGNAL | MSG_DONTWAIT | flags);
     if (sent > 0) {
+      note_movement();
       at += sent;
       size -= static_cast<std::size_t>(sent);
       continue;
@@ -192,6 +225,7 @@ int NetworkLink::take_answer() {
   PushHeader header;
   std::string body;
   if (int code = receive_message(&header, &body); code != 0) return code;
+  if (header.type == PushType::kWorking) return 0;
   if (header.type == PushType::kNativesAnswer) {
     if (header.request != natives_request_) return EPROTO;
     natives_ = header.status == 0
@@ -271,12 +305,15 @@ Status NetworkLink::introduce(const Credentials& credentials) {
 
 int NetworkLink::send_piece(const PushContent& content, std::uint64_t at, const char* piece,
                             std::size_t size) {
-  if (content.fd < 0) return send(piece, size, MSG_MORE);
+  // What the tag was made of is what must be sent, whatever becomes of the file meanwhile.
+  if (content.fd < 0 || is_tagged_) return send(piece, size, MSG_MORE);
+  NoPipeSignal no_signal;
   auto offset = static_cast<off_t>(at);
   while (size > 0) {
     if (!socket_.valid()) return EPIPE;
     ssize_t sent = ::sendfile(socket_.get(), content.fd, &offset, size);
     if (sent > 0) {
+      note_movement();
       size -= static_cast<std::size_t>(sent);
       continue;
     }
@@ -363,7 +400,7 @@ Status NetworkLink::start_push(std::uint64_t request, const std::string& dataset
 }
 
 Result<PushAnswer> NetworkLink::next_answer() {
-  allow(0);
+  allow(window_bytes_);  // much of it may still be in the buffers of both kernels
   while (answers_.empty()) {
     if (int code = take_answer(); code != 0) return broken(code);
   }
