@@ -51,7 +51,7 @@ TEST(PushWire, EachSideSendsItsOwnMessages) {
     EXPECT_EQ(is_valid(header_of(PushType::kNativesAnswer, 9), side), !writer);
     EXPECT_EQ(is_valid(header_of(PushType::kWorking, 0), side), !writer);
     EXPECT_FALSE(is_valid(header_of(PushType{0}, 0), side));
-    EXPECT_FALSE(is_valid(header_of(PushType{6}, 0), side));
+    EXPECT_FALSE(is_valid(header_of(PushType{7}, 0), side));
   }
 }
 
