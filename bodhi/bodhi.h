@@ -27,7 +27,8 @@ typedef struct bodhi bodhi; /* a handle to the local cache, and to the nodes tha
  * nothing. */
 bodhi* bodhi_open(const char* config);
 /* Waits for what is queued as bodhi_flush() does, ten seconds at most, and not for nodes that
- * do not answer. NULL is fine. */
+ * do not answer; then for the threads to end, which a node that hangs may delay by
+ * writer_timeout and one second. NULL is fine. */
 void bodhi_close(bodhi* handle);
 
 /* What went wrong in this thread's last call that failed. */

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/sendfile.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@
 #include "bodhi/push_address.h"
 #include "bodhi/push_keys.h"
 #include "bodhi/push_wire.h"
+#include "bodhi/socket_owner.h"
 #include "bodhi/unique_fd.h"
 
 namespace zazen {
@@ -53,10 +55,37 @@ Result<UniqueFd> connect_to(const SocketAddress& address, int timeout_ms) {
   return fd;
 }
 
+// sendfile() knows no MSG_NOSIGNAL, and the program may not expect a SIGPIPE: this thread's is
+// held back and taken away.
+class NoPipeSignal {
+ public:
+  NoPipeSignal() {
+    sigset_t pending;
+    ::sigpending(&pending);
+    was_pending_ = ::sigismember(&pending, SIGPIPE) == 1;
+    ::sigemptyset(&pipe_);
+    ::sigaddset(&pipe_, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~NoPipeSignal() {
+    int code = errno;
+    const timespec at_once = {};
+    if (!was_pending_) ::sigtimedwait(&pipe_, nullptr, &at_once);
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    errno = code;
+  }
+  NoPipeSignal(const NoPipeSignal&) = delete;
+  NoPipeSignal& operator=(const NoPipeSignal&) = delete;
+
+ private:
+  sigset_t pipe_, before_;
+  bool was_pending_;
+};
+
 class NetworkLink : public NodeLink {
  public:
-  NetworkLink(UniqueFd socket, int timeout_ms)
-      : socket_(std::move(socket)), timeout_ms_(timeout_ms) {}
+  NetworkLink(UniqueFd socket, bool is_local, int timeout_ms)
+      : socket_(std::move(socket)), is_local_(is_local), timeout_ms_(timeout_ms) {}
 
   Status introduce(const Credentials& credentials);
   Status start_push(std::uint64_t request, const std::string& dataset, const std::string& name,
@@ -71,6 +100,7 @@ class NetworkLink : public NodeLink {
     std::string secret;
   };
   Result<Introducing> choose_method(const Credentials& credentials) const;
+  bool is_trusted() const;
 
   // From here on 0 or an errno; after an errno the link is of no use.
   int wait(short events);
@@ -89,8 +119,12 @@ class NetworkLink : public NodeLink {
     deadline_ = Clock::now() + std::chrono::milliseconds(timeout_ms_) +
                 std::chrono::milliseconds(bytes * 1000 / kSlowestBytes);
   }
+  void note_movement() {
+    deadline_ = std::max(deadline_, Clock::now() + std::chrono::milliseconds(timeout_ms_));
+  }
 
   UniqueFd socket_;
+  const bool is_local_;  // the daemon is on this machine
   const int timeout_ms_;
   Clock::time_point deadline_;
   PushHello hello_ = {};
@@ -126,6 +160,7 @@ int NetworkLink::take_in() {
   ssize_t size = ::recv(socket_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
   if (size < 0) return errno == EINTR ? EAGAIN : errno;
   if (size == 0) return ECONNRESET;
+  note_movement();
   input_.append(buffer, static_cast<std::size_t>(size));
   return 0;
 }
@@ -147,6 +182,7 @@ int NetworkLink::send(const void* bytes, std::size_t size, int flags) {
     if (!socket_.valid()) return EPIPE;
     ssize_t sent = ::send(socket_.get(), at, size, MSG_NOSIGNAL | MSG_DONTWAIT | flags);
     if (sent > 0) {
+      note_movement();
       at += sent;
       size -= static_cast<std::size_t>(sent);
       continue;
@@ -189,6 +225,7 @@ int NetworkLink::take_answer() {
   PushHeader header;
   std::string body;
   if (int code = receive_message(&header, &body); code != 0) return code;
+  if (header.type == PushType::kWorking) return 0;
   if (header.type == PushType::kNativesAnswer) {
     if (header.request != natives_request_) return EPROTO;
     natives_ = header.status == 0
@@ -203,8 +240,16 @@ int NetworkLink::take_answer() {
   return 0;
 }
 
-// The best that both have. A MUNGE credential is given to root or to the writer's own user
-// only: whoever can decode it has the session's keys.
+// Without a proof: on this machine, and a daemon of root's or of the writer's own user.
+bool NetworkLink::is_trusted() const {
+  if (!is_local_) return false;
+  std::optional<uid_t> owner = owner_of_peer(socket_.get());
+  return owner == 0u || owner == ::geteuid();
+}
+
+// The best that both have; who has a key takes nothing for it that proves less. A MUNGE
+// credential is given to root or to the writer's own user only: whoever can decode it has the
+// session's keys.
 Result<NetworkLink::Introducing> NetworkLink::choose_method(
     const Credentials& credentials) const {
   Introducing chosen;
@@ -223,11 +268,11 @@ Result<NetworkLink::Introducing> NetworkLink::choose_method(
     if (!credential) return credential.error();
     chosen.credential = std::move(*credential);
     chosen.secret = as_text(secret);
-  } else if ((hello_.methods & kByLoopback) != 0) {
+  } else if (credentials.key.empty() && (hello_.methods & kByLoopback) != 0 && is_trusted()) {
     introduction.method = kByLoopback;
   } else {
-    return Error{EACCES, "the node wants to know who pushes",
-                 "name its key: key_file = \"...\", or run MUNGE on both machines"};
+    return Error{EACCES, "node and writer cannot prove to each other who they are",
+                 "give both the same key: key_file = \"...\", or run MUNGE on both machines"};
   }
   introduction.credential_length = static_cast<std::uint32_t>(chosen.credential.size());
   return chosen;
@@ -260,12 +305,15 @@ Status NetworkLink::introduce(const Credentials& credentials) {
 
 int NetworkLink::send_piece(const PushContent& content, std::uint64_t at, const char* piece,
                             std::size_t size) {
-  if (content.fd < 0) return send(piece, size, MSG_MORE);
+  // What the tag was made of is what must be sent, whatever becomes of the file meanwhile.
+  if (content.fd < 0 || is_tagged_) return send(piece, size, MSG_MORE);
+  NoPipeSignal no_signal;
   auto offset = static_cast<off_t>(at);
   while (size > 0) {
     if (!socket_.valid()) return EPIPE;
     ssize_t sent = ::sendfile(socket_.get(), content.fd, &offset, size);
     if (sent > 0) {
+      note_movement();
       size -= static_cast<std::size_t>(sent);
       continue;
     }
@@ -352,7 +400,7 @@ Status NetworkLink::start_push(std::uint64_t request, const std::string& dataset
 }
 
 Result<PushAnswer> NetworkLink::next_answer() {
-  allow(0);
+  allow(window_bytes_);  // much of it may still be in the buffers of both kernels
   while (answers_.empty()) {
     if (int code = take_answer(); code != 0) return broken(code);
   }
@@ -386,7 +434,8 @@ Result<std::unique_ptr<NodeLink>> connect_network_link(const std::string& peer,
   for (const SocketAddress& one : *found) {
     Result<UniqueFd> socket = connect_to(one, timeout_ms);
     if (socket) {
-      auto link = std::make_unique<NetworkLink>(std::move(*socket), timeout_ms);
+      auto link =
+          std::make_unique<NetworkLink>(std::move(*socket), one.is_loopback(), timeout_ms);
       if (Status done = link->introduce(credentials); !done) return done.error();
       return std::unique_ptr<NodeLink>(std::move(link));
     }

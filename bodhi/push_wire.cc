@@ -39,7 +39,8 @@ bool is_valid(const PushWelcome& welcome) {
 bool is_valid(const PushHeader& header, PushSide sender) {
   if (header.reserved != 0 || header.reserved_too != 0) return false;
   bool is_answer = header.type == PushType::kAnswer || header.type == PushType::kNativesAnswer;
-  if (is_answer != (sender == PushSide::kDaemon)) return false;
+  bool is_daemons = is_answer || header.type == PushType::kWorking;
+  if (is_daemons != (sender == PushSide::kDaemon)) return false;
   if (header.status < 0 || (header.status != 0 && !is_answer)) return false;
   if (header.content_bytes != 0 && header.type != PushType::kPush) return false;
   switch (header.type) {
@@ -49,6 +50,7 @@ bool is_valid(const PushHeader& header, PushSide sender) {
     case PushType::kContentEnd:
       return header.length == sizeof(ContentEnd);
     case PushType::kAnswer:
+    case PushType::kWorking:
       return header.length == 0;
     case PushType::kNativesAnswer:
       return header.length <= kLongestNatives;

@@ -68,6 +68,7 @@ enum class PushType : std::uint16_t {
   kNatives,        // from the writer: PushNames without a name
   kAnswer,         // from the daemon: status
   kNativesAnswer,  // from the daemon: status, an encoded FrameSet
+  kWorking,        // from the daemon: it has not forgotten the writer; answers nothing
 };
 
 struct PushHeader {

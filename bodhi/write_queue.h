@@ -33,9 +33,9 @@ struct QueuedFrame {
   std::uint64_t size = 0;              // kOrigin: 0, it is asked for when its turn comes
   std::unique_ptr<std::byte[]> bytes;  // kSpool: only while it is under way
   std::uint64_t spool_offset = 0;
-  std::uint64_t generation = 0;         // of flushes: which of them wait for it
-  std::uint32_t losses = 0;             // connections that ended before an answer
-  std::uint32_t delays = 0;             // answers that it is being written
+  std::uint64_t generation = 0;  // of flushes: which of them wait for it
+  std::uint32_t losses = 0;      // connections that ended before an answer
+  std::uint32_t delays = 0;      // it is being written, or this process is short of something
   std::vector<std::size_t> refused_by;  // nodes that will not have it
 };
 

@@ -39,6 +39,11 @@ bool node_is_unwell(int status) {
   }
 }
 
+// It is about this process, at present.
+bool is_shortage(int code) {
+  return code == EMFILE || code == ENFILE || code == ENOMEM || code == ETOOMANYREFS;
+}
+
 bool is_silence(int code) {
   return code == ETIMEDOUT || code == ECONNREFUSED || code == ECONNRESET || code == EPIPE;
 }
@@ -335,12 +340,18 @@ void Writer::send_waiting(std::size_t index, Lock& lock) {
     lock.lock();
     node.outstanding_bytes += outstanding.size;
     if (content && sent) continue;
-    if (content && is_silence(sent.error().code)) return lose_link(index, sent.error());
+    const int code = content ? sent.error().code : content.error().code;
+    if (content && is_silence(code)) return lose_link(index, sent.error());
     QueuedFrame refused = std::move(outstanding.frame);
     node.outstanding_bytes -= outstanding.size;
     node.outstanding.erase(request);
-    // Without content, no node can have it.
-    content ? refuse(index, std::move(refused)) : finish(index, refused, false);
+    if (is_shortage(code) && ++refused.delays <= kMostDelays) {
+      put_off(index, std::move(refused));
+    } else if (content) {
+      refuse(index, std::move(refused));
+    } else {
+      finish(index, refused, false);  // without content, no node can have it
+    }
   }
 }
 
@@ -351,8 +362,9 @@ Result<PushContent> Writer::load(Outstanding& outstanding, const std::string& na
   struct stat st;
   if (frame.place == FramePlace::kOrigin) {
     // Past a shim, which might give us a copy.
-    outstanding.origin.reset(raw_open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
-    if (!outstanding.origin.valid()) return Error{ENOENT, path, {}};
+    const int fd = raw_open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) return Error{-fd, path, {}};
+    outstanding.origin.reset(fd);
     if (raw_fstat(outstanding.origin.get(), &st) != 0 || !S_ISREG(st.st_mode)) {
       return Error{EINVAL, path, {}};
     }

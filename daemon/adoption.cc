@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "daemon/beneath.h"
+#include "daemon/clock_tick.h"
 #include "daemon/mirrored_rights.h"
 #include "daemon/origin.h"
 
@@ -46,6 +47,9 @@ int adopt(Store& store, std::uint32_t dataset, FrameSeq seq, int origin_fd) {
   UniqueFd copy = store.open_copy(dataset, seq);
   struct stat local = {}, origin = {}, now = {};
   if (!copy.valid() || ::fstat(copy.get(), &local) != 0) return errno;
+  // A later change of the rights must be seen by its time.
+  if (::fstat(origin_fd, &origin) != 0) return errno;
+  if (store.serves_all_users()) outwait_clock(origin.st_ctim, [] { return false; });
   int code = compare_with_origin(copy.get(), static_cast<std::uint64_t>(local.st_size),
                                  origin_fd, &origin);
   if (code != 0) return code;

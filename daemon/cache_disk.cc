@@ -49,6 +49,13 @@ Temporary& Temporary::operator=(Temporary&& other) noexcept {
   return *this;
 }
 
+// The size stays 0: should a crash lose what is written next, no zeros pass for data.
+int Temporary::allocate(std::uint64_t bytes) const {
+  if (bytes == 0) return 0;
+  if (::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) == 0) return 0;
+  return errno == EOPNOTSUPP || errno == ENOSYS ? 0 : errno;
+}
+
 int Temporary::publish(int directory_fd, const char* leaf) {
   if (named_in_fd_ >= 0) {
     if (::renameat(named_in_fd_, name_.c_str(), directory_fd, leaf) != 0) return errno;

@@ -26,6 +26,8 @@ class Temporary {  // removed with its owner, unless published
   ~Temporary() { discard(); }
 
   int fd() const { return fd_.get(); }
+  // The disk gives it so much room, if it can do that beforehand. 0 or an errno.
+  int allocate(std::uint64_t bytes) const;
   // Gives it a name, in place of a file that has it already. 0 or an errno.
   int publish(int directory_fd, const char* leaf);
   void discard();

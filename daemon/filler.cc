@@ -147,10 +147,11 @@ int Filler::copy(Lane& lane, const JobPointer& job) {
   if (code != 0) return code;
 
   if (store_.is_waiting(request.dataset, request.seq)) {
-    auto give_up = [&] { return stopping_ || job->cancelled->load(); };
-    if (store_.serves_all_users()) outwait_clock(origin.st_ctim, give_up);
     code = adopt(store_, request.dataset, request.seq, request.origin.get());
     if (code == 0 || code == EBUSY) return code;
+    // Perhaps it is still being written, on another machine.
+    bool may_grow = request.kind == FrameKind::kAlien && changed_lately(origin);
+    if (code == ESTALE && may_grow) return EBUSY;
     if (code == ESTALE) store_.drop(request.dataset, std::span(&request.seq, 1));
   }
   if (std::optional<HeldFrame> held = store_.find(request.dataset, request.seq)) {
@@ -193,10 +194,8 @@ int Filler::bring(Lane& lane, const JobPointer& job, const struct stat& origin,
   const FillRequest& request = job->request;
   auto size = static_cast<std::uint64_t>(origin.st_size);
   job->bytes = size;
-  bool room_is_known = store_.is_reconciled();
   *room = store_.reserve(request.dataset, request.kind, size, request.wanted);
-  if (!room->valid() && room_is_known) return ENOSPC;
-  if (!room->valid()) return store_.not_reconciled().empty() ? EAGAIN : EIO;
+  if (!room->valid()) return room->refusal();
   Temporary file = store_.make_temporary(request.dataset);
   if (file.fd() < 0) return errno;
   copy->emplace(request.origin.get(), origin, std::move(file));

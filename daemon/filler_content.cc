@@ -56,11 +56,13 @@ std::shared_ptr<Filler::OriginLook> Filler::look_at_origin(const FillRequest& re
   auto content =
       std::make_shared<UniqueFd>(::fcntl(request.received->file.fd(), F_DUPFD_CLOEXEC, 0));
   auto question = [look, content, bytes = request.received->bytes,
-                   dataset = store_.dataset(request.dataset),
+                   waits = store_.serves_all_users(), dataset = store_.dataset(request.dataset),
                    name = store_.name_of(request.dataset, request.seq)] {
     look->fd = open_origin(dataset, name);
     if (!look->fd.valid()) return errno;
     look->there = ::fstat(look->fd.get(), &look->origin) == 0;
+    // A later change of the rights must be seen by its time.
+    if (waits && look->there) outwait_clock(look->origin.st_ctim, [] { return false; });
     return compare_with_origin(content->get(), bytes, look->fd.get(), &look->origin);
   };
   int status = origins_.ask(request.dataset, question, kOriginLimit);
@@ -103,9 +105,6 @@ int Filler::take_content(Lane& lane, const JobPointer& job) {
   if (is_held(request, *look, &status)) return status;
   if (store_.directory_is_full(request.dataset)) return EMLINK;
   bool known = look->status == 0;
-  if (known && store_.serves_all_users()) {
-    outwait_clock(look->origin.st_ctim, [&] { return stopping_ || job->cancelled->load(); });
-  }
 
   FinishedCopy finished;
   finished.file = std::move(request.received->file);

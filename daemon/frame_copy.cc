@@ -118,10 +118,7 @@ class OriginReader {
 }  // namespace
 
 int FrameCopy::allocate() {
-  if (before_.st_size == 0 || has_holes(before_)) return 0;
-  // The size stays 0: should a crash lose what is written next, no zeros pass for data.
-  if (::fallocate(target_.fd(), FALLOC_FL_KEEP_SIZE, 0, before_.st_size) == 0) return 0;
-  return errno == EOPNOTSUPP || errno == ENOSYS ? 0 : errno;
+  return has_holes(before_) ? 0 : target_.allocate(static_cast<std::uint64_t>(before_.st_size));
 }
 
 int FrameCopy::transfer(FillPace& pace, const TransferTerms& terms) {

@@ -1,29 +1,18 @@
 #include "daemon/push_intake.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 namespace zazen {
-namespace {
-
-// The size stays 0: should a crash lose what is written next, no zeros pass for data.
-int allocate(int fd, std::uint64_t bytes) {
-  if (bytes == 0) return 0;
-  if (::fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) == 0) return 0;
-  return errno == EOPNOTSUPP || errno == ENOSYS ? 0 : errno;
-}
-
-}  // namespace
 
 int PushIntake::begin(std::uint32_t dataset, std::uint64_t bytes) {
   if (store_.directory_is_full(dataset)) return EMLINK;
   room_ = store_.reserve(dataset, FrameKind::kNative, bytes);
-  if (!room_.valid()) return ENOSPC;
+  if (!room_.valid()) return room_.refusal();
   file_ = store_.make_temporary(dataset);
   if (file_.fd() < 0) return errno;
   int code = 0;
   do {
-    code = allocate(file_.fd(), bytes);
+    code = file_.allocate(bytes);
   } while ((code == ENOSPC || code == EDQUOT) &&
            store_.make_room(dataset, FrameKind::kNative, bytes));
   store_.health().note(code);

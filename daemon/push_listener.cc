@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <system_error>
 
 #include "daemon/crash_report.h"
 #include "daemon/log.h"
@@ -155,7 +156,16 @@ void PushListener::accept_writer(int socket) {
   make_way();
   Connection& connection = connections_.emplace_back();
   connection.session = std::make_unique<PushSession>(std::move(accepted), from.text(), terms_);
-  connection.thread = std::thread([session = connection.session.get()] { session->run(); });
+  try {
+    connection.thread = std::thread([session = connection.session.get()] { session->run(); });
+    said_no_thread_ = false;
+  } catch (const std::system_error& error) {
+    if (!said_no_thread_) {
+      log_line(LogLevel::kWarn, "no_thread", {{"from", from.text()}, {"error", error.what()}});
+    }
+    said_no_thread_ = true;
+    connections_.pop_back();
+  }
 }
 
 void PushListener::make_way() {

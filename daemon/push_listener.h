@@ -56,6 +56,7 @@ class PushListener {
   std::vector<UniqueFd> sockets_;
   UniqueFd stop_;
   std::thread thread_;
+  bool said_no_thread_ = false;
   std::list<Connection> connections_;  // the oldest first; of the thread, until it has ended
 };
 

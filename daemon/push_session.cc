@@ -11,17 +11,18 @@
 
 #include "bodhi/munge_credential.h"
 #include "bodhi/seqlog.h"
+#include "bodhi/socket_owner.h"
 #include "bodhi/table.h"
 #include "daemon/crash_report.h"
 #include "daemon/log.h"
 #include "daemon/push_intake.h"
-#include "daemon/socket_owner.h"
 
 namespace zazen {
 namespace {
 
 constexpr std::size_t kBufferBytes = 256 << 10, kMostUnreadBytes = 64 << 10;
 constexpr std::chrono::seconds kLastAnswersLimit(5);
+constexpr std::chrono::milliseconds kWorkingPeriod(200);
 
 }  // namespace
 
@@ -295,8 +296,12 @@ bool PushSession::answer_natives(std::uint64_t request, const PushNames& names) 
 }
 
 void PushSession::answer(std::uint64_t request, int status) {
+  say(PushType::kAnswer, request, status);
+}
+
+void PushSession::say(PushType type, std::uint64_t request, int status) {
   PushHeader header = {};
-  header.type = PushType::kAnswer;
+  header.type = type;
   header.request = request;
   header.status = status;
   Bytes32 mac = keys_->mac(PushSide::kDaemon, header, {});
@@ -354,16 +359,23 @@ bool PushSession::wait_for_input() {
   struct pollfd entries[] = {{socket_.get(), events, 0}, {box_->event.get(), POLLIN, 0}};
   if (::poll(entries, 2, static_cast<int>(left)) < 0 && errno != EINTR) return false;
   if ((entries[1].revents & POLLIN) != 0) collect_answers();
+  // Who is gone and is not listened to would be ready for ever.
+  if ((events & POLLIN) == 0 && (entries[0].revents & (POLLERR | POLLHUP)) != 0) return false;
   return send_output();
 }
 
+// For the writer silence would be a daemon that hangs.
 bool PushSession::pause(std::chrono::milliseconds time) {
   deadline_ += time;
   auto until = Clock::now() + time;
   while (time.count() > 0) {
     struct pollfd entry = {box_->event.get(), POLLIN, 0};
-    ::poll(&entry, 1, static_cast<int>(time.count()));
+    ::poll(&entry, 1, static_cast<int>(std::min(time, kWorkingPeriod).count()));
     collect_answers();
+    if (output_.empty() && Clock::now() - said_at_ >= kWorkingPeriod) {
+      say(PushType::kWorking, 0, 0);
+      said_at_ = Clock::now();
+    }
     if (stopping_ || !send_output()) return false;
     time = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
   }

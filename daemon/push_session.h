@@ -87,6 +87,7 @@ class PushSession {
   bool wait_for_input();
   bool pause(std::chrono::milliseconds time);
   void answer(std::uint64_t request, int status);
+  void say(PushType type, std::uint64_t request, int status);
   void collect_answers();
   bool send_output();
   bool send_all();
@@ -105,6 +106,7 @@ class PushSession {
   std::shared_ptr<AnswerBox> box_ = std::make_shared<AnswerBox>();
   std::size_t open_ = 0;  // pushes that are not answered
   std::string output_;
+  Clock::time_point said_at_;  // that it is at work
 };
 
 }  // namespace zazen

@@ -33,7 +33,8 @@ constexpr std::uint64_t kRoomForNames = 1 << 20;
 Reservation::Reservation(Reservation&& other) noexcept
     : store_(std::exchange(other.store_, nullptr)),
       bytes_(other.bytes_),
-      allocated_(other.allocated_) {}
+      allocated_(other.allocated_),
+      refusal_(other.refusal_) {}
 
 Reservation& Reservation::operator=(Reservation&& other) noexcept {
   if (this != &other) {
@@ -41,6 +42,7 @@ Reservation& Reservation::operator=(Reservation&& other) noexcept {
     store_ = std::exchange(other.store_, nullptr);
     bytes_ = other.bytes_;
     allocated_ = other.allocated_;
+    refusal_ = other.refusal_;
   }
   return *this;
 }

@@ -43,11 +43,14 @@ class Store;
 class Reservation {  // room that is held for one copy, until its owner goes
  public:
   Reservation() = default;
+  explicit Reservation(int refusal) : refusal_(refusal) {}
   Reservation(Store* store, std::uint64_t bytes) : store_(store), bytes_(bytes) {}
   Reservation(Reservation&& other) noexcept;
   Reservation& operator=(Reservation&& other) noexcept;
   ~Reservation() { release(); }
   bool valid() const { return store_ != nullptr; }
+  // Why it is not: ENOSPC; EAGAIN, the store is not reconciled yet; EIO, it cannot be.
+  int refusal() const { return refusal_; }
   // The disk has given the blocks: its own figure of free space counts them from now on.
   void allocated();
 
@@ -58,6 +61,7 @@ class Reservation {  // room that is held for one copy, until its owner goes
   Store* store_ = nullptr;
   std::uint64_t bytes_ = 0;
   bool allocated_ = false;
+  int refusal_ = 0;
 };
 
 struct FinishedCopy {  // written, with identity and mode; ready to be published
@@ -247,7 +251,9 @@ class Store {
   // The next dataset of the configuration; *resumed if it is as a clean stop left it.
   Status take_up(UniqueFd directory, std::uint64_t stamp, bool* resumed);
   Room deficit(std::uint64_t bytes, std::uint64_t files) const;  // mutex_ is held
-  Reservation hold(std::uint64_t bytes);                         // mutex_ is held
+  Reservation try_reserve(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes,
+                          Wanted wanted);
+  Reservation hold(std::uint64_t bytes);  // mutex_ is held
   // Aliens of these datasets, in turn, until there is room. names_mutex_ is held.
   bool evict_for(Room need, std::span<const std::uint32_t> from);
   std::optional<FrameSeq> choose_victim(std::uint32_t dataset);

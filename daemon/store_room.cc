@@ -49,6 +49,14 @@ void Store::note_opens(std::span<const std::uint64_t> opens) {
 
 Reservation Store::reserve(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes,
                            Wanted wanted) {
+  const bool is_known = is_reconciled();
+  Reservation room = try_reserve(dataset, kind, bytes, wanted);
+  if (room.valid()) return room;
+  return Reservation(is_known ? ENOSPC : not_reconciled().empty() ? EAGAIN : EIO);
+}
+
+Reservation Store::try_reserve(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes,
+                               Wanted wanted) {
   if (bytes > std::numeric_limits<std::uint64_t>::max() / 4) return {};
   std::vector<std::uint32_t> from;
   {

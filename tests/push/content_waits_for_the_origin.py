@@ -50,9 +50,10 @@ with Nodes(2) as nodes:
     expect(answers == {"f3": 0} and other.held(data, "native") == 1 and other.held(data, "alien") == 0,
            f"{done}")
 
-    # A frame that differs from what was pushed is the origin's.
+    # A frame that differs from what was pushed is the origin's, when it is old enough to be whole.
     push(nodes, peer, None, data, "bytes", ["f9", content.file("f3")])
     data.write("f9", 100_003)
+    os.utime(data.file("f9"), (0, 0))
     nodes.serial(node, ["cat", data.file("f9")]).succeeded()
     wait_until(lambda: "f9" in node.copies(data), "the fill")
     with open(node.cache + data.file("f9"), "rb") as copy, open(data.file("f9"), "rb") as origin:

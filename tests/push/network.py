@@ -150,8 +150,8 @@ class Stranger:
             return False
         return True
 
-    def introduce(self, secret=b"", method=BY_LOOPBACK):
-        """The welcome's status; None if there was none."""
+    def introduction(self, secret=b"", method=BY_LOOPBACK):
+        """The answer to a hello; None if there was none."""
         self.hello = self.receive(struct.calcsize(HELLO))
         if self.hello is None:
             return None
@@ -160,7 +160,14 @@ class Stranger:
         session = self._mac(secret, b"zazen push 1" + self.hello + unproved)
         self.key = self._mac(session, b"writer")
         proof = self._mac(self.key, b"introduction")
-        self.socket.sendall(struct.pack(INTRODUCTION, MAGIC, VERSION, method, 0, 0, nonce, proof))
+        return struct.pack(INTRODUCTION, MAGIC, VERSION, method, 0, 0, nonce, proof)
+
+    def introduce(self, secret=b"", method=BY_LOOPBACK):
+        """The welcome's status; None if there was none."""
+        introduction = self.introduction(secret, method)
+        if introduction is None:
+            return None
+        self.socket.sendall(introduction)
         welcome = self.receive(struct.calcsize(WELCOME))
         return None if welcome is None else struct.unpack(WELCOME, welcome)[1]
 

@@ -49,8 +49,9 @@ TEST(PushWire, EachSideSendsItsOwnMessages) {
     EXPECT_EQ(is_valid(header_of(PushType::kContentEnd, sizeof(ContentEnd)), side), writer);
     EXPECT_EQ(is_valid(header_of(PushType::kAnswer, 0), side), !writer);
     EXPECT_EQ(is_valid(header_of(PushType::kNativesAnswer, 9), side), !writer);
+    EXPECT_EQ(is_valid(header_of(PushType::kWorking, 0), side), !writer);
     EXPECT_FALSE(is_valid(header_of(PushType{0}, 0), side));
-    EXPECT_FALSE(is_valid(header_of(PushType{6}, 0), side));
+    EXPECT_FALSE(is_valid(header_of(PushType{7}, 0), side));
   }
 }
 
@@ -60,6 +61,7 @@ TEST(PushWire, LengthsAndFieldsHaveBounds) {
   EXPECT_FALSE(is_valid(header_of(PushType::kPush, 4), kWriter));
   EXPECT_FALSE(is_valid(header_of(PushType::kContentEnd, sizeof(ContentEnd) + 1), kWriter));
   EXPECT_FALSE(is_valid(header_of(PushType::kAnswer, 1), kDaemon));
+  EXPECT_FALSE(is_valid(header_of(PushType::kWorking, 1), kDaemon));
   EXPECT_FALSE(is_valid(header_of(PushType::kNativesAnswer, kLongestNatives + 1), kDaemon));
   PushHeader header = header_of(PushType::kPush, 20);
   header.content_bytes = ~std::uint64_t{0};  // whether it is too large is the daemon's question

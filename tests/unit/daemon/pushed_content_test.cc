@@ -54,6 +54,12 @@ class PushedContentTest : public Scratch {
     request.origin = open_origin("f" + std::to_string(seq));
     return submit(std::move(request));
   }
+  // Nobody writes the origin's frame any more.
+  void let_age(FrameSeq seq) {
+    const timespec times[] = {{0, UTIME_OMIT}, {::time(nullptr) - kYoungMs / 1000 - 1, 0}};
+    std::string path = origin("f" + std::to_string(seq));
+    EXPECT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
+  }
   static ino_t inode(const std::string& path) {
     struct stat st = {};
     EXPECT_EQ(::stat(path.c_str(), &st), 0);
@@ -112,6 +118,7 @@ TEST_F(PushedContentTest, AnotherFrameAtTheOriginIsFetchedInItsPlace) {
   for (const char* other : {"hello, world", "jello"}) {  // by size, by content
     ASSERT_EQ(push(7, "hello"), 0);
     write_file(origin("f7"), other);
+    let_age(7);
     ASSERT_EQ(fill(7), 0);
     EXPECT_FALSE(waits(7));
     EXPECT_EQ(read_file(copy("f7")), other);
@@ -121,6 +128,18 @@ TEST_F(PushedContentTest, AnotherFrameAtTheOriginIsFetchedInItsPlace) {
     store_->drop(0, std::span(&seq, 1));
     ASSERT_EQ(::unlink(origin("f7").c_str()), 0);
   }
+}
+
+// On another machine, so that nobody here can see the writer.
+TEST_F(PushedContentTest, WaitsWhileTheOriginIsStillGrowing) {
+  ASSERT_EQ(push(7, "hello"), 0);
+  write_file(origin("f7"), "hel");
+  EXPECT_EQ(fill(7), EBUSY);
+  EXPECT_TRUE(waits(7));
+  EXPECT_EQ(alien_log(), Frames{});
+  write_file(origin("f7"), "hello");
+  EXPECT_EQ(fill(7), 0);
+  expect_adopted(7, "hello");
 }
 
 TEST_F(PushedContentTest, OneThatDiffersFromTheOriginWaits) {

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "daemon/frame_copy.h"
+#include "daemon/push_intake.h"
 #include "daemon/store.h"
 #include "tests/unit/daemon/scratch.h"
 
@@ -235,9 +236,12 @@ TEST_F(RestartTest, CapacityHoldsBeforeTheSizesAreKnown) {
   config_.capacity_bytes = 30;  // 5 bytes are left, but who knows
   open_store();
   EXPECT_FALSE(store_->reserve(0, FrameKind::kAlien, 1).valid());
+  EXPECT_EQ(store_->reserve(0, FrameKind::kAlien, 1).refusal(), EAGAIN);
   store_->reconcile(0);
   EXPECT_TRUE(store_->reserve(0, FrameKind::kAlien, 5).valid());
   EXPECT_FALSE(store_->reserve(0, FrameKind::kAlien, 31).valid());
+  EXPECT_EQ(store_->reserve(0, FrameKind::kAlien, 31).refusal(), ENOSPC);
+  EXPECT_EQ(PushIntake(*store_).begin(0, 31), ENOSPC);
 }
 
 TEST_F(RestartTest, FillsGoOnWhereTheWholeDiskProvesThatThereIsRoom) {
@@ -266,11 +270,11 @@ TEST_F(RestartTest, NobodyWaitsForAReconciliationThatIsGivenUp) {
   stop_uncleanly();
   config_.capacity_bytes = 26;
   open_store();
-  bool fits = true;
-  std::thread push([&] { fits = store_->reserve(0, FrameKind::kNative, 5).valid(); });
+  int answer = 0;  // not ENOSPC, for which a writer would count the node as full
+  std::thread push([&] { answer = PushIntake(*store_).begin(0, 5); });
   store_->give_up_reconciling();
   push.join();
-  EXPECT_FALSE(fits);
+  EXPECT_EQ(answer, EAGAIN);
   store_->reconcile(0);
   EXPECT_FALSE(store_->is_reconciled());
 }
@@ -285,6 +289,9 @@ TEST_F(RestartTest, ReconciliationThatFailedCanBeTriedAgain) {
   store_->reconcile(0);
   EXPECT_FALSE(store_->is_reconciled());
   EXPECT_EQ(store_->not_reconciled(), std::set<std::uint32_t>{0});
+  config_.capacity_bytes = 26;
+  EXPECT_EQ(PushIntake(*store_).begin(0, 5), EIO);
+  config_.capacity_bytes = 0;
 
   std::filesystem::remove(copy("run"));
   std::filesystem::rename(copy("away"), copy("run"));

@@ -1,4 +1,4 @@
-#include "daemon/socket_owner.h"
+#include "bodhi/socket_owner.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -12,6 +12,8 @@
 
 namespace zazen {
 namespace {
+
+constexpr char kEstablished[] = "01";
 
 // As the kernel prints it: the words of the address as they lie in memory, and the port.
 std::string as_printed(const sockaddr_storage& address) {
@@ -53,11 +55,16 @@ std::optional<uid_t> owner_of_peer(int socket) {
   std::ifstream sockets(ours.ss_family == AF_INET ? "/proc/net/tcp" : "/proc/net/tcp6");
   for (std::string line; std::getline(sockets, line);) {
     std::istringstream fields(line);
-    std::string number, from, to, skipped;
+    std::string number, from, to, state, skipped;
     uid_t uid;
-    if (!(fields >> number >> from >> to) || from != local || to != remote) continue;
-    // State, queues, timer, retransmissions.
-    if (fields >> skipped >> skipped >> skipped >> skipped >> uid) return uid;
+    std::uint64_t inode;
+    if (!(fields >> number >> from >> to >> state) || from != local || to != remote) continue;
+    // Queues, timer, retransmissions; then, after the user, a timeout.
+    if (!(fields >> skipped >> skipped >> skipped >> uid >> skipped >> inode)) return {};
+    // One that was closed, or is not accepted yet, is nobody's: the kernel says user 0, inode
+    // 0.
+    if (state != kEstablished || inode == 0) return {};
+    return uid;
   }
   return {};
 }

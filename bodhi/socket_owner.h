@@ -7,7 +7,7 @@
 
 namespace zazen {
 
-// Nothing if the kernel does not know of such a socket.
+// Nothing if the kernel does not know of such a socket, or nobody has it open any more.
 std::optional<uid_t> owner_of_peer(int socket);
 
 }  // namespace zazen
