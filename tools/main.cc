@@ -147,10 +147,11 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
       app, "push", "Copy a dataset's frames to the nodes' caches, each to one node in turn.",
       "zazenctl push /sim1", chosen.push);
   push->add_option("DIR", chosen.push.directories, "Datasets")->type_name("")->required();
-  push->add_option(
-          "--to", chosen.push.peers,
-          "A node; may be repeated (default: the peers of the configuration, else this node)")
-      ->type_name("unix:RUNTIME")
+  push->add_option("--to", chosen.push.peers,
+                   "unix:RUNTIME or HOST:PORT; may be repeated (default: the peers of the "
+                   "configuration, "
+                   "else this node)")
+      ->type_name("NODE")
       ->allow_extra_args(false);
   push->add_flag("--dry-run", chosen.push.dry_run, "Only say how many frames would be pushed");
 

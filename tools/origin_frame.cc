@@ -22,7 +22,7 @@ Result<OpenOriginFrame> open_origin_frame(int directory_fd, const std::string& n
     return Error{errno, std::strerror(errno), {}};
   }
   if (!S_ISREG(st.st_mode)) return Error{EINVAL, "not a regular file", {}};
-  return OpenOriginFrame{std::move(origin), static_cast<std::uint64_t>(st.st_size)};
+  return OpenOriginFrame{std::move(origin), static_cast<std::uint64_t>(st.st_size), st};
 }
 
 }  // namespace zazen

@@ -1,6 +1,8 @@
 // A frame opened at the origin with the rights of the caller, to be handed to a daemon. By raw
 // system calls, so that a shim in this process could not give us a copy instead.
 #pragma once
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <string>
 
@@ -12,6 +14,7 @@ namespace zazen {
 struct OpenOriginFrame {
   UniqueFd fd;
   std::uint64_t bytes;
+  struct stat origin;
 };
 
 // The error's context is a phrase that says why it cannot be cached.

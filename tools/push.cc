@@ -18,6 +18,7 @@
 
 #include "bodhi/listing.h"
 #include "bodhi/placement.h"
+#include "bodhi/push_address.h"
 #include "bodhi/units.h"
 #include "tools/commands.h"
 #include "tools/node.h"
@@ -88,7 +89,7 @@ class DatasetPush {
       PushPeer& peer = peers_[*node];
       if (peer.outstanding() >= PushPeer::kMostOutstanding) collect(*node);
       if (placement_.is_dead(*node)) continue;
-      Status sent = peer.send(dataset_, frame, name, origin->fd.get());
+      Status sent = peer.send(dataset_, frame, name, *origin);
       if (sent) return;
       if (!is_silence(sent.error())) return fail(seq, std::strerror(sent.error().code));
       lose(*node, sent.error());
@@ -173,8 +174,11 @@ bool open_peers(std::vector<PushPeer>& peers, const DatasetConfig& dataset) {
       print_warning(peer.name() + ": its daemon does not serve " + dataset.path,
                     "add the dataset to its configuration and restart it");
     } else {
-      print_warning(peer.name() + ": no daemon answers: " + std::strerror(code),
-                    "start it with: zazend --config FILE --daemonize");
+      const bool silent = is_silence(opened.error()) || peer.name().starts_with("unix:");
+      print_warning(
+          peer.name() + (silent ? std::string(": no daemon answers: ") + std::strerror(code)
+                                : ": " + opened.error().message()),
+          silent ? "start it with: zazend --config FILE --daemonize" : opened.error().hint);
     }
   }
   return any;
@@ -253,15 +257,18 @@ void print_summary(const PushOptions& options, const std::vector<PushPeer>& peer
 Result<std::vector<PushPeer>> peers_of(const Node& node, const PushOptions& options) {
   std::vector<std::string> names = options.peers.empty() ? node.config.peers : options.peers;
   if (names.empty()) names.push_back("unix:" + node.runtime);
+  Result<Credentials> credentials = load_credentials(node.config.key_file);
+  if (!credentials) return credentials.error();
   std::vector<PushPeer> peers;
   for (const std::string& name : names) {
-    if (!name.starts_with("unix:/")) {
-      return Error{EINVAL, name + ": not in this version: a node is named unix:RUNTIME",
+    const bool local = name.starts_with("unix:");
+    if (local ? !name.starts_with("unix:/") : !parse_push_address(name)) {
+      return Error{EINVAL, name + ": a node is named unix:RUNTIME or HOST:PORT",
                    "for example --to unix:" + node.runtime};
     }
     bool twice = std::any_of(peers.begin(), peers.end(),
                              [&](const PushPeer& peer) { return peer.name() == name; });
-    if (!twice) peers.emplace_back(name);
+    if (!twice) peers.emplace_back(name, *credentials);
   }
   return peers;
 }

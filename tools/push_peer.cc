@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/syscall.h>
 
+#include "bodhi/client.h"
 #include "bodhi/identity.h"
 #include "bodhi/table.h"
 #include "tools/node.h"
@@ -39,32 +40,30 @@ bool copy_is_current(const Table& table, const TableDataset& entry, const std::s
 
 }  // namespace
 
-PushPeer::PushPeer(std::string name) : name_(std::move(name)) {
+PushPeer::PushPeer(std::string name, Credentials credentials)
+    : name_(std::move(name)), credentials_(std::move(credentials)) {
   constexpr std::string_view kPrefix = "unix:";
-  runtime_ = name_.starts_with(kPrefix) ? name_.substr(kPrefix.size()) : name_;
+  if (name_.starts_with(kPrefix)) runtime_ = name_.substr(kPrefix.size());
 }
 
 Status PushPeer::open(const DatasetConfig& dataset, int timeout_ms) {
   reachable = false;
-  client_.reset();
-  Result<Client> client = Client::connect(runtime_, timeout_ms);
-  if (!client) return client.error();
-  Result<std::vector<ListRecord>> records = client->list(dataset.path);
-  if (!records) {
-    reachable = !is_silence(records.error());
-    return records.error();
+  link_.reset();
+  Result<std::unique_ptr<NodeLink>> link = NodeLink::connect(name_, credentials_, timeout_ms);
+  if (!link) return link.error();
+  Result<FrameSet> natives = (*link)->natives(dataset.path);
+  if (!natives) {
+    reachable = !is_silence(natives.error());
+    return natives.error();
   }
-  std::vector<FrameSeq> natives;
-  for (const ListRecord& record : *records) {
-    if (record.kind == FrameKind::kNative) natives.push_back(record.seq);
-  }
-  natives_ = FrameSet(std::move(natives));
+  natives_ = std::move(*natives);
   reachable = true;
-  client_.emplace(std::move(*client));
+  link_ = std::move(*link);
   return Done{};
 }
 
 std::size_t PushPeer::drop_stale(const DatasetConfig& dataset, int directory_fd, bool dry_run) {
+  if (!is_local()) return 0;
   const Table* table = map_table(runtime_.c_str());
   const TableDataset* entry = table ? find_dataset(*table, dataset.path) : nullptr;
   std::vector<std::vector<FrameSeq>> runs;  // stale ones without a current one between them
@@ -78,9 +77,12 @@ std::size_t PushPeer::drop_stale(const DatasetConfig& dataset, int directory_fd,
   }
   if (table != nullptr) unmap_table(table);
 
+  if (runs.empty()) return 0;
+  Result<Client> client = Client::connect(runtime_, kAnswerTimeoutMs);
+  if (!client) return 0;
   std::vector<FrameSeq> dropped;
   for (const std::vector<FrameSeq>& run : runs) {
-    if (dry_run || client_->evict(dataset.path, run.front(), run.back(), kEvictNatives)) {
+    if (dry_run || client->evict(dataset.path, run.front(), run.back(), kEvictNatives)) {
       dropped.insert(dropped.end(), run.begin(), run.end());
     }
   }
@@ -90,20 +92,21 @@ std::size_t PushPeer::drop_stale(const DatasetConfig& dataset, int directory_fd,
 }
 
 Status PushPeer::send(const DatasetConfig& dataset, const OriginFrame& frame,
-                      const std::string& name, int origin_fd) {
+                      const std::string& name, const OpenOriginFrame& opened) {
+  const PushContent content{{}, opened.fd.get(), opened.bytes, opened.origin};
   for (;;) {
-    Result<std::uint64_t> request = client_->start_push(dataset.path, name, origin_fd);
-    if (request) {
-      under_way_.emplace(*request, frame);
+    Status sent = link_->start_push(++last_request_, dataset.path, name, content);
+    if (sent) {
+      under_way_.emplace(last_request_, frame);
       return Done{};
     }
-    if (request.error().code != ETIMEDOUT || !is_alive()) return request.error();
+    if (sent.error().code != ETIMEDOUT || !is_alive()) return sent.error();
   }
 }
 
 Result<PushPeer::Answer> PushPeer::next_answer() {
   for (;;) {
-    Result<Client::PushAnswer> answer = client_->next_push_answer();
+    Result<PushAnswer> answer = link_->next_answer();
     if (!answer) {
       if (answer.error().code != ETIMEDOUT || !is_alive()) return answer.error();
       continue;
@@ -120,12 +123,13 @@ std::vector<OriginFrame> PushPeer::give_up() {
   std::vector<OriginFrame> frames;
   for (const auto& [request, frame] : under_way_) frames.push_back(frame);
   under_way_.clear();
-  client_.reset();
+  link_.reset();
   reachable = false;
   return frames;
 }
 
 bool PushPeer::is_alive() const {
+  if (!is_local()) return false;
   Result<Client> probe = Client::connect(runtime_, kAnswerTimeoutMs);
   return probe && probe->status();
 }

@@ -66,5 +66,5 @@ with Nodes(4) as nodes:
     nodes[2].stop()
     expect(nodes[2].ctl("push", data.path, "--to", "unix:" + nodes[2].runtime).status == 3,
            "no node at all")
-    for words in ((), ("/",), (data.file("f1"),), (data.path, "--to", "n0:7117")):
+    for words in ((), ("/",), (data.file("f1"),), (data.path, "--to", "n0")):
         expect(nodes[2].ctl("push", *words).status == 2, f"wrong usage: {words}")
