@@ -29,6 +29,7 @@ def mount(image, place):
 
 with Nodes(1) as nodes:
     data = nodes.dataset(frames=FRAMES, sizes=(SIZE,), ordinary=False)
+    more = nodes.dataset(frames=FRAMES, name="more", sizes=(SIZE,), ordinary=False)
     node = nodes[0]
     mount(nodes.path("image"), node.cache)
     try:
@@ -44,9 +45,10 @@ with Nodes(1) as nodes:
         expect(8 <= status["used_files"] < FRAMES, f"as many as fit: {status['used_files']}")
         expect(status["healthy"] and status["hits"] > 0, f"{status}")
 
-        pushed = node.ctl("push", data.path)
+        # Of another dataset: an alien that is pushed itself becomes a native, and nobody gives way.
+        pushed = node.ctl("push", more.path)
         expect(pushed.status == 1 and "quota exceeded" in pushed.stderr.lower(), f"{pushed}")
-        expect(node.held(data, "native") >= 8, "natives took the place of aliens")
+        expect(node.held(more, "native") >= 8, "natives took the place of aliens")
         status = node.status()
         expect(status["evictions"] > 0, f"nobody gave way: {status}")
         expect(status["healthy"], "a quota is not a failing disk")
