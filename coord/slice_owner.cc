@@ -32,8 +32,7 @@ std::size_t slice_frames(std::size_t domain, Block chunks) {
 
 SliceOwner::SliceOwner(std::size_t frames, std::size_t owner,
                        std::span<const std::uint64_t> ranks)
-    : frames_(frames),
-      first_(owner + 1),
+    : first_(owner + 1),
       wins_(ranks.size()),
       lost_(ranks.size(), PackedSet(frames)),
       residues_(frames),

@@ -74,7 +74,6 @@ class SliceOwner {
   ChunkWords& row(std::size_t node);
   void settle_rows(const ChunkWords& contested);
 
-  std::size_t frames_;
   std::size_t first_;                // where the search for the least loaded starts
   std::vector<std::uint64_t> step_;  // what a frame adds to the load of a node
   std::vector<std::uint64_t> wins_;

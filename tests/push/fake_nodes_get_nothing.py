@@ -6,7 +6,7 @@ import struct
 import threading
 
 from network import (BY_LOOPBACK, HEADER, HELLO, INTRODUCTION, MAGIC, PUSH, VERSION, WELCOME, Content, Nodes,
-                     Stranger, expect, make_key, push)
+                     Stranger, expect, make_key, push, receive)
 
 NOBODY = 65534
 
@@ -52,16 +52,7 @@ class FakeNode:
                 answers += 1
 
     def _take(self, size):
-        data = b""
-        while len(data) < size:
-            try:
-                part = self._socket.recv(size - len(data))
-            except ConnectionResetError:
-                return None
-            if not part:
-                return None
-            data += part
-        return data
+        return receive(self._socket, size)
 
 
 def other_addresses():

@@ -114,6 +114,20 @@ def left_overs(node, data):
     return os.listdir(waiting) + (os.listdir(temporary) if os.path.isdir(temporary) else [])
 
 
+def receive(connection, size):
+    """So many bytes, or None if the other side closed the connection."""
+    data = b""
+    while len(data) < size:
+        try:
+            part = connection.recv(size - len(data))
+        except ConnectionResetError:
+            return None
+        if not part:
+            return None
+        data += part
+    return data
+
+
 class Stranger:
     """A writer that speaks the protocol by hand, without a key."""
     def __init__(self, address):
@@ -128,17 +142,7 @@ class Stranger:
         self.socket.close()
 
     def receive(self, size):
-        """So many bytes, or None if the daemon closed the connection."""
-        data = b""
-        while len(data) < size:
-            try:
-                part = self.socket.recv(size - len(data))
-            except ConnectionResetError:
-                return None
-            if not part:
-                return None
-            data += part
-        return data
+        return receive(self.socket, size)
 
     def is_closed(self):
         try:
