@@ -38,6 +38,7 @@ class BenchNode {
   static Result<BenchNode> start(const std::string& zazend, const std::string& parent);
 
   const BenchLayout& layout() const { return layout_; }
+  pid_t daemon() const { return daemon_.pid(); }
   // Ends the daemon; an error if it was gone already or did not stop cleanly.
   Status stop();
 

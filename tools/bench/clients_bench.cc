@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -36,11 +37,14 @@ struct Attack {
 constexpr Attack kAttacks[] = {{"hold", 4}, {"come_and_go", 1}, {"garbage", 1}, {"deaf", 1}};
 constexpr char kControl[] = "spin";
 
-enum class Where { kAnywhere, kOneCpu };  // the attackers
-constexpr Where kPlaces[] = {Where::kAnywhere, Where::kOneCpu};
+// How soon the client and the daemon run when they are woken on a CPU that is busy: in their
+// turn, or at once, so that others have only what those two leave, as if there were CPUs to
+// spare.
+enum class Wakes { kInTurn, kAtOnce };
+constexpr Wakes kWakes[] = {Wakes::kInTurn, Wakes::kAtOnce};
 
-const char* name_of(Where where) {
-  return where == Where::kAnywhere ? "anywhere" : "one_cpu";
+const char* name_of(Wakes wakes) {
+  return wakes == Wakes::kInTurn ? "in_turn" : "at_once";
 }
 
 enum class Request { kStatus, kSample, kFill };
@@ -129,14 +133,11 @@ struct Turns {  // of one kind of request; one element for each round
 };
 
 Result<std::vector<WorkerProcess>> start_attack(const Programs& programs, const char* name,
-                                                int processes, Where where,
-                                                const BenchLayout& layout) {
+                                                int processes, const BenchLayout& layout) {
   std::vector<WorkerProcess> attackers;
   for (int i = 0; i < processes; ++i) {
-    Result<WorkerProcess> one =
-        WorkerProcess::start({programs.self, "clients-attacker", name, layout.runtime(),
-                              where == Where::kOneCpu ? "--one-cpu" : "--anywhere"},
-                             plain_environment());
+    Result<WorkerProcess> one = WorkerProcess::start(
+        {programs.self, "clients-attacker", name, layout.runtime()}, plain_environment());
     if (!one) return one.error();
     attackers.push_back(std::move(*one));
     if (auto ready = attackers.back().take_turn("attack"); !ready) return ready.error();
@@ -145,13 +146,13 @@ Result<std::vector<WorkerProcess>> start_attack(const Programs& programs, const 
 }
 
 // Nobody else, then processes that only take as much of the CPU as they get, then the attack.
-Status run_round(const Programs& programs, const Attack& attack, Where where,
-                 const BenchLayout& layout, const Guest& guest, std::vector<Turns>& turns) {
+Status run_round(const Programs& programs, const Attack& attack, const BenchLayout& layout,
+                 const Guest& guest, std::vector<Turns>& turns) {
   for (const char* other : {"", kControl, attack.name}) {
     std::vector<WorkerProcess> others;
     if (*other != '\0') {
       Result<std::vector<WorkerProcess>> started =
-          start_attack(programs, other, attack.processes, where, layout);
+          start_attack(programs, other, attack.processes, layout);
       if (!started) return started.error();
       others = std::move(*started);
     }
@@ -179,14 +180,20 @@ double median_ratio(const std::vector<double>& of, const std::vector<double>& to
   return median(ratios);
 }
 
-void stay_on_one_cpu() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return;
-  int last = CPU_SETSIZE - 1;
-  while (last > 0 && !CPU_ISSET(last, &set)) --last;
-  CPU_ZERO(&set);
-  CPU_SET(last, &set);
-  sched_setaffinity(0, sizeof set, &set);
+Status run_at_once(pid_t thread, int policy) {
+  sched_param priority = {.sched_priority = 10};
+  if (sched_setscheduler(thread, policy, &priority) == 0) return Done{};
+  return Error{errno, "a real-time priority", "root may have one"};
+}
+
+// The daemon, with the threads that it starts, and this process without those that it starts.
+Status wake_at_once(pid_t daemon) {
+  for (const auto& thread :
+       std::filesystem::directory_iterator(fmt::format("/proc/{}/task", daemon))) {
+    Status done = run_at_once(std::stoi(thread.path().filename()), SCHED_FIFO);
+    if (!done) return done.error();
+  }
+  return run_at_once(0, SCHED_FIFO | SCHED_RESET_ON_FORK);
 }
 
 [[noreturn]] void wait_for_the_end() {
@@ -222,16 +229,19 @@ Result<std::vector<ClientFigures>> measure_clients(const ClientsBenchOptions& op
   if (!node) return node.error();
   Guest guest(node->layout(), options.requests);
   std::vector<ClientFigures> figures;
-  for (const Attack& attack : kAttacks) {
-    for (Where where : kPlaces) {
+  for (Wakes wakes : kWakes) {
+    if (wakes == Wakes::kAtOnce) {
+      if (Status done = wake_at_once(node->daemon()); !done) return done.error();
+    }
+    for (const Attack& attack : kAttacks) {
       std::vector<Turns> turns(std::size(kRequests));
       for (int i = 0; i < options.rounds; ++i) {
-        Status done = run_round(*programs, attack, where, node->layout(), guest, turns);
+        Status done = run_round(*programs, attack, node->layout(), guest, turns);
         if (!done) return done.error();
       }
       for (std::size_t i = 0; i < std::size(kRequests); ++i) {
         const Turns& all = turns[i];
-        figures.push_back({attack.name, name_of(where), name_of(kRequests[i]),
+        figures.push_back({attack.name, name_of(wakes), name_of(kRequests[i]),
                            median(all.calm_p50), median(all.calm_p99), median(all.control_p99),
                            median(all.attacked_p50), median(all.attacked_p99),
                            median_ratio(all.attacked_p99, all.calm_p99),
@@ -248,7 +258,7 @@ void print_client_figures(const std::vector<ClientFigures>& figures, bool as_jso
   for (const ClientFigures& one : figures) {
     if (as_json) {
       all.push_back({{"attack", one.attack},
-                     {"attackers", one.attackers},
+                     {"wakes", one.wakes},
                      {"request", one.request},
                      {"calm_p50_ms", one.calm_p50_ms},
                      {"calm_p99_ms", one.calm_p99_ms},
@@ -261,7 +271,7 @@ void print_client_figures(const std::vector<ClientFigures>& figures, bool as_jso
       fmt::print(
           "{:12} {:9} {:7} p50 {:6.2f} -> {:6.2f} ms   p99 {:6.2f}, spinning {:6.2f}, attacked "
           "{:6.2f} ms   to calm {:5.2f}, to spinning {:5.2f}\n",
-          one.attack, one.attackers, one.request, one.calm_p50_ms, one.attacked_p50_ms,
+          one.attack, one.wakes, one.request, one.calm_p50_ms, one.attacked_p50_ms,
           one.calm_p99_ms, one.control_p99_ms, one.attacked_p99_ms, one.p99_to_calm,
           one.p99_to_control);
     }
@@ -269,8 +279,7 @@ void print_client_figures(const std::vector<ClientFigures>& figures, bool as_jso
   if (as_json) fmt::print("{}\n", all.dump(2));
 }
 
-int clients_attacker(const std::string& attack, const std::string& runtime, bool on_one_cpu) {
-  if (on_one_cpu) stay_on_one_cpu();
+int clients_attacker(const std::string& attack, const std::string& runtime) {
   rlimit limit = {};
   getrlimit(RLIMIT_NOFILE, &limit);
   limit.rlim_cur = limit.rlim_max;

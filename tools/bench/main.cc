@@ -246,8 +246,6 @@ int zazen_bench(int argc, char** argv) {
   CLI::App* attacker = app.add_subcommand("clients-attacker", "An attack")->group("");
   attacker->add_option("ATTACK", attack)->required();
   attacker->add_option("RUNTIME", directory)->required();
-  bool on_one_cpu = false;
-  attacker->add_flag("--one-cpu,!--anywhere", on_one_cpu);
 
   try {
     app.parse(argc, argv);
@@ -263,7 +261,7 @@ int zazen_bench(int argc, char** argv) {
   if (reader->parsed()) return restart_worker(directory);
   if (protocol->parsed()) return protocol_command(frames, workload, json);
   if (filler->parsed()) return fills_worker(reading);
-  if (attacker->parsed()) return clients_attacker(attack, directory, on_one_cpu);
+  if (attacker->parsed()) return clients_attacker(attack, directory);
   if (fills->parsed()) return fills_command(fills_options, json);
   if (clients->parsed()) return clients_command(clients_options, json);
   if (hook->parsed()) {
