@@ -99,7 +99,7 @@ bool table_is_valid(const Table* table, std::size_t mapped_size) {
 
 bool daemon_is_alive(const Table& table, std::int64_t now_ms) {
   return table.state.load(std::memory_order_relaxed) == DaemonState::kServing &&
-         now_ms - table.heartbeat_ms.load(std::memory_order_relaxed) < kHeartbeatStaleMs;
+         table.heartbeat_ms.load(std::memory_order_relaxed) > now_ms - kHeartbeatStaleMs;
 }
 
 const Table* map_table(const char* runtime, bool* is_held) {
