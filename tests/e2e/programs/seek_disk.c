@@ -6,7 +6,6 @@
  *   seek_disk BACKING SEEK_US BYTES_PER_US -f MOUNTPOINT
  */
 #define FUSE_USE_VERSION 31
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <fuse.h>
