@@ -62,11 +62,11 @@ class Node:
         self._process = None
         os.mkdir(self.directory)
 
-    def configure(self, datasets, extra=""):
-        peers = ", ".join(f'"unix:{node.runtime}"' for node in self._nodes)
+    def configure(self, datasets, extra="", peers=None):
+        peers = json.dumps(peers or [f"unix:{node.runtime}" for node in self._nodes], ensure_ascii=False)
         with open(self.config, "w") as file:
             file.write(f'node = "{self.name}"\ncache = "{self.cache}"\n'
-                       f'runtime = "{self.runtime}"\npeers = [{peers}]\n{extra}')
+                       f'runtime = "{self.runtime}"\npeers = {peers}\n{extra}')
             for data in datasets:
                 file.write(f'\n[[dataset]]\npath = "{data.path}"\nframes = "{data.template}"\n'
                            f'{data.keys}\n')
