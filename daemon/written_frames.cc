@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
-#include <set>
 #include <string>
 
 #include "bodhi/identity.h"
@@ -155,17 +154,17 @@ void WrittenFrames::Lane::run() {
     wait();
     hear();
     take_events();
-    if (in_turns_ > 0 && Clock::now() >= next_turn_) take_turn();
+    if (Clock::now() >= next_turn_) take_turn();
   }
 }
 
 void WrittenFrames::Lane::wait() {
   using std::chrono::milliseconds;
+  const bool has_turns = in_turns_ > 0 || !wake_.valid();
   auto left = std::chrono::ceil<milliseconds>(next_turn_ - Clock::now());
-  int timeout_ms =
-      in_turns_ == 0 ? -1 : static_cast<int>(std::max<milliseconds::rep>(left.count(), 0));
+  left = std::clamp(left, milliseconds(0), limits_.turn);
   struct pollfd fds[] = {{wake_.get(), POLLIN, 0}, {events_.get(), POLLIN, 0}};
-  ::poll(fds, std::size(fds), timeout_ms);
+  ::poll(fds, std::size(fds), has_turns ? static_cast<int>(left.count()) : -1);
   eventfd_t count;
   ::eventfd_read(wake_.get(), &count);
 }
@@ -177,10 +176,13 @@ void WrittenFrames::Lane::hear() {
     heard.swap(unheard_);
     unheard_of_.clear();
   }
+  // Who opens and closes a frame many times says so as often; one look is enough for all of it.
+  std::map<std::pair<FrameSeq, uid_t>, int> looked;
   for (const WrittenFrame& frame : heard) {
     if (stopping_) return;
-    int status = admit(frame);
-    if (frame.done) frame.done(status);
+    auto [status, is_first] = looked.try_emplace({frame.seq, frame.client->uid});
+    if (is_first) status->second = admit(frame);
+    if (frame.done) frame.done(status->second);
   }
 }
 

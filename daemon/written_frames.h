@@ -26,7 +26,7 @@ struct WrittenFrame {
   std::uint32_t dataset = 0;
   FrameSeq seq = 0;
   Peer client;                           // who says so
-  std::function<void(int status)> done;  // may be empty; called once: it is watched, or why not
+  std::function<void(int status)> done;  // may be empty; it is watched, or why not
 };
 
 class WrittenFrames {

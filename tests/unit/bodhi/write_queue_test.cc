@@ -115,7 +115,7 @@ TEST(WriteQueue, OnProbationANodeGetsOneFrame) {
   queue.finish(0, *probe);
   queue.mark_alive(0);
   EXPECT_EQ(take_all(queue, 1), 9u);
-  for (FrameSeq seq = 0; seq < 10; ++seq) add(queue, seq);
+  for (FrameSeq seq = 10; seq < 20; ++seq) add(queue, seq);
   EXPECT_EQ(take_all(queue, 0), 5u);
 }
 
