@@ -1,7 +1,8 @@
 """kill -9 of a node while frames are written: the others get its frames, evenly; nothing that was
 acknowledged is lost; the node gets frames again when it is back."""
-from bodhi_library import itertools
-import Bodhi, frame_bytes
+import itertools
+
+from bodhi_library import Bodhi, frame_bytes
 from nodes import Nodes
 from processes import expect, wait_until
 
