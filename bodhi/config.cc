@@ -38,7 +38,8 @@ const std::vector<std::string> kTopLevelKeys = {
     "peers",         "listen",        "key_file", "max_frame", "max_connections", "max_rate",
     "sweep",         "read_order",    "users",    "dataset",   "spool",           "spool_limit",
     "writer_memory", "writer_timeout"};
-const std::vector<std::string> kDatasetKeys = {"path", "frames", "filter", "validate", "fill"};
+const std::vector<std::string> kDatasetKeys = {"path",     "frames", "filter",
+                                               "validate", "fill",   "push"};
 
 // A complaint about a line of the file; 0: about the file as a whole.
 struct Complaint {
@@ -268,6 +269,15 @@ void read_writer_keys(const toml::table& table, Config* config) {
   }
 }
 
+bool switch_of(const toml::table& table, const char* key, bool otherwise) {
+  const toml::node* node = table.get(key);
+  if (!node) return otherwise;
+  if (!node->is_boolean()) {
+    complain(line_of(*node), fmt::format("'{}' must be true or false", key));
+  }
+  return node->as_boolean()->get();
+}
+
 DatasetConfig dataset_of(const toml::table& table) {
   require_known_keys(table, kDatasetKeys);
   DatasetConfig dataset;
@@ -280,10 +290,8 @@ DatasetConfig dataset_of(const toml::table& table) {
              fmt::format("'{}' is not a frame name: {}", dataset.frames, why),
              "for example: frames = \"f{seq}\" or \"frame-{seq:06}.xtc\"");
   }
-  if (const toml::node* filter = table.get("filter")) {
-    if (!filter->is_boolean()) complain(line_of(*filter), "'filter' must be true or false");
-    dataset.filter = filter->as_boolean()->get();
-  }
+  dataset.filter = switch_of(table, "filter", dataset.filter);
+  dataset.push = switch_of(table, "push", dataset.push);
   dataset.validate = choice_of<Validate>(table, "validate",
                                          {{"sample", Validate::kSample},
                                           {"always", Validate::kAlways},

@@ -21,6 +21,7 @@ struct DatasetConfig {
   Live<bool> filter = true;
   Live<Validate> validate = Validate::kSample;
   Live<Fill> fill = Fill::kBackground;
+  Live<bool> push = false;     // what programs of this node write is pushed when it is closed
   Live<bool> removed = false;  // by a reload: it keeps its position, and is not served
 };
 
@@ -44,7 +45,7 @@ struct Config {
   std::uint64_t max_frame_bytes = 16ULL << 30;  // these three: of pushes over the network
   std::uint64_t max_connections = 128;
   std::uint64_t max_rate_bytes = 0;  // in a second, of all together; 0: no limit
-  // Of programs that write by libbodhi (writer.h):
+  // Of programs that write by libbodhi (writer.h), and but for the spool of the daemon itself:
   std::uint64_t writer_memory_bytes = 256'000'000;
   std::uint64_t writer_timeout_ms = 5'000;  // a node that is silent for so long is passed over
   std::string spool;                        // a directory; "": none

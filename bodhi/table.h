@@ -23,7 +23,7 @@ inline constexpr char kSocketFile[] = "socket";
 inline constexpr char kJobsDirectory[] = "jobs";        // views and tallies, see view.h
 inline constexpr char kReportsDirectory[] = "reports";  // those of ranks that ended
 inline constexpr std::uint64_t kTableMagic = 0x31656c626174617aULL;  // "zatable1"
-inline constexpr std::uint32_t kTableVersion = 3;
+inline constexpr std::uint32_t kTableVersion = 4;
 inline constexpr std::int64_t kHeartbeatPeriodMs = 500;
 inline constexpr std::int64_t kHeartbeatStaleMs = 5'000;
 // Who waits for an answer gives up after so long without a heartbeat.
@@ -48,6 +48,8 @@ struct TableDataset {
   Validate validate;
   Fill fill;
   std::uint32_t removed;  // 1: not served since a reload; who changes a frame still says so
+  std::uint32_t push;     // 0 or 1: who writes a frame says so, and it is pushed when closed
+  std::uint32_t reserved;
   std::atomic<std::uint32_t> check_each_open;  // its copies are in doubt (D10, sweep.h)
   std::atomic<std::uint32_t> young_copies;     // while there are any, opens are checked, too
   std::atomic<std::int64_t> sampled_at_ms;     // monotonic; 0: never

@@ -4,7 +4,7 @@
 // Identity is the kernel's word (SO_PEERCRED), never the message's.
 //
 // Requests carry a number that the reply repeats; replies may come in any order. kFill is
-// not answered unless kWaitForIt is set. Lean.
+// not answered unless kWaitForIt is set, nor is kWritten. Lean.
 #pragma once
 #include <sys/un.h>
 
@@ -32,6 +32,8 @@ enum class MessageType : std::uint16_t {
   kVerify = 23,       // VerifyBody; answered with VerifyReply and its findings
   kPushContent = 24,  // FrameBody + an fd of the content (a memory file: sealed), which the
                       // origin may not have yet; from the daemon's own user and root only
+  kWritten = 25,      // FrameBody: a program of this node has opened the frame for writing, or
+                      // changed it; to be pushed when nobody writes to it any more
   kReply = 100,
 };
 

@@ -42,11 +42,35 @@ std::size_t WriteQueue::add(QueuedFrame frame) {
   return place(std::move(frame));
 }
 
-std::size_t WriteQueue::place(QueuedFrame frame) {
+std::optional<std::size_t> WriteQueue::home_of(const QueuedFrame& frame) const {
+  auto home = homes_.find({frame.dataset, frame.seq});
+  if (home == homes_.end() || dead_[home->second] || refused(frame, home->second)) {
+    return std::nullopt;
+  }
+  return home->second;
+}
+
+std::optional<std::size_t> WriteQueue::next_in_turn(const QueuedFrame& frame) {
   std::optional<std::size_t> next = placement_.next();
   for (std::size_t i = 1; next && refused(frame, *next); ++i) {
     next = i < dead_.size() ? placement_.next() : std::nullopt;
   }
+  return next;
+}
+
+void WriteQueue::remember(const QueuedFrame& frame, std::size_t node) {
+  const Key key{frame.dataset, frame.seq};
+  if (!homes_.insert_or_assign(key, node).second) return;
+  homes_by_age_.push_back(key);
+  if (homes_by_age_.size() <= kMostHomes) return;
+  homes_.erase(homes_by_age_.front());
+  homes_by_age_.pop_front();
+}
+
+std::size_t WriteQueue::place(QueuedFrame frame) {
+  std::optional<std::size_t> next = home_of(frame);
+  if (!next) next = next_in_turn(frame);
+  if (next) remember(frame, *next);
   const std::size_t node = next.value_or(dead_.size());
   Line& line = waiting_[node];
   line.part_for(frame).push_back(std::move(frame));

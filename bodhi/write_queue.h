@@ -2,9 +2,10 @@
 //
 // A frame gets its node when it is added (section 3.1 of the paper, placement.h) and keeps it
 // unless the node fails; then it goes to the next one in turn. So the nodes that never fail
-// differ by one frame at most. A node that failed is on probation when it is tried again: it
-// gets one frame, and more when that has arrived. With no node left frames wait until there is
-// one.
+// differ by one frame at most. A frame that is written again goes where it went before, as long
+// as that is remembered, so that no other node is left with the old one. A node that failed is
+// on probation when it is tried again: it gets one frame, and more when that has arrived. With
+// no node left frames wait until there is one.
 //
 // Memory is bounded: room is reserved before a frame's bytes are copied, and given back when
 // the frame is finished or lies in the spool. A quarter of it is kept for what is read back
@@ -15,8 +16,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "bodhi/base_types.h"
@@ -42,6 +45,7 @@ struct QueuedFrame {
 class WriteQueue {
  public:
   static constexpr std::uint64_t kFrameOverheadBytes = 256;  // of memory, wherever it lies
+  static constexpr std::size_t kMostHomes = 1 << 16;
 
   WriteQueue(std::size_t nodes, std::uint64_t seed, std::uint64_t memory_limit, bool spools);
 
@@ -90,7 +94,12 @@ class WriteQueue {
     }
   };
 
+  using Key = std::pair<std::size_t, FrameSeq>;  // dataset and frame
+
   std::size_t place(QueuedFrame frame);
+  std::optional<std::size_t> home_of(const QueuedFrame& frame) const;
+  std::optional<std::size_t> next_in_turn(const QueuedFrame& frame);
+  void remember(const QueuedFrame& frame, std::size_t node);
   void place_all(Line line);
   bool may_read_back(std::uint64_t size) const;
   void rest(std::size_t node, QueuedFrame& frame);  // it is no longer under way
@@ -100,6 +109,8 @@ class WriteQueue {
   std::vector<bool> dead_;
   std::vector<bool> on_probation_;     // dead, and may get one frame
   std::vector<std::size_t> underway_;  // frames taken
+  std::map<Key, std::size_t> homes_;   // where frames were placed last;
+  std::deque<Key> homes_by_age_;       // the oldest are forgotten
   std::uint64_t memory_limit_, read_back_limit_;
   std::uint64_t memory_bytes_ = 0;     // reserved or held, without what was read back
   std::uint64_t read_back_bytes_ = 0;  // from the spool, under way

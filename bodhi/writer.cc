@@ -236,7 +236,7 @@ Status Writer::flush(int timeout_ms) {
                {}};
 }
 
-void Writer::close(int timeout_ms) {
+bool Writer::close(int timeout_ms, int leave_ms) {
   const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
   Lock lock(mutex_);
   while (!waiting_by_generation_.empty() && !queue_.nobody_answers()) {
@@ -245,14 +245,15 @@ void Writer::close(int timeout_ms) {
   stopping_ = true;
   wake_all();
   spooling_.notify_all();
-  settled_.wait_for(lock, std::chrono::milliseconds(settings_.timeout_ms + kLeaveMs),
-                    [this] { return threads_ == 0; });
+  if (leave_ms < 0) leave_ms = settings_.timeout_ms + kLeaveMs;
+  return settled_.wait_for(lock, std::chrono::milliseconds(leave_ms),
+                           [this] { return threads_ == 0; });
 }
 
 Writer::Figures Writer::figures() {
   Lock lock(mutex_);
   Figures figures = figures_;
-  figures.waiting = figures.queued - figures.pushed - figures.dropped;
+  figures.waiting = figures.queued - figures.pushed - figures.dropped - figures.left;
   figures.memory_bytes = queue_.memory_bytes();
   figures.spool_bytes = spool_ ? spool_->used_bytes() : 0;
   return figures;
@@ -350,7 +351,8 @@ void Writer::send_waiting(std::size_t index, Lock& lock) {
     } else if (content) {
       refuse(index, std::move(refused));
     } else {
-      finish(index, refused, false);  // without content, no node can have it
+      // Without content, no node can have it.
+      finish(index, refused, code == EINPROGRESS ? End::kLeft : End::kDropped);
     }
   }
 }
@@ -361,6 +363,10 @@ Result<PushContent> Writer::load(Outstanding& outstanding, const std::string& na
   PushContent content;
   struct stat st;
   if (frame.place == FramePlace::kOrigin) {
+    if (settings_.is_being_written &&
+        settings_.is_being_written(settings_.datasets[frame.dataset].path, frame.seq)) {
+      return Error{EINPROGRESS, path, {}};
+    }
     // Past a shim, which might give us a copy.
     const int fd = raw_open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0) return Error{-fd, path, {}};
@@ -405,7 +411,7 @@ void Writer::collect_answer(std::size_t index, Lock& lock) {
     ++node.figures.pushed;
     node.figures.bytes += outstanding.size;
     figures_.bytes += outstanding.size;
-    finish(index, outstanding.frame, true);
+    finish(index, outstanding.frame, End::kPushed);
     node.once_more = true;
     node.backoff = kFirstBackoff;
     if (queue_.is_dead(index)) {
@@ -414,11 +420,11 @@ void Writer::collect_answer(std::size_t index, Lock& lock) {
     }
     return;
   }
-  // The daemon has too much to do, or the origin's file is being written.
+  // The daemon has too much to do, or the origin's file is being written, or just was.
   if (answer->status == EAGAIN) return put_off(index, std::move(outstanding.frame));
-  if (answer->status == EBUSY || answer->status == ESTALE) {
+  if (answer->status == EBUSY || answer->status == ESTALE || answer->status == ECANCELED) {
     if (++outstanding.frame.delays > kMostDelays)
-      return finish(index, outstanding.frame, false);
+      return finish(index, outstanding.frame, End::kDropped);
     return put_off(index, std::move(outstanding.frame));
   }
   if (!node_is_unwell(answer->status)) return refuse(index, std::move(outstanding.frame));
@@ -442,7 +448,7 @@ void Writer::lose_link(std::size_t index, const Error& error) {
     // A frame at which every node hangs up is not for them.
     bool ended = error.code != ETIMEDOUT && ++lost.frame.losses > kMostLosses;
     if (ended) {
-      finish(index, lost.frame, false);
+      finish(index, lost.frame, End::kDropped);
     } else if (once_more) {
       queue_.put_back(index, std::move(lost.frame));
     } else {
@@ -464,7 +470,7 @@ void Writer::bury(std::size_t index) {
 // This node will not have it; when none will, the push is given up.
 void Writer::refuse(std::size_t index, QueuedFrame frame) {
   frame.refused_by.push_back(index);
-  if (!queue_.has_taker(frame)) return finish(index, frame, false);
+  if (!queue_.has_taker(frame)) return finish(index, frame, End::kDropped);
   queue_.pass_on(index, std::move(frame));
   wake_all();
 }
@@ -475,14 +481,16 @@ void Writer::put_off(std::size_t index, QueuedFrame frame) {
   wake_all();
 }
 
-void Writer::finish(std::size_t index, const QueuedFrame& frame, bool pushed) {
+void Writer::finish(std::size_t index, const QueuedFrame& frame, End end) {
   queue_.finish(index, frame);
   if (frame.place == FramePlace::kSpool) {
     spool_->release(frame.spool_offset, frame.size);
     spooling_.notify_one();
     wake_all();  // there is memory again for what is read back
   }
-  ++(pushed ? figures_.pushed : figures_.dropped);
+  ++(end == End::kPushed    ? figures_.pushed
+     : end == End::kDropped ? figures_.dropped
+                            : figures_.left);
   forget(frame);
 }
 

@@ -31,8 +31,9 @@ namespace zazen {
 
 class Writer : public std::enable_shared_from_this<Writer> {
  public:
-  struct Figures {  // queued = pushed + dropped + waiting
+  struct Figures {  // queued = pushed + dropped + left + waiting
     std::uint64_t queued = 0, pushed = 0, dropped = 0, waiting = 0;
+    std::uint64_t left = 0;     // being written when their turn came (WriterSettings)
     std::uint64_t spooled = 0;  // of those queued, how many went through the spool
     std::uint64_t bytes = 0;    // pushed
     std::uint64_t memory_bytes = 0, spool_bytes = 0;  // in use now
@@ -51,7 +52,9 @@ class Writer : public std::enable_shared_from_this<Writer> {
   Status write_file(const std::string& dataset, FrameSeq seq);
   // Waits for what was queued before. A negative limit: as long as any node answers.
   Status flush(int timeout_ms);
-  void close(int timeout_ms);
+  // False: a thread still hangs, after another leave_ms (negative: some more than a node's
+  // time limit).
+  bool close(int timeout_ms, int leave_ms = -1);
 
   Figures figures();
   std::optional<NodeFigures> node_figures(std::size_t node);
@@ -102,7 +105,8 @@ class Writer : public std::enable_shared_from_this<Writer> {
   void bury(std::size_t index);
   void refuse(std::size_t index, QueuedFrame frame);
   void put_off(std::size_t index, QueuedFrame frame);
-  void finish(std::size_t index, const QueuedFrame& frame, bool pushed);
+  enum class End { kPushed, kDropped, kLeft };
+  void finish(std::size_t index, const QueuedFrame& frame, End end);
   void forget(const QueuedFrame& frame);
   void wake_all();
 

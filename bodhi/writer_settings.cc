@@ -8,25 +8,6 @@
 namespace zazen {
 namespace {
 
-Result<WriterSettings> settings_of_config(const std::string& file) {
-  Result<Config> config = load_config(file);
-  if (!config) return config.error();
-  WriterSettings settings;
-  for (const DatasetConfig& dataset : config->datasets) {
-    settings.datasets.push_back({dataset.path, dataset.name});
-  }
-  settings.peers = config->peers;
-  if (settings.peers.empty()) settings.peers = {"unix:" + config->runtime};
-  settings.memory_bytes = config->writer_memory_bytes;
-  settings.timeout_ms = static_cast<int>(config->writer_timeout_ms);
-  settings.spool = config->spool;
-  settings.spool_bytes = config->spool_limit_bytes;
-  Result<Credentials> credentials = load_credentials(config->key_file);
-  if (!credentials) return credentials.error();
-  settings.credentials = std::move(*credentials);
-  return settings;
-}
-
 Result<WriterSettings> settings_of_table(const std::string& runtime) {
   struct Unmap {
     void operator()(const Table* table) const { unmap_table(table); }
@@ -52,9 +33,29 @@ Result<WriterSettings> settings_of_table(const std::string& runtime) {
 
 }  // namespace
 
+Result<WriterSettings> writer_settings(const Config& config) {
+  WriterSettings settings;
+  for (const DatasetConfig& dataset : config.datasets) {
+    settings.datasets.push_back({dataset.path, dataset.name});
+  }
+  settings.peers = config.peers;
+  if (settings.peers.empty()) settings.peers = {"unix:" + config.runtime};
+  settings.memory_bytes = config.writer_memory_bytes;
+  settings.timeout_ms = static_cast<int>(config.writer_timeout_ms);
+  settings.spool = config.spool;
+  settings.spool_bytes = config.spool_limit_bytes;
+  Result<Credentials> credentials = load_credentials(config.key_file);
+  if (!credentials) return credentials.error();
+  settings.credentials = std::move(*credentials);
+  return settings;
+}
+
 Result<WriterSettings> writer_settings(const std::string& config_file,
                                        const std::string& runtime) {
-  return config_file.empty() ? settings_of_table(runtime) : settings_of_config(config_file);
+  if (config_file.empty()) return settings_of_table(runtime);
+  Result<Config> config = load_config(config_file);
+  if (!config) return config.error();
+  return writer_settings(*config);
 }
 
 }  // namespace zazen

@@ -2,6 +2,7 @@
 // for a program that knows a daemon only by its runtime directory from that daemon's table.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,8 @@
 #include "bodhi/result.h"
 
 namespace zazen {
+
+struct Config;
 
 struct WriterSettings {
   struct Dataset {
@@ -23,9 +26,12 @@ struct WriterSettings {
   std::uint64_t memory_bytes = 256'000'000;
   std::string spool;  // a directory; "": none
   std::uint64_t spool_bytes = 4'000'000'000;
+  // A frame of the origin that is being written is left to whoever writes it; may be empty.
+  std::function<bool(const std::string& dataset, FrameSeq seq)> is_being_written;
   int timeout_ms = 5'000;  // a node that does not answer for so long is passed over
 };
 
+Result<WriterSettings> writer_settings(const Config& config);
 // config_file may be "": then there is only the runtime directory.
 Result<WriterSettings> writer_settings(const std::string& config_file,
                                        const std::string& runtime);

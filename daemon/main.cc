@@ -241,6 +241,7 @@ int run(const std::optional<std::string>& file, bool in_background) {
   bool all_ended = service.stop() && reloads.stop(Filler::kStopLimit);
   server->send_last_answers();
   if (listener) listener->finish();
+  all_ended = service.stop_writing() && all_ended;
   store->stop_cleanly(trusted && service.trusts_all());  // a reload may have ended meanwhile
   sweep_jobs(jobs, reports);
   ::rmdir(jobs.c_str());

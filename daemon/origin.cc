@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sys/sysmacros.h>
 
-#include "bodhi/unique_fd.h"
 #include "daemon/acting_as.h"
 #include "daemon/beneath.h"
 
@@ -15,14 +14,6 @@ UniqueFd look_up(const DatasetConfig& dataset, const std::string& name) {
   UniqueFd directory(::open(dataset.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!directory.valid()) return {};
   return open_beneath(directory.get(), name.c_str(), O_PATH | O_NOFOLLOW);
-}
-
-UniqueFd look_up_as(const Peer& client, const DatasetConfig& dataset, const std::string& name) {
-  if (client == nullptr) return look_up(dataset, name);
-  ActingAs acting(*client);
-  if (acting.ok()) return look_up(dataset, name);
-  errno = EPERM;
-  return {};
 }
 
 // What is known of the descriptor without asking any server: it may be of a file system that
@@ -43,11 +34,19 @@ bool is_same_file(const struct statx& passed, const struct stat& named) {
 
 }  // namespace
 
+UniqueFd find_named(const DatasetConfig& dataset, const std::string& name, const Peer& client) {
+  if (client == nullptr) return look_up(dataset, name);
+  ActingAs acting(*client);
+  if (acting.ok()) return look_up(dataset, name);
+  errno = EPERM;
+  return {};
+}
+
 int verify_origin(const DatasetConfig& dataset, const std::string& name, int fd,
                   const Peer& client, struct stat* out) {
   struct statx passed = {};
   if (int code = look_at(fd, &passed); code != 0) return code;
-  UniqueFd named = look_up_as(client, dataset, name);
+  UniqueFd named = find_named(dataset, name, client);
   struct stat st = {};
   if (!named.valid()) return errno == ELOOP ? EPERM : errno;
   if (::fstat(named.get(), &st) != 0) return errno;
@@ -71,10 +70,16 @@ int stat_origin(int directory_fd, const std::string& path, const std::string& na
 // A lease for reading is refused while there is a writer. It is given back at once: a writer
 // who came meanwhile is held up no longer than that, and the signal that tells of him is
 // ignored.
-bool has_writer(int origin_fd) {
-  if (::fcntl(origin_fd, F_SETLEASE, F_RDLCK) != 0) return errno == EAGAIN;
+std::optional<bool> knows_writer(int origin_fd) {
+  if (::fcntl(origin_fd, F_SETLEASE, F_RDLCK) != 0) {
+    return errno == EAGAIN ? std::optional(true) : std::nullopt;
+  }
   ::fcntl(origin_fd, F_SETLEASE, F_UNLCK);
   return false;
+}
+
+bool has_writer(int origin_fd) {
+  return knows_writer(origin_fd).value_or(false);
 }
 
 }  // namespace zazen

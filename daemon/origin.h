@@ -9,10 +9,12 @@
 #pragma once
 #include <sys/stat.h>
 
+#include <optional>
 #include <string>
 
 #include "bodhi/config.h"
 #include "bodhi/identity.h"
+#include "bodhi/unique_fd.h"
 #include "daemon/peer_identity.h"
 
 namespace zazen {
@@ -33,5 +35,12 @@ int stat_origin(int directory_fd, const std::string& path, const std::string& na
 // change without any mark (a store to a mapped page moves no time). False if that cannot be
 // known.
 bool has_writer(int origin_fd);
+// The same, nothing if it cannot be known: a lease needs a file system that has them, and the
+// file's owner or CAP_LEASE.
+std::optional<bool> knows_writer(int origin_fd);
+
+// The frame as the client finds it by its name, O_PATH; not valid, with errno, if he does not.
+// Without a client it is the daemon's own user who looks.
+UniqueFd find_named(const DatasetConfig& dataset, const std::string& name, const Peer& client);
 
 }  // namespace zazen

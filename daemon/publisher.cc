@@ -68,6 +68,7 @@ Status describe(const Config& config, const NodeId& node, dev_t cache_dev,
     to.filter = from.filter && !from.removed ? 1 : 0;
     to.validate = from.validate;
     to.fill = from.fill;
+    to.push = from.push ? 1 : 0;
   }
   if (!fits || !table_is_valid(table, table->file_size)) {
     return Error{ENAMETOOLONG, "the configuration does not fit into the published table", {}};

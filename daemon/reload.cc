@@ -63,6 +63,7 @@ Status Reload::apply(const Config& next) {
   for (const DatasetConfig& dataset : next.datasets) {
     if (Status updated = update(dataset); !updated.ok()) done = updated;
   }
+  service_.renew_writer(next);
   if (Status published = publisher_.republish(config_); !published.ok()) return published;
   store_.keep_limits();
   return done;
@@ -78,6 +79,7 @@ Status Reload::update(const DatasetConfig& next) {
   known->filter = next.filter;
   known->validate = next.validate;
   known->fill = next.fill;
+  known->push = next.push;
   if (known->removed) {  // nobody watched its copies
     service_.doubt(static_cast<std::uint32_t>(known - config_.datasets.begin()));
   }

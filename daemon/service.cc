@@ -25,6 +25,11 @@ constexpr std::int64_t kScrubPatienceMs = 200;
 constexpr std::int64_t kRightsPeriodMs = 10'000;
 constexpr std::int64_t kReconcileAgainMs = 5'000;
 
+bool brings_content(MessageType type) {
+  return type == MessageType::kFill || type == MessageType::kPush ||
+         type == MessageType::kPushContent;
+}
+
 template <class T>
 std::string as_bytes(const T& value) {
   return std::string(reinterpret_cast<const char*>(&value), sizeof value);
@@ -48,7 +53,14 @@ Service::Service(const Config& config, Store& store, Publisher& publisher,
                                    bool checked) { publisher.note_checks(dataset, checked); },
               .drop = [this](std::uint32_t dataset,
                              const SampleResult& result) { settle(dataset, result); }}),
-      reads_(store) {
+      reads_(store),
+      written_(
+          config, [this](std::uint32_t dataset, FrameSeq seq) { writer_.push(dataset, seq); },
+          WrittenFrames::Limits()),
+      writer_(config, [this](const std::string& path, FrameSeq seq) {
+        std::optional<std::uint32_t> dataset = find_dataset(path.data(), path.size());
+        return dataset && written_.is_open(*dataset, seq);
+      }) {
   store.health().watch([this](bool usable) { disk_changed(usable); });
   for (std::uint32_t i = 0; i < config.datasets.size(); ++i) take_up(i);
 }
@@ -82,7 +94,8 @@ void Service::reconcile_again() {
 }
 
 bool Service::is_answered(const MessageHeader& header) {
-  return header.type != MessageType::kFill || (header.flags & kWaitForIt) != 0;
+  bool is_news = header.type == MessageType::kFill || header.type == MessageType::kWritten;
+  return !is_news || (header.flags & kWaitForIt) != 0;
 }
 
 Service::Taken Service::take(std::uint64_t client, const Peer& peer, Packet& packet) {
@@ -94,6 +107,7 @@ Service::Taken Service::take(std::uint64_t client, const Peer& peer, Packet& pac
     case MessageType::kPushContent:
     case MessageType::kInvalidate:
     case MessageType::kReadIn:
+    case MessageType::kWritten:
       return take_frame(asked, packet);
     case MessageType::kSample:
     case MessageType::kList:
@@ -129,8 +143,9 @@ Service::Taken Service::take_frame(const Asked& asked, Packet& packet) {
     refusal = ENOENT;
   } else if (!config_.datasets[*dataset].name.match(names.name, names.name_length, &fill.seq)) {
     refusal = EINVAL;
-  } else if (header.type != MessageType::kInvalidate && header.type != MessageType::kReadIn &&
-             !packet.passed.valid()) {
+  } else if (header.type == MessageType::kWritten && !config_.datasets[*dataset].push) {
+    refusal = EOPNOTSUPP;
+  } else if (brings_content(header.type) && !packet.passed.valid()) {
     refusal = EBADF;
   } else if (header.type == MessageType::kPushContent && !asked.is_own_user() &&
              asked.peer->uid != 0) {
@@ -148,6 +163,14 @@ Service::Taken Service::take_frame(const Asked& asked, Packet& packet) {
     if_allowed(asked, Wish::kSearch, *dataset, [this, asked, index = *dataset, seq = fill.seq] {
       reads_.ask(index, seq, [this, asked](int status) { answer(asked, status); });
     });
+    return Taken::kYes;
+  }
+  if (header.type == MessageType::kWritten) {
+    WrittenFrame written{*dataset, fill.seq, asked.peer, nullptr};
+    if (is_answered(header)) {
+      written.done = [this, asked](int status) { answer(asked, status); };
+    }
+    written_.take(std::move(written));
     return Taken::kYes;
   }
   fill.dataset = *dataset;
@@ -388,8 +411,9 @@ void Service::answer_lists(const std::vector<Asked>& askers,
 void Service::answer_statuses() {
   std::vector<Asked> askers = statuses_.take(kOnlyQuestion);
   std::int64_t uptime_seconds = (monotonic_ms() - started_ms_) / 1000;
-  std::string text = status_json(config_, store_, publisher_, filler_, push_counts_,
-                                 sweep_.progress(), uptime_seconds, reads_.copies_read());
+  std::string text =
+      status_json(config_, store_, publisher_, filler_, push_counts_, sweep_.progress(),
+                  written_, writer_, uptime_seconds, reads_.copies_read());
   answer_all(askers, {}, content_fd(text.data(), text.size()));
 }
 
@@ -507,6 +531,7 @@ void Service::keep_house() {
 
 bool Service::stop() {
   stopping_ = true;
+  bool watched = written_.stop(Filler::kStopLimit);
   store_.health().stop();
   reads_.stop();
   bool swept = sweep_.stop();
@@ -517,7 +542,19 @@ bool Service::stop() {
   bool asked = questions_.stop(Filler::kStopLimit);
   long_errands_.stop();
   errands_.stop();
-  return filler_.stop() && sampled && asked && swept;
+  return filler_.stop() && sampled && asked && swept && watched;
+}
+
+bool Service::stop_writing() {
+  std::uint64_t waiting = writer_.figures().waiting, open = written_.count();
+  if (waiting + open > 0) {
+    log_line(LogLevel::kWarn, "frames_not_pushed",
+             {{"waiting", std::to_string(waiting)},
+              {"being_written", std::to_string(open)},
+              {"what", "the origin has them"},
+              {"hint", "zazenctl push DATASET"}});
+  }
+  return writer_.stop();
 }
 
 }  // namespace zazen

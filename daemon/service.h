@@ -10,6 +10,7 @@
 #include "daemon/filler.h"
 #include "daemon/origin_lanes.h"
 #include "daemon/outbox.h"
+#include "daemon/own_writer.h"
 #include "daemon/packet.h"
 #include "daemon/permission.h"
 #include "daemon/publisher.h"
@@ -19,6 +20,7 @@
 #include "daemon/store.h"
 #include "daemon/sweep.h"
 #include "daemon/work_queue.h"
+#include "daemon/written_frames.h"
 #include "daemon/young_copies.h"
 
 namespace zazen {
@@ -44,6 +46,8 @@ class Service {
   // Afterwards the outbox has the last answers. False: a thread is caught in an origin that
   // does not answer; the process must end without destructors.
   bool stop();
+  // Once nobody is served any more: the daemon's own pushes end. False as above.
+  bool stop_writing();
   // Nothing that is served is in doubt, so that the next start may believe it.
   bool trusts_all() const;
   // A dataset that a reload adds: nobody watched its copies.
@@ -54,6 +58,8 @@ class Service {
   // A frame that came over the network.
   void take_push(FillRequest request) { filler_.take(std::move(request)); }
   PushCounts& push_counts() { return push_counts_; }
+  // A reload: who the peers are, and how to reach them.
+  void renew_writer(const Config& next) { writer_.renew(next); }
 
  private:
   struct Asked {  // who asked for what
@@ -127,6 +133,8 @@ class Service {
   WorkQueue scrubs_{1};       // apart: reading a large copy takes its time
   OriginLanes samples_{1};    // apart: an origin that hangs must not hold up the errands
   OriginLanes questions_{2};  // so are those that ask the origin what a client may
+  WrittenFrames written_;
+  OwnWriter writer_;
 };
 
 }  // namespace zazen

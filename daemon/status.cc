@@ -46,6 +46,26 @@ nlohmann::ordered_json network_json(const Config& config, const PushCounts& push
           {"failed", pushes.failed.load()},   {"bytes", pushes.bytes.load()}};
 }
 
+// Pushes of what programs of this node wrote to the origin.
+nlohmann::ordered_json writer_json(const WrittenFrames& written, OwnWriter& writer) {
+  Writer::Figures figures = writer.figures();
+  nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
+  for (const Writer::NodeFigures& node : writer.nodes()) {
+    nodes.push_back({{"peer", node.peer},
+                     {"pushed", node.pushed},
+                     {"bytes", node.bytes},
+                     {"answers", node.answers}});
+  }
+  return {{"being_written", written.count()},
+          {"queued", figures.queued + written.dropped()},
+          {"pushed", figures.pushed},
+          {"dropped", figures.dropped + written.dropped()},
+          {"left", figures.left},
+          {"waiting", figures.waiting},
+          {"bytes", figures.bytes},
+          {"nodes", nodes}};
+}
+
 // How far the pass is, and when the last one ended (seconds since 1970; null: none has yet).
 nlohmann::ordered_json sweep_json(const Config& config, const StoreUsage& usage,
                                   const SweepProgress& sweep) {
@@ -62,6 +82,7 @@ nlohmann::ordered_json sweep_json(const Config& config, const StoreUsage& usage,
 
 std::string status_json(const Config& config, const Store& store, const Publisher& publisher,
                         Filler& filler, const PushCounts& pushes, const SweepProgress& sweep,
+                        const WrittenFrames& written, OwnWriter& writer,
                         std::int64_t uptime_seconds, std::uint64_t copies_read) {
   FillCounts fills = filler.counts();
   StoreUsage usage = store.usage();
@@ -88,6 +109,7 @@ std::string status_json(const Config& config, const Store& store, const Publishe
                         {"pins", ranges_json(held.pins)},
                         {"hits", uses.hits},
                         {"misses", uses.misses},
+                        {"push", config.datasets[i].push.get()},
                         {"checks_each_open", publisher.checks_each_open(i)}});
   }
   nlohmann::ordered_json status = {{"node", config.node},
@@ -109,6 +131,7 @@ std::string status_json(const Config& config, const Store& store, const Publishe
                                    {"fills", fills.fills},
                                    {"pushes", fills.pushes},
                                    {"network", network_json(config, pushes)},
+                                   {"writer", writer_json(written, writer)},
                                    {"fills_dropped", fills.dropped},
                                    {"fills_failed", fills.failed},
                                    {"fills_under_way", fills.under_way},

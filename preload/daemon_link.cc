@@ -74,7 +74,8 @@ int exchange(MessageType type, const Route& route, const char* name, int passed_
   if (size == 0) return -EMSGSIZE;
 
   CancellationOff no_cancellation;  // in poll or sendmsg it would leak the socket
-  int socket = connect_daemon(settings.runtime, answer_ms > 0 ? kAnswerMs : kSendMs);
+  int patience_ms = type == MessageType::kWritten ? 0 : answer_ms > 0 ? kAnswerMs : kSendMs;
+  int socket = connect_daemon(settings.runtime, patience_ms);
   int result = socket;
   if (socket >= 0) result = send_message(socket, packet, size, passed_fd, kSendMs);
   if (result == 0 && answer_ms > 0) {
@@ -135,6 +136,15 @@ void invalidate_copy(const Route& route, Reason reason) {
     return;
   }
   route.place->distrusted.store(true);
+}
+
+void tell_written(const Route& route) {
+  if (route.node == nullptr || route.published().push == 0) [[likely]]
+    return;
+  ErrnoKeeper keep;
+  char name[kMaxTemplate + 32];
+  if (route.published().removed != 0 || !frame_name_of(route, name, sizeof name)) return;
+  exchange(MessageType::kWritten, route, name, -1, 0, 0, Quiet::kBroken);
 }
 
 void request_read_in(const Route& route) {

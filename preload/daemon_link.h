@@ -1,5 +1,5 @@
-// What the shim says to its daemon: fill, invalidate, sample, read in. Never on the way of a
-// hit, but for the last.
+// What the shim says to its daemon: fill, invalidate, written, sample, read in. Never on the
+// way of a hit, but for the last.
 //
 // Each call opens a socket, sends one message, and closes the socket before it returns: the
 // shim keeps no descriptor. Everything is bounded; a daemon that does not answer costs a
@@ -22,6 +22,11 @@ bool send_fill(const Route& route, int origin_fd, bool wait);
 // removed here: the files are the truth, and the daemon's logs follow them (D4).
 enum class Reason { kChange, kFoundStale };
 void invalidate_copy(const Route& route, Reason reason = Reason::kChange);
+
+// The frame was opened for writing, or changed: where the dataset says `push`, the daemon
+// pushes it when it is closed. One try, without an answer: the message waits in the socket for
+// a daemon that is busy, or stopped.
+void tell_written(const Route& route);
 
 // Asks the daemon to compare a sample of the dataset's copies with the origin (D10).
 bool request_sample(const Route& route);

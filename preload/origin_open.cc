@@ -41,13 +41,13 @@ Change::Change(const Route& route, int open_flags)
   if (route_ == nullptr) return;
   if (copy_exists(route)) invalidate_copy(route);
   // A file that this very call makes was never filled from.
-  if ((open_flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)) route_ = nullptr;
+  is_new_ = (open_flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
 }
 
 int Change::done(int result) const {
-  if (route_ != nullptr && result >= 0 && (route_->alive || copy_exists(*route_))) {
-    invalidate_copy(*route_);
-  }
+  if (route_ == nullptr || result < 0) return result;
+  if (!is_new_ && (route_->alive || copy_exists(*route_))) invalidate_copy(*route_);
+  tell_written(*route_);
   return result;
 }
 

@@ -9,7 +9,8 @@ namespace zazen {
 bool may_write(int flags);
 
 // Drops a frame's copy before a change and again after it, because a fill may have been
-// under way. Without a frame it does nothing.
+// under way; then tells the daemon, where the dataset's frames are pushed. Without a frame it
+// does nothing.
 class Change {
  public:
   explicit Change(const Route& route);
@@ -20,6 +21,7 @@ class Change {
 
  private:
   const Route* route_;  // null: no change
+  bool is_new_ = false;
 };
 
 // The origin's file was opened for the program (fd < 0: it was not). Counts it, and asks for

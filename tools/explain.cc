@@ -158,8 +158,11 @@ void explain_frame(const TableState& daemon, const RankView& view, const PathMea
   explain_reading(state.reading, answer);
   bool dropped = !shim_is_disabled() && daemon.tells_of(dataset.path);
   answer.json["writing_drops_copy"] = dropped;
-  answer.line("writing",
-              dropped ? "at the origin; drops the copy" : "at the origin; a copy would stay");
+  bool pushed = dropped && dataset.published != nullptr && dataset.published->push != 0;
+  answer.json["writing_pushes"] = pushed;
+  answer.line("writing", fmt::format("at the origin; {}{}",
+                                     dropped ? "drops the copy" : "a copy would stay",
+                                     pushed ? "; the frame is pushed when it is closed" : ""));
   if (dataset.seen != nullptr) explain_owner(view, dataset, meaning.seq, answer);
 }
 

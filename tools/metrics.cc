@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <span>
 
 namespace zazen {
 namespace {
@@ -49,9 +50,27 @@ constexpr Metric kOfTheNetwork[] = {
     {"network_bytes_total", "counter", "Bytes of frames that came.", "bytes"},
 };
 
+constexpr Metric kOfTheWriter[] = {
+    {"frames_being_written", "gauge", "Frames that programs of the node are writing.",
+     "being_written"},
+    {"writer_queued_total", "counter", "Frames that were closed and are to be pushed.",
+     "queued"},
+    {"writer_pushed_total", "counter", "Of these, frames that a node holds.", "pushed"},
+    {"writer_dropped_total", "counter", "Of these, frames that no node took.", "dropped"},
+    {"writer_waiting", "gauge", "Of these, frames that wait for a node.", "waiting"},
+};
+
 void describe(const Metric& metric, std::string* text) {
   *text += fmt::format("# HELP zazen_{0} {1}\n# TYPE zazen_{0} {2}\n", metric.name, metric.help,
                        metric.type);
+}
+
+void add_all(std::span<const Metric> metrics, const Json& values, std::string* text) {
+  for (const Metric& metric : metrics) {
+    describe(metric, text);
+    *text +=
+        fmt::format("zazen_{} {}\n", metric.name, values.at(metric.key).get<std::uint64_t>());
+  }
 }
 
 }  // namespace
@@ -65,18 +84,11 @@ std::string prometheus_text(const Json& status) {
   describe(build, &text);
   text += fmt::format("zazen_build_info{{version=\"{}\"}} 1\n",
                       status.at("version").get<std::string>());
-  for (const Metric& metric : kOfTheNode) {
-    describe(metric, &text);
-    text +=
-        fmt::format("zazen_{} {}\n", metric.name, status.at(metric.key).get<std::uint64_t>());
+  add_all(kOfTheNode, status, &text);
+  if (const Json& network = status.at("network"); !network.is_null()) {
+    add_all(kOfTheNetwork, network, &text);
   }
-  for (const Metric& metric : kOfTheNetwork) {
-    const Json& network = status.at("network");
-    if (network.is_null()) break;
-    describe(metric, &text);
-    text +=
-        fmt::format("zazen_{} {}\n", metric.name, network.at(metric.key).get<std::uint64_t>());
-  }
+  add_all(kOfTheWriter, status.at("writer"), &text);
   for (const Metric& metric : kOfEachDataset) {
     describe(metric, &text);
     for (const Json& dataset : status.at("datasets")) {

@@ -62,11 +62,11 @@ class Node:
         self._process = None
         os.mkdir(self.directory)
 
-    def configure(self, datasets, extra=""):
-        peers = ", ".join(f'"unix:{node.runtime}"' for node in self._nodes)
+    def configure(self, datasets, extra="", peers=None):
+        peers = json.dumps(peers or [f"unix:{node.runtime}" for node in self._nodes], ensure_ascii=False)
         with open(self.config, "w") as file:
             file.write(f'node = "{self.name}"\ncache = "{self.cache}"\n'
-                       f'runtime = "{self.runtime}"\npeers = [{peers}]\n{extra}')
+                       f'runtime = "{self.runtime}"\npeers = {peers}\n{extra}')
             for data in datasets:
                 file.write(f'\n[[dataset]]\npath = "{data.path}"\nframes = "{data.template}"\n'
                            f'{data.keys}\n')
@@ -123,9 +123,9 @@ class Node:
         self._process = None
 
     def stop(self):
-        """A clean stop; a second call does nothing."""
+        """A clean stop, and what the daemon said; a second call does nothing."""
         if self._process is None:
-            return
+            return None
         process, self._process = self._process, None
         process.signal(signal.SIGCONT)
         process.signal(signal.SIGTERM)
@@ -134,6 +134,7 @@ class Node:
         for name in ("counters", "index", "socket"):
             left = os.path.join(self.runtime, name)
             expect(not os.path.lexists(left), f"a stopped daemon left {left}")
+        return done.stderr
 
     def abandon(self):
         """After a failure: end it anyhow and show what it said."""

@@ -57,7 +57,8 @@ void add_packets(const Corpus& corpus) {
                   {MessageType::kSample, "/sim1", ""},
                   {MessageType::kList, "", ""},
                   {MessageType::kKeepListing, "/sim1", ""},
-                  {MessageType::kPushContent, "/sim1", "f9"}};
+                  {MessageType::kPushContent, "/sim1", "f9"},
+                  {MessageType::kWritten, "/sim1", "f10"}};
   char packet[kMaxMessage];
   for (const auto& one : requests) {
     std::size_t size = encode_frame_message(one.type, 1, kWaitForIt, one.dataset, one.name,
@@ -110,6 +111,7 @@ void add_table(const Corpus& corpus) {
   std::strcpy(table.datasets[0].path, "/sim1");
   std::strcpy(table.datasets[0].frames, "f{seq}");
   std::strcpy(table.datasets[1].path, "/data/run 2");
+  table.datasets[1].push = 1;
   std::strcpy(table.datasets[1].frames, "run1/{seq:06}/traj.dcd");
   corpus.add("table", "two-datasets", {reinterpret_cast<char*>(words.data()), table_size(2)});
 }

@@ -40,6 +40,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     case MessageType::kSample:
     case MessageType::kList:
     case MessageType::kKeepListing:
+    case MessageType::kReadIn:
+    case MessageType::kWritten:
       take_apart(packet, size, header);
       break;
     case MessageType::kEvict: {

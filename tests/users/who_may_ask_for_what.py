@@ -1,16 +1,16 @@
 """Status is for all; ls for who may list the frames; evict for root and the dataset's owner; a
 listing is taken from who may write there, and where the sticky bit keeps people from removing each
 other's files from the owner only. Invalidate drops what is the client's to change, or
-has changed, and nothing else."""
+has changed, and nothing else; the same people may say that they write a frame."""
 import errno
 import os
 
 from people import ALICE, ALL, BOB, CAROL, SystemNode
-from processes import expect
-from wire import EVICT, INVALIDATE, KEEP_LISTING, LIST, SAMPLE, ask
+from processes import expect, wait_until
+from wire import EVICT, INVALIDATE, KEEP_LISTING, LIST, SAMPLE, WRITTEN, ask
 
 with SystemNode() as node:
-    data = node.dataset(6, sizes=(5000,))
+    data = node.dataset(6, sizes=(5000,), keys="push = true")
     files = [data.file(name) for name in sorted(data.frames)]
     runtime = node.node.runtime
     node.start()
@@ -58,5 +58,14 @@ with SystemNode() as node:
     os.chmod(data.file("f2"), 0o444)
     expect(asked(CAROL, INVALIDATE, "f2") == 0 and "f2" not in node.node.copies(data),
            "carol cannot drop the frame that she owns")
+
+    # A frame that is written is pushed: by who may write there, or owns it.
+    os.symlink(data.file("f3"), data.file("f90"))
+    for name in ("f3", "f90", "f91"):
+        expect(asked(BOB, WRITTEN, name) == errno.EACCES, f"bob has {name} pushed")
+    expect(asked(ALICE, WRITTEN, "f90") == errno.EINVAL, "a link is no frame")
+    expect(asked(ALICE, WRITTEN, "f91") == errno.ENOENT, "there is none")
+    expect(asked(ALICE, WRITTEN, "f3") == 0 and asked(CAROL, WRITTEN, "f2") == 0, "not pushed")
+    wait_until(lambda: node.node.held(data, "native") == 2, "the owners' frames to be pushed")
     expect(asked(ALICE, EVICT) == 0, "the owner may not evict")
     expect(not node.node.copies(data), "something is left")

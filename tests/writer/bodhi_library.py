@@ -1,6 +1,7 @@
 """The real libbodhi.so, by ctypes, in this process; and nodes with a writer's keys."""
 import ctypes
 import os
+import socket
 
 from nodes import BUILD
 from processes import expect
@@ -113,6 +114,24 @@ class Bodhi:
     def close(self):
         self.library.bodhi_close(self.handle)
         self.handle = None
+
+
+def free_addresses(count):
+    probes = [socket.socket() for _ in range(count)]
+    for probe in probes:
+        probe.bind(("127.0.0.1", 0))
+    ports = [probe.getsockname()[1] for probe in probes]
+    for probe in probes:
+        probe.close()
+    return [f"127.0.0.1:{port}" for port in ports]
+
+
+def make_key(nodes):
+    key = nodes.path("key")
+    with open(key, "wb") as file:
+        file.write(os.urandom(32))
+    os.chmod(key, 0o600)
+    return key
 
 
 def frame_bytes(data, seq):

@@ -3,32 +3,18 @@ one node is killed meanwhile and one is stopped, and nothing is lost."""
 import json
 import os
 import signal
-import socket
 
-from bodhi_library import Bodhi, BodhiError, check_placed, frame_bytes
+from bodhi_library import Bodhi, BodhiError, check_placed, frame_bytes, free_addresses, make_key
 from nodes import Nodes
 from processes import expect
 
 FRAMES = 120
 
 
-def free_ports(count):
-    probes = [socket.socket() for _ in range(count)]
-    for probe in probes:
-        probe.bind(("127.0.0.1", 0))
-    ports = [probe.getsockname()[1] for probe in probes]
-    for probe in probes:
-        probe.close()
-    return ports
-
-
 with Nodes(4) as nodes:
     data = nodes.dataset(frames=FRAMES)
-    key = nodes.path("key")
-    with open(key, "wb") as file:
-        file.write(os.urandom(32))
-    os.chmod(key, 0o600)
-    addresses = [f"127.0.0.1:{port}" for port in free_ports(4)]
+    key = make_key(nodes)
+    addresses = free_addresses(4)
     for node, address in zip(nodes, addresses):
         node.configure(nodes.datasets, f'listen = "{address}"\nkey_file = "{key}"\n')
         node.start()

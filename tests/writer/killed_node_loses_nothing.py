@@ -1,5 +1,7 @@
 """kill -9 of a node while frames are written: the others get its frames, evenly; nothing that was
 acknowledged is lost; the node gets frames again when it is back."""
+import itertools
+
 from bodhi_library import Bodhi, frame_bytes
 from nodes import Nodes
 from processes import expect, wait_until
@@ -30,11 +32,11 @@ with Nodes(3) as nodes:
                 with open(node.cache + data.file(name), "rb") as copy:
                     expect(copy.read() == frame_bytes(data, name[1:]), f"{name}: other bytes")
 
-        rest = iter(list(range(FRAMES // 2, FRAMES)) * 100)
+        rest = itertools.count(FRAMES // 2)
 
         def is_back():
             seq = next(rest)
-            writer.write(data.path, seq, frame_bytes(data, seq))
+            writer.write(data.path, seq, frame_bytes(data, seq % FRAMES))
             writer.flush()
             return writer.nodes()[1][1] > before
         wait_until(is_back, "the node to get frames again", 60)

@@ -1,5 +1,6 @@
 """SIGSTOP of a node: its frames go to the others after a bounded wait, meanwhile theirs arrive, and
 it gets frames again when it goes on."""
+import itertools
 import signal
 
 from bodhi_library import Bodhi, frame_bytes
@@ -29,11 +30,11 @@ with Nodes(3) as nodes:
         wait_until(lambda: writer.figures().waiting <= 1, "all but one")
         nodes[2].signal(signal.SIGCONT)
         writer.flush()
-        rest = iter(list(range(90, FRAMES)) * 100)
+        rest = itertools.count(90)
 
         def is_back():
             seq = next(rest)
-            writer.write(data.path, seq, frame_bytes(data, seq))
+            writer.write(data.path, seq, frame_bytes(data, seq % FRAMES))
             writer.flush()
             return writer.nodes()[2][2] == 1
         wait_until(is_back, "the node to get frames again", 60)

@@ -53,7 +53,8 @@ TEST(Config, ReadsEverything) {
       "frames = \"frame-{seq:06}.xtc\"\n"
       "filter = false\n"
       "validate = \"always\"\n"
-      "fill = \"wait\"\n" +
+      "fill = \"wait\"\n"
+      "push = true\n" +
       kDataset);
   EXPECT_EQ(config.file, "z.toml");
   EXPECT_EQ(config.node, "n0");
@@ -77,6 +78,7 @@ TEST(Config, ReadsEverything) {
   EXPECT_FALSE(first.filter);
   EXPECT_EQ(first.validate, Validate::kAlways);
   EXPECT_EQ(first.fill, Fill::kWait);
+  EXPECT_TRUE(first.push);
   EXPECT_EQ(config.dataset_at("/sim1"), &config.datasets[1]);
   EXPECT_EQ(config.dataset_at("/sim"), nullptr);
 }
@@ -95,6 +97,7 @@ TEST(Config, Defaults) {
   EXPECT_EQ(config.spool, "");
   EXPECT_TRUE(config.peers.empty());
   EXPECT_TRUE(config.datasets[0].filter);
+  EXPECT_FALSE(config.datasets[0].push);
   EXPECT_EQ(config.datasets[0].validate, Validate::kSample);
   EXPECT_EQ(config.datasets[0].fill, Fill::kBackground);
   EXPECT_EQ(parsed(kTop + kDataset + "validate = \"never\"\nfill = \"background\"\n")

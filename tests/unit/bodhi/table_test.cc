@@ -69,6 +69,7 @@ TEST(Table, EachDamagedFieldIsSeen) {
       {"no template", [](Table& t) { std::strcpy(t.datasets[1].frames, "f"); }},
       {"filter", [](Table& t) { t.datasets[1].filter = 2; }},
       {"validate", [](Table& t) { t.datasets[1].validate = static_cast<Validate>(3); }},
+      {"push", [](Table& t) { t.datasets[1].push = 2; }},
       {"fill", [](Table& t) { t.datasets[1].fill = static_cast<Fill>(2); }},
   };
   for (const auto& [what, damage] : damages) {

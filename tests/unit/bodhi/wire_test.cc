@@ -61,7 +61,8 @@ TEST(Wire, FrameMessages) {
 }
 
 TEST(Wire, EachTypeHasItsForm) {
-  for (MessageType type : {MessageType::kFill, MessageType::kPush, MessageType::kInvalidate}) {
+  for (MessageType type : {MessageType::kFill, MessageType::kPush, MessageType::kInvalidate,
+                           MessageType::kWritten}) {
     EXPECT_TRUE(valid(frame_message(type, "/sim1", "f7")));
     EXPECT_FALSE(valid(frame_message(type, "/sim1", "")));
     EXPECT_FALSE(valid(frame_message(type, "", "f7")));

@@ -40,6 +40,33 @@ TEST(WriteQueue, ConsecutiveFramesGoToDifferentNodesInTurn) {
   EXPECT_EQ(queue.memory_bytes(), 0u);
 }
 
+TEST(WriteQueue, AFrameThatIsWrittenAgainGoesWhereItWent) {
+  WriteQueue queue(3, 5, 1'000'000, false);
+  std::size_t first = add(queue, 0);
+  EXPECT_EQ(add(queue, 1), (first + 1) % 3);
+  EXPECT_EQ(add(queue, 0), first);
+  EXPECT_EQ(add(queue, 2), (first + 2) % 3) << "it was nobody's turn";
+  queue.mark_dead(first);
+  std::size_t second = add(queue, 0);
+  EXPECT_NE(second, first);
+  queue.mark_alive(first);
+  EXPECT_EQ(add(queue, 0), second);
+  QueuedFrame refused = frame_of(0);
+  refused.refused_by = {second};
+  ASSERT_TRUE(queue.reserve(0));
+  EXPECT_NE(queue.add(std::move(refused)), second);
+}
+
+TEST(WriteQueue, WhereOldFramesWentIsForgotten) {
+  WriteQueue queue(2, 5, 1'000'000'000, false);
+  std::size_t first = add(queue, 0);
+  for (FrameSeq seq = 1; seq < WriteQueue::kMostHomes; ++seq) add(queue, seq);
+  EXPECT_EQ(add(queue, 0), first);
+  add(queue, WriteQueue::kMostHomes);  // in the first one's place
+  std::size_t next = add(queue, WriteQueue::kMostHomes + 1);
+  EXPECT_EQ(add(queue, 0), 1 - next) << "in turn, as a new one";
+}
+
 TEST(WriteQueue, MemoryIsBoundedUntilAFrameIsFinished) {
   WriteQueue queue(1, 0, 2 * (1000 + kOverhead), false);
   add(queue, 0, 1000);
@@ -88,7 +115,7 @@ TEST(WriteQueue, OnProbationANodeGetsOneFrame) {
   queue.finish(0, *probe);
   queue.mark_alive(0);
   EXPECT_EQ(take_all(queue, 1), 9u);
-  for (FrameSeq seq = 0; seq < 10; ++seq) add(queue, seq);
+  for (FrameSeq seq = 10; seq < 20; ++seq) add(queue, seq);
   EXPECT_EQ(take_all(queue, 0), 5u);
 }
 

@@ -120,7 +120,7 @@ TEST_F(ReloadTest, LimitsAndKeysChange) {
   }
   EXPECT_EQ(status()["used_files"], 4);
   write_config("max_files = 3\ncapacity = 2500", "f{seq}",
-               "validate = \"always\"\nfill = \"wait\"\nfilter = false");
+               "validate = \"always\"\nfill = \"wait\"\nfilter = false\npush = true");
   reload();
   EXPECT_EQ(status()["capacity_bytes"], 2500);
   EXPECT_EQ(status()["used_files"], 2);
@@ -128,6 +128,7 @@ TEST_F(ReloadTest, LimitsAndKeysChange) {
   ASSERT_NE(table, nullptr);
   EXPECT_EQ(table->datasets[0].validate, Validate::kAlways);
   EXPECT_EQ(table->datasets[0].fill, Fill::kWait);
+  EXPECT_EQ(table->datasets[0].push, 1U);
   EXPECT_EQ(table->datasets[0].filter, 0U);
   unmap_table(table);
 }

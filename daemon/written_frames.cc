@@ -1,0 +1,378 @@
+#include "daemon/written_frames.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <string>
+
+#include "bodhi/identity.h"
+#include "bodhi/unique_fd.h"
+#include "daemon/clock_tick.h"
+#include "daemon/crash_report.h"
+#include "daemon/log.h"
+#include "daemon/origin.h"
+#include "daemon/permission.h"
+
+namespace zazen {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::string link_to(int fd) {
+  return "/proc/self/fd/" + std::to_string(fd);
+}
+
+}  // namespace
+
+// One dataset. But for take(), stop() and the questions all of it is its thread's.
+class WrittenFrames::Lane {
+ public:
+  Lane(std::uint32_t dataset, const DatasetConfig& config, const Closed& closed,
+       const Limits& limits)
+      : dataset_(dataset),
+        config_(config),
+        closed_(closed),
+        limits_(limits),
+        events_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)),
+        wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
+
+  void take(WrittenFrame frame);
+  bool is_open(FrameSeq seq) const;
+  std::uint64_t count() const;
+  std::uint64_t dropped() const { return dropped_; }
+  void run();
+  void stop();
+
+ private:
+  struct Entry {
+    Peer client;
+    dev_t dev = 0;
+    ino_t ino = 0;
+    UniqueFd file;             // for reading, while it is watched
+    int watch = -1;            // none: it is looked at in turns
+    bool in_turns = false;     // so are those that no lease tells of
+    OriginIdentity seen = {};  // of these
+    Clock::time_point seen_at;
+    bool pushed = false;  // as it was seen
+  };
+  using Frames = std::map<FrameSeq, Entry>;
+
+  void wait();
+  void hear();
+  int admit(const WrittenFrame& frame);
+  void watch(FrameSeq seq, Entry& entry, int named);
+  void take_events();
+  void take_turn();
+  // closed: the kernel has said that somebody who wrote to it has closed it.
+  void look(FrameSeq seq, bool closed);
+  void guess(FrameSeq seq, Entry& entry, const struct stat& now, bool closed);
+  void push(FrameSeq seq, const struct stat& st);
+  void set_in_turns(Entry& entry, bool in_turns);
+  void forget(FrameSeq seq);
+  void drop(FrameSeq seq);
+  std::string name_of(FrameSeq seq) const;
+
+  const std::uint32_t dataset_;
+  const DatasetConfig& config_;
+  const Closed& closed_;
+  const Limits& limits_;
+  const UniqueFd events_, wake_;
+  std::atomic<bool> stopping_ = false;
+  std::atomic<std::uint64_t> dropped_ = 0;
+
+  mutable std::mutex mutex_;
+  std::deque<WrittenFrame> unheard_;
+  std::map<uid_t, std::size_t> unheard_of_;  // how many, by user
+  Frames frames_;                            // its thread alone changes what is in it
+
+  std::multimap<int, FrameSeq> by_watch_;
+  std::size_t in_turns_ = 0;
+  Clock::time_point next_turn_;
+};
+
+// ---- Other threads
+
+// Of the room that is left each user may take half.
+void WrittenFrames::Lane::take(WrittenFrame frame) {
+  std::unique_lock lock(mutex_);
+  std::size_t& of_user = unheard_of_[frame.client->uid];
+  if (stopping_ || unheard_.size() + of_user >= limits_.unheard) {
+    lock.unlock();
+    drop(frame.seq);
+    if (frame.done) frame.done(EAGAIN);
+    return;
+  }
+  ++of_user;
+  unheard_.push_back(std::move(frame));
+  ::eventfd_write(wake_.get(), 1);
+}
+
+bool WrittenFrames::Lane::is_open(FrameSeq seq) const {
+  std::lock_guard lock(mutex_);
+  auto found = frames_.find(seq);
+  return found != frames_.end() && !found->second.pushed;
+}
+
+std::uint64_t WrittenFrames::Lane::count() const {
+  std::lock_guard lock(mutex_);
+  auto open =
+      std::ranges::count(frames_, false, [](auto& frame) { return frame.second.pushed; });
+  return static_cast<std::uint64_t>(open) + unheard_.size();
+}
+
+void WrittenFrames::Lane::stop() {
+  stopping_ = true;
+  ::eventfd_write(wake_.get(), 1);
+}
+
+void WrittenFrames::Lane::drop(FrameSeq seq) {
+  ++dropped_;
+  log_line(LogLevel::kWarn, "written_frame_not_pushed",
+           {{"dataset", config_.path},
+            {"frame", name_of(seq)},
+            {"why", "too many are being written"},
+            {"hint", "zazenctl push"}});
+}
+
+std::string WrittenFrames::Lane::name_of(FrameSeq seq) const {
+  char name[kMaxTemplate + 32];
+  return {name, config_.name.format(seq, name, sizeof name)};
+}
+
+// ---- The dataset's thread
+
+void WrittenFrames::Lane::run() {
+  CrashStack crash_stack;
+  while (!stopping_) {
+    wait();
+    hear();
+    take_events();
+    if (Clock::now() >= next_turn_) take_turn();
+  }
+}
+
+void WrittenFrames::Lane::wait() {
+  using std::chrono::milliseconds;
+  const bool has_turns = in_turns_ > 0 || !wake_.valid();
+  auto left = std::chrono::ceil<milliseconds>(next_turn_ - Clock::now());
+  left = std::clamp(left, milliseconds(0), limits_.turn);
+  struct pollfd fds[] = {{wake_.get(), POLLIN, 0}, {events_.get(), POLLIN, 0}};
+  ::poll(fds, std::size(fds), has_turns ? static_cast<int>(left.count()) : -1);
+  eventfd_t count;
+  ::eventfd_read(wake_.get(), &count);
+}
+
+void WrittenFrames::Lane::hear() {
+  std::deque<WrittenFrame> heard;
+  {
+    std::lock_guard lock(mutex_);
+    heard.swap(unheard_);
+    unheard_of_.clear();
+  }
+  // Who opens and closes a frame many times says so as often; one look is enough for all of it.
+  std::map<std::pair<FrameSeq, uid_t>, int> looked;
+  for (const WrittenFrame& frame : heard) {
+    if (stopping_) return;
+    auto [status, is_first] = looked.try_emplace({frame.seq, frame.client->uid});
+    if (is_first) status->second = admit(frame);
+    if (frame.done) frame.done(status->second);
+  }
+}
+
+int WrittenFrames::Lane::admit(const WrittenFrame& frame) {
+  const std::string name = name_of(frame.seq);
+  if (!may_change(*frame.client, config_, name)) return EACCES;
+  UniqueFd named = find_named(config_, name, frame.client);
+  struct stat st = {};
+  if (!named.valid() || ::fstat(named.get(), &st) != 0) return errno;
+  if (!S_ISREG(st.st_mode)) return EINVAL;
+  auto known = frames_.find(frame.seq);
+  if (known != frames_.end()) {
+    if (known->second.dev == st.st_dev && known->second.ino == st.st_ino) {
+      look(frame.seq, false);
+      return 0;
+    }
+    forget(frame.seq);
+  }
+  if (frames_.size() >= limits_.known) {
+    drop(frame.seq);
+    return EAGAIN;
+  }
+  Entry entry;
+  entry.client = frame.client;
+  entry.dev = st.st_dev;
+  entry.ino = st.st_ino;
+  std::unique_lock lock(mutex_);
+  Entry& added = frames_.emplace(frame.seq, std::move(entry)).first->second;
+  lock.unlock();
+  watch(frame.seq, added, named.get());
+  look(frame.seq, false);
+  return 0;
+}
+
+void WrittenFrames::Lane::watch(FrameSeq seq, Entry& entry, int named) {
+  if (by_watch_.size() < limits_.watched) {
+    entry.watch = ::inotify_add_watch(events_.get(), link_to(named).c_str(),
+                                      IN_CLOSE_WRITE | IN_ATTRIB | IN_MOVE_SELF);
+  }
+  if (entry.watch < 0) return set_in_turns(entry, true);
+  by_watch_.emplace(entry.watch, seq);
+  entry.file.reset(::open(link_to(named).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+}
+
+// A watch is of a file, which may be two frames' by two names.
+void WrittenFrames::Lane::take_events() {
+  alignas(inotify_event) char buffer[16384];
+  std::map<FrameSeq, bool> closed;
+  for (;;) {
+    ssize_t size = ::read(events_.get(), buffer, sizeof buffer);
+    if (size <= 0) break;
+    for (const char* at = buffer; at < buffer + size;) {
+      const auto* event = reinterpret_cast<const inotify_event*>(at);
+      at += sizeof *event + event->len;
+      if ((event->mask & IN_Q_OVERFLOW) != 0) {
+        for (const auto& [seq, entry] : frames_) closed[seq] |= entry.watch >= 0;
+      }
+      auto [first, last] = by_watch_.equal_range(event->wd);
+      for (; first != last; ++first)
+        closed[first->second] |= (event->mask & IN_CLOSE_WRITE) != 0;
+    }
+  }
+  for (const auto& [seq, is_closed] : closed) {
+    if (stopping_) return;
+    look(seq, is_closed);
+  }
+}
+
+void WrittenFrames::Lane::take_turn() {
+  std::vector<FrameSeq> turn;
+  for (const auto& [seq, entry] : frames_) {
+    if (entry.in_turns) turn.push_back(seq);
+  }
+  for (FrameSeq seq : turn) {
+    if (stopping_) return;
+    look(seq, false);
+  }
+  next_turn_ = Clock::now() + limits_.turn;
+}
+
+void WrittenFrames::Lane::look(FrameSeq seq, bool closed) {
+  Entry& entry = frames_.at(seq);
+  UniqueFd named = find_named(config_, name_of(seq), entry.client);
+  struct stat st = {};
+  bool there = named.valid() && ::fstat(named.get(), &st) == 0;
+  if (!there || st.st_dev != entry.dev || st.st_ino != entry.ino) return forget(seq);
+  UniqueFd opened;
+  if (!entry.file.valid()) {
+    opened.reset(::open(link_to(named.get()).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  }
+  const int file = entry.file.valid() ? entry.file.get() : opened.get();
+  std::optional<bool> has_writer = file < 0 ? std::nullopt : knows_writer(file);
+  if (has_writer.value_or(false)) return;
+  if (::fstat(named.get(), &st) != 0) return forget(seq);
+  if (!has_writer) return guess(seq, entry, st, closed);
+  forget(seq);
+  push(seq, st);
+}
+
+void WrittenFrames::Lane::guess(FrameSeq seq, Entry& entry, const struct stat& now,
+                                bool closed) {
+  set_in_turns(entry, true);
+  const Clock::time_point time = Clock::now();
+  std::unique_lock lock(mutex_);  // for `pushed`
+  if (!same_file(entry.seen, now)) {
+    entry.seen = identity_of(now, FrameKind::kNative, 0);
+    entry.seen_at = time;
+    entry.pushed = false;
+  }
+  const auto rested = time - entry.seen_at;
+  const bool due = !entry.pushed && (closed || rested >= limits_.rest);
+  if (due) entry.pushed = true;
+  const bool is_old = !due && entry.pushed && rested >= limits_.memory;
+  lock.unlock();
+  if (is_old) return forget(seq);
+  if (due) push(seq, now);
+}
+
+// What is written within the same tick of the clock would look like what was pushed.
+void WrittenFrames::Lane::push(FrameSeq seq, const struct stat& st) {
+  outwait_clock(st.st_mtim, [this] { return stopping_.load(); });
+  closed_(dataset_, seq);
+}
+
+void WrittenFrames::Lane::set_in_turns(Entry& entry, bool in_turns) {
+  if (entry.in_turns == in_turns) return;
+  entry.in_turns = in_turns;
+  in_turns ? ++in_turns_ : --in_turns_;
+}
+
+void WrittenFrames::Lane::forget(FrameSeq seq) {
+  std::unique_lock lock(mutex_);
+  Frames::node_type frame = frames_.extract(seq);
+  lock.unlock();
+  Entry& entry = frame.mapped();
+  set_in_turns(entry, false);
+  if (entry.watch < 0) return;
+  auto [first, last] = by_watch_.equal_range(entry.watch);
+  by_watch_.erase(std::find_if(first, last, [&](auto& pair) { return pair.second == seq; }));
+  if (!by_watch_.contains(entry.watch)) ::inotify_rm_watch(events_.get(), entry.watch);
+}
+
+// ---- All datasets
+
+WrittenFrames::WrittenFrames(const Config& config, Closed closed, Limits limits)
+    : config_(config), closed_(std::move(closed)), limits_(limits) {}
+
+WrittenFrames::~WrittenFrames() {
+  stop(std::chrono::hours(1));
+}
+
+void WrittenFrames::take(WrittenFrame frame) {
+  std::lock_guard lock(mutex_);
+  if (stopping_) return;
+  std::unique_ptr<Lane>& lane = lanes_[frame.dataset];
+  if (!lane) {
+    lane = std::make_unique<Lane>(frame.dataset, config_.datasets[frame.dataset], closed_,
+                                  limits_);
+    threads_.start([lane = lane.get()] { lane->run(); });
+  }
+  lane->take(std::move(frame));
+}
+
+bool WrittenFrames::is_open(std::uint32_t dataset, FrameSeq seq) const {
+  std::lock_guard lock(mutex_);
+  auto lane = lanes_.find(dataset);
+  return lane != lanes_.end() && lane->second->is_open(seq);
+}
+
+std::uint64_t WrittenFrames::count() const {
+  std::lock_guard lock(mutex_);
+  std::uint64_t sum = 0;
+  for (const auto& [dataset, lane] : lanes_) sum += lane->count();
+  return sum;
+}
+
+std::uint64_t WrittenFrames::dropped() const {
+  std::lock_guard lock(mutex_);
+  std::uint64_t sum = 0;
+  for (const auto& [dataset, lane] : lanes_) sum += lane->dropped();
+  return sum;
+}
+
+bool WrittenFrames::stop(std::chrono::milliseconds limit) {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    for (const auto& [dataset, lane] : lanes_) lane->stop();
+  }
+  return threads_.join_for(limit);
+}
+
+}  // namespace zazen

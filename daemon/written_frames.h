@@ -1,0 +1,69 @@
+// WrittenFrames: frames that programs of this node are writing, until the last of them has
+// closed its file; then each is pushed (`push = true`).
+//
+// The shim says that a frame was opened for writing, renamed into place or changed. That it is
+// closed the kernel says, whoever closes it and however his process ends: inotify tells that a
+// writer is gone, and a lease, which is refused as long as there is one, that it was the last.
+// Where there are no leases (some network file systems) each closing counts, and a frame that
+// rests; it is watched for a while longer, and pushed again if it has changed. Where no watch
+// is left, frames are looked at in turns.
+//
+// A thread for each dataset, so that an origin that hangs holds up nobody else. Thread safe.
+#pragma once
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "bodhi/config.h"
+#include "daemon/peer_identity.h"
+#include "daemon/worker_threads.h"
+
+namespace zazen {
+
+struct WrittenFrame {
+  std::uint32_t dataset = 0;
+  FrameSeq seq = 0;
+  Peer client;                           // who says so
+  std::function<void(int status)> done;  // may be empty; it is watched, or why not
+};
+
+class WrittenFrames {
+ public:
+  struct Limits {                   // of each dataset
+    std::size_t watched = 1'024;    // each has a descriptor open
+    std::size_t known = 1 << 18;    // watched or looked at in turns
+    std::size_t unheard = 1 << 14;  // said, and not looked at yet
+    std::chrono::milliseconds turn{1'000};
+    // Without leases: unchanged for so long is closed, and for so long is forgotten.
+    std::chrono::milliseconds rest{3'000}, memory{60'000};
+  };
+  // A frame is closed. On any thread; must not wait.
+  using Closed = std::function<void(std::uint32_t dataset, FrameSeq seq)>;
+
+  WrittenFrames(const Config& config, Closed closed, Limits limits);
+  ~WrittenFrames();
+
+  void take(WrittenFrame frame);
+  // Somebody writes to it, as far as is known: it will be pushed later.
+  bool is_open(std::uint32_t dataset, FrameSeq seq) const;
+  std::uint64_t count() const;    // of those that are open
+  std::uint64_t dropped() const;  // they were too many: these are not pushed
+  // False: a thread is caught in an origin that does not answer; the process must end without
+  // destructors.
+  bool stop(std::chrono::milliseconds limit);
+
+ private:
+  class Lane;
+
+  const Config& config_;
+  const Closed closed_;
+  const Limits limits_;
+  mutable std::mutex mutex_;
+  std::map<std::uint32_t, std::unique_ptr<Lane>> lanes_;  // by dataset
+  bool stopping_ = false;
+  WorkerThreads threads_;
+};
+
+}  // namespace zazen
