@@ -32,6 +32,9 @@ class LocalLink : public NodeLink {
   Status start_push(std::uint64_t request, const std::string& dataset, const std::string& name,
                     const PushContent& content) override {
     Result<std::uint64_t> sent = send(dataset, name, content);
+    while (!sent && sent.error().code == ETIMEDOUT && is_at_work()) {
+      sent = send(dataset, name, content);
+    }
     if (!sent) return sent.error();
     requests_[*sent] = request;
     return Done{};
@@ -40,7 +43,10 @@ class LocalLink : public NodeLink {
   Result<PushAnswer> next_answer() override {
     for (;;) {
       Result<Client::PushAnswer> answer = client_.next_push_answer();
-      if (!answer) return answer.error();
+      if (!answer) {
+        if (answer.error().code != ETIMEDOUT || !is_at_work()) return answer.error();
+        continue;
+      }
       auto found = requests_.extract(answer->request);
       if (!found.empty()) return PushAnswer{found.mapped(), answer->status};
     }
@@ -60,6 +66,12 @@ class LocalLink : public NodeLink {
   }
 
  private:
+  // A large frame, or a slow origin, takes its time.
+  bool is_at_work() const {
+    Result<Client> probe = Client::connect(runtime_, timeout_ms_);
+    return probe && probe->status();
+  }
+
   Result<std::uint64_t> send(const std::string& dataset, const std::string& name,
                              const PushContent& content) {
     if (content.fd >= 0) {

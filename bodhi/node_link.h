@@ -1,6 +1,7 @@
 // NodeLink: a connection to the daemon of a node that takes pushes: "unix:RUNTIME" on this
 // machine, "HOST:PORT" on another one. Pushes are pipelined: start some, then collect as many
-// answers, which may come in any order. Every call is bounded by the time limit. ETIMEDOUT,
+// answers, which may come in any order. Every call is bounded by the time limit, which is for
+// silence: a daemon that says that it is at work is waited for. ETIMEDOUT,
 // ECONNREFUSED, ECONNRESET and EPIPE mean that the node does not answer; the link is of no use
 // from then on. Not thread safe.
 #pragma once

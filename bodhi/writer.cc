@@ -13,8 +13,9 @@
 namespace zazen {
 namespace {
 
-constexpr std::size_t kMostOutstanding = 32;
+constexpr std::size_t kMostOutstanding = 256;
 constexpr std::uint64_t kLargestWindow = 32'000'000;
+constexpr int kBeingWritten = EINPROGRESS;  // the end of a frame that is left for now
 constexpr std::chrono::milliseconds kFirstBackoff{250}, kLongestBackoff{8'000};
 constexpr std::chrono::milliseconds kSpoolPause{2'000};  // after a disk said no
 constexpr std::uint32_t kMostLosses = 16;
@@ -66,8 +67,9 @@ class NoSignals {
 
 }  // namespace
 
-Writer::Writer(WriterSettings settings, std::optional<Spool> spool)
+Writer::Writer(WriterSettings settings, std::optional<Spool> spool, OnSettled on_settled)
     : settings_(std::move(settings)),
+      on_settled_(std::move(on_settled)),
       window_bytes_(
           std::min(kLargestWindow, settings_.memory_bytes / settings_.peers.size() / 2)),
       queue_(settings_.peers.size(), std::random_device{}(), settings_.memory_bytes,
@@ -79,7 +81,7 @@ Writer::Writer(WriterSettings settings, std::optional<Spool> spool)
   }
 }
 
-Result<std::shared_ptr<Writer>> Writer::start(WriterSettings settings) {
+Result<std::shared_ptr<Writer>> Writer::start(WriterSettings settings, OnSettled on_settled) {
   if (settings.peers.empty()) return Error{EINVAL, "no node to push to", {}};
   std::optional<Spool> spool;
   if (!settings.spool.empty()) {
@@ -87,7 +89,8 @@ Result<std::shared_ptr<Writer>> Writer::start(WriterSettings settings) {
     if (!opened) return Error{opened.error().code, "spool: " + opened.error().message(), {}};
     spool = std::move(*opened);
   }
-  std::shared_ptr<Writer> writer(new Writer(std::move(settings), std::move(spool)));
+  std::shared_ptr<Writer> writer(
+      new Writer(std::move(settings), std::move(spool), std::move(on_settled)));
   if (Status started = writer->start_threads(); !started) return started.error();
   return writer;
 }
@@ -209,6 +212,12 @@ void Writer::enqueue(QueuedFrame frame) {
   if (spool_ && queue_.wants_spool()) spooling_.notify_one();
 }
 
+bool Writer::await_room(int timeout_ms) {
+  Lock lock(mutex_);
+  return room_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
+                        [this] { return stopping_ || !queue_.wants_spool(); });
+}
+
 Status Writer::flush(int timeout_ms) {
   Lock lock(mutex_);
   const std::uint64_t generation = generation_++;
@@ -311,7 +320,7 @@ bool Writer::connect(std::size_t index, Lock& lock) {
       NodeLink::connect(settings_.peers[index], settings_.credentials, settings_.timeout_ms);
   lock.lock();
   if (!link) {
-    bury(index);
+    bury(index, link.error().code);
     return false;
   }
   node.link = std::move(*link);
@@ -321,7 +330,8 @@ bool Writer::connect(std::size_t index, Lock& lock) {
 void Writer::send_waiting(std::size_t index, Lock& lock) {
   Node& node = *nodes_[index];
   while (!stopping_ && node.outstanding.size() < kMostOutstanding &&
-         (node.outstanding.empty() || node.outstanding_bytes < window_bytes_) &&
+         (node.outstanding.empty() || (node.outstanding_bytes < kLargestWindow &&
+                                       node.outstanding_memory < window_bytes_)) &&
          Clock::now() >= node.pause_until) {
     std::optional<QueuedFrame> frame = queue_.take(index);
     if (!frame) return;
@@ -331,7 +341,8 @@ void Writer::send_waiting(std::size_t index, Lock& lock) {
     outstanding.frame = std::move(*frame);
     lock.unlock();
     const std::string name = frame_name(outstanding.frame);
-    Result<PushContent> content = load(outstanding, name);
+    UniqueFd origin;  // handed over or sent when start_push() returns
+    Result<PushContent> content = load(outstanding, name, origin);
     Status sent = Done{};
     if (content) {
       outstanding.size = content->size;
@@ -340,24 +351,26 @@ void Writer::send_waiting(std::size_t index, Lock& lock) {
     }
     lock.lock();
     node.outstanding_bytes += outstanding.size;
+    node.outstanding_memory += outstanding.memory_bytes();
     if (content && sent) continue;
     const int code = content ? sent.error().code : content.error().code;
     if (content && is_silence(code)) return lose_link(index, sent.error());
-    QueuedFrame refused = std::move(outstanding.frame);
     node.outstanding_bytes -= outstanding.size;
+    node.outstanding_memory -= outstanding.memory_bytes();
+    QueuedFrame refused = std::move(outstanding.frame);
     node.outstanding.erase(request);
     if (is_shortage(code) && ++refused.delays <= kMostDelays) {
       put_off(index, std::move(refused));
     } else if (content) {
-      refuse(index, std::move(refused));
+      refuse(index, std::move(refused), code);
     } else {
-      // Without content, no node can have it.
-      finish(index, refused, code == EINPROGRESS ? End::kLeft : End::kDropped);
+      finish(index, refused, code);  // without content, no node can have it
     }
   }
 }
 
-Result<PushContent> Writer::load(Outstanding& outstanding, const std::string& name) const {
+Result<PushContent> Writer::load(Outstanding& outstanding, const std::string& name,
+                                 UniqueFd& origin) const {
   QueuedFrame& frame = outstanding.frame;
   const std::string path = settings_.datasets[frame.dataset].path + "/" + name;
   PushContent content;
@@ -365,16 +378,16 @@ Result<PushContent> Writer::load(Outstanding& outstanding, const std::string& na
   if (frame.place == FramePlace::kOrigin) {
     if (settings_.is_being_written &&
         settings_.is_being_written(settings_.datasets[frame.dataset].path, frame.seq)) {
-      return Error{EINPROGRESS, path, {}};
+      return Error{kBeingWritten, path, {}};
     }
     // Past a shim, which might give us a copy.
     const int fd = raw_open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0) return Error{-fd, path, {}};
-    outstanding.origin.reset(fd);
-    if (raw_fstat(outstanding.origin.get(), &st) != 0 || !S_ISREG(st.st_mode)) {
+    origin.reset(fd);
+    if (raw_fstat(origin.get(), &st) != 0 || !S_ISREG(st.st_mode)) {
       return Error{EINVAL, path, {}};
     }
-    content.fd = outstanding.origin.get();
+    content.fd = origin.get();
     content.size = static_cast<std::uint64_t>(st.st_size);
     content.origin = st;
     return content;
@@ -407,11 +420,12 @@ void Writer::collect_answer(std::size_t index, Lock& lock) {
   Outstanding outstanding = std::move(found->second);
   node.outstanding.erase(found);
   node.outstanding_bytes -= outstanding.size;
+  node.outstanding_memory -= outstanding.memory_bytes();
   if (answer->status == 0) {
     ++node.figures.pushed;
     node.figures.bytes += outstanding.size;
     figures_.bytes += outstanding.size;
-    finish(index, outstanding.frame, End::kPushed);
+    finish(index, outstanding.frame, 0);
     node.once_more = true;
     node.backoff = kFirstBackoff;
     if (queue_.is_dead(index)) {
@@ -424,11 +438,12 @@ void Writer::collect_answer(std::size_t index, Lock& lock) {
   if (answer->status == EAGAIN) return put_off(index, std::move(outstanding.frame));
   if (answer->status == EBUSY || answer->status == ESTALE || answer->status == ECANCELED) {
     if (++outstanding.frame.delays > kMostDelays)
-      return finish(index, outstanding.frame, End::kDropped);
+      return finish(index, outstanding.frame, answer->status);
     return put_off(index, std::move(outstanding.frame));
   }
-  if (!node_is_unwell(answer->status)) return refuse(index, std::move(outstanding.frame));
-  if (!queue_.is_dead(index)) bury(index);
+  if (!node_is_unwell(answer->status))
+    return refuse(index, std::move(outstanding.frame), answer->status);
+  if (!queue_.is_dead(index)) bury(index, answer->status);
   queue_.pass_on(index, std::move(outstanding.frame));
   wake_all();
 }
@@ -440,15 +455,15 @@ void Writer::lose_link(std::size_t index, const Error& error) {
   node.link.reset();
   bool once_more = node.once_more && error.code != ETIMEDOUT && !queue_.is_dead(index);
   node.once_more = false;
-  if (!once_more) bury(index);
+  if (!once_more) bury(index, error.code);
   auto outstanding = std::move(node.outstanding);
   node.outstanding.clear();
-  node.outstanding_bytes = 0;
+  node.outstanding_bytes = node.outstanding_memory = 0;
   for (auto& [request, lost] : outstanding) {
     // A frame at which every node hangs up is not for them.
     bool ended = error.code != ETIMEDOUT && ++lost.frame.losses > kMostLosses;
     if (ended) {
-      finish(index, lost.frame, End::kDropped);
+      finish(index, lost.frame, error.code);
     } else if (once_more) {
       queue_.put_back(index, std::move(lost.frame));
     } else {
@@ -458,8 +473,9 @@ void Writer::lose_link(std::size_t index, const Error& error) {
   wake_all();
 }
 
-void Writer::bury(std::size_t index) {
+void Writer::bury(std::size_t index, int code) {
   Node& node = *nodes_[index];
+  node.figures.failure = code;
   node.retry_at = Clock::now() + node.backoff;
   node.backoff = std::min(2 * node.backoff, kLongestBackoff);
   queue_.mark_dead(index);
@@ -468,9 +484,9 @@ void Writer::bury(std::size_t index) {
 }
 
 // This node will not have it; when none will, the push is given up.
-void Writer::refuse(std::size_t index, QueuedFrame frame) {
+void Writer::refuse(std::size_t index, QueuedFrame frame, int status) {
   frame.refused_by.push_back(index);
-  if (!queue_.has_taker(frame)) return finish(index, frame, End::kDropped);
+  if (!queue_.has_taker(frame)) return finish(index, frame, status);
   queue_.pass_on(index, std::move(frame));
   wake_all();
 }
@@ -481,16 +497,18 @@ void Writer::put_off(std::size_t index, QueuedFrame frame) {
   wake_all();
 }
 
-void Writer::finish(std::size_t index, const QueuedFrame& frame, End end) {
+void Writer::finish(std::size_t index, const QueuedFrame& frame, int status) {
   queue_.finish(index, frame);
   if (frame.place == FramePlace::kSpool) {
     spool_->release(frame.spool_offset, frame.size);
     spooling_.notify_one();
     wake_all();  // there is memory again for what is read back
   }
-  ++(end == End::kPushed    ? figures_.pushed
-     : end == End::kDropped ? figures_.dropped
-                            : figures_.left);
+  ++(status == 0               ? figures_.pushed
+     : status == kBeingWritten ? figures_.left
+                               : figures_.dropped);
+  if (on_settled_) on_settled_(settings_.datasets[frame.dataset].path, frame.seq, status);
+  if (!queue_.wants_spool()) room_.notify_all();
   forget(frame);
 }
 

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -42,14 +43,21 @@ class Writer : public std::enable_shared_from_this<Writer> {
     std::string peer;
     std::uint64_t pushed = 0, bytes = 0;
     bool answers = true;  // as far as is known
+    int failure = 0;      // why it was passed over the last time, an errno
   };
+  // What became of a frame that was queued: 0, or why its push was given up. Called on threads
+  // of the writer's, which wait for it: it must not call the writer.
+  using OnSettled = std::function<void(const std::string& dataset, FrameSeq seq, int status)>;
 
-  static Result<std::shared_ptr<Writer>> start(WriterSettings settings);
+  static Result<std::shared_ptr<Writer>> start(WriterSettings settings,
+                                               OnSettled on_settled = {});
 
   // An error says that the frame has no name; a push that is dropped is no error.
   Status write(const std::string& dataset, FrameSeq seq, std::span<const std::byte> bytes);
   // The same for a frame that is at the origin already, whose bytes are read when it is pushed.
   Status write_file(const std::string& dataset, FrameSeq seq);
+  // For who can wait: until at most half of the memory is in use. False: it was not, so long.
+  bool await_room(int timeout_ms);
   // Waits for what was queued before. A negative limit: as long as any node answers.
   Status flush(int timeout_ms);
   // False: a thread still hangs, after another leave_ms (negative: some more than a node's
@@ -65,8 +73,8 @@ class Writer : public std::enable_shared_from_this<Writer> {
 
   struct Outstanding {
     QueuedFrame frame;
-    UniqueFd origin;
     std::uint64_t size = 0;
+    std::uint64_t memory_bytes() const { return frame.place == FramePlace::kOrigin ? 0 : size; }
   };
   struct Node {  // all but `wake` and the figures are its thread's own
     explicit Node(std::string name) { figures.peer = std::move(name); }
@@ -74,7 +82,7 @@ class Writer : public std::enable_shared_from_this<Writer> {
     std::condition_variable wake;
     std::unique_ptr<NodeLink> link;
     std::map<std::uint64_t, Outstanding> outstanding;  // by request
-    std::uint64_t outstanding_bytes = 0;
+    std::uint64_t outstanding_bytes = 0, outstanding_memory = 0;
     std::uint64_t next_request = 1;
     Clock::time_point heard_at;  // while something is outstanding
     bool tried = false;          // to connect
@@ -84,7 +92,7 @@ class Writer : public std::enable_shared_from_this<Writer> {
     std::chrono::milliseconds backoff;
   };
 
-  explicit Writer(WriterSettings settings, std::optional<Spool> spool);
+  Writer(WriterSettings settings, std::optional<Spool> spool, OnSettled on_settled);
   Status start_threads();
   template <class Work>
   void start_thread(Work work);
@@ -100,13 +108,13 @@ class Writer : public std::enable_shared_from_this<Writer> {
   bool connect(std::size_t index, Lock& lock);
   void send_waiting(std::size_t index, Lock& lock);
   void collect_answer(std::size_t index, Lock& lock);
-  Result<PushContent> load(Outstanding& outstanding, const std::string& name) const;
+  Result<PushContent> load(Outstanding& outstanding, const std::string& name,
+                           UniqueFd& origin) const;
   void lose_link(std::size_t index, const Error& error);
-  void bury(std::size_t index);
-  void refuse(std::size_t index, QueuedFrame frame);
+  void bury(std::size_t index, int code);
+  void refuse(std::size_t index, QueuedFrame frame, int status);
   void put_off(std::size_t index, QueuedFrame frame);
-  enum class End { kPushed, kDropped, kLeft };
-  void finish(std::size_t index, const QueuedFrame& frame, End end);
+  void finish(std::size_t index, const QueuedFrame& frame, int status);
   void forget(const QueuedFrame& frame);
   void wake_all();
 
@@ -114,9 +122,11 @@ class Writer : public std::enable_shared_from_this<Writer> {
   bool move_to_spool(Lock& lock);
 
   const WriterSettings settings_;
-  const std::uint64_t window_bytes_;  // outstanding at a node
+  const OnSettled on_settled_;
+  const std::uint64_t window_bytes_;  // of memory, outstanding at a node
   std::mutex mutex_;
   std::condition_variable settled_;  // for flush and close
+  std::condition_variable room_;
   std::condition_variable spooling_;
   WriteQueue queue_;
   std::optional<Spool> spool_;

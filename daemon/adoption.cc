@@ -19,7 +19,8 @@ constexpr std::uint64_t kLookBytes = 4096, kLooks = 4;
 bool same_pages(int one, int other, std::uint64_t size) {
   char left[kLookBytes], right[kLookBytes];
   std::uint64_t last = size > kLookBytes ? size - kLookBytes : 0;
-  for (std::uint64_t i = 0; i < kLooks; ++i) {
+  const std::uint64_t looks = last == 0 ? 1 : kLooks;
+  for (std::uint64_t i = 0; i < looks; ++i) {
     auto at = static_cast<off_t>(last * i / (kLooks - 1));
     ssize_t wanted = static_cast<ssize_t>(std::min(kLookBytes, size));
     if (::pread(one, left, sizeof left, at) != wanted ||

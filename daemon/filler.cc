@@ -75,9 +75,15 @@ bool Filler::is_full_for(std::uint32_t dataset) {
 
 void Filler::enqueue(JobPointer job) {
   Lane& lane = lanes_[job->request.dataset];
-  lane.pace.note_reading(FillPace::Clock::now());  // who opens a frame is about to read it
-  lane.queue.push_back(std::move(job));
-  if (lane.queue.size() > lane.idle && lane.threads < threads_for_each_dataset_) {
+  if (job->request.received) {
+    lane.received.push_back(std::move(job));
+    if (lane.receiving) return;  // its thread finds it
+  } else {
+    lane.pace.note_reading(FillPace::Clock::now());  // who opens a frame is about to read it
+    lane.queue.push_back(std::move(job));
+  }
+  const std::size_t work = lane.queue.size() + (lane.received.empty() ? 0 : 1);
+  if (work > lane.idle && lane.threads < threads_for_each_dataset_) {
     ++lane.threads;
     threads_.start([this, &lane] { run(lane); });
   }
@@ -114,25 +120,54 @@ void Filler::run(Lane& lane) {
   CrashStack crash_stack;
   std::unique_lock lock(mutex_);
   for (;;) {
+    std::vector<JobPointer> jobs;
     ++lane.idle;
-    lane.changed.wait(lock, [&] { return stopping_ || !lane.queue.empty(); });
+    lane.changed.wait(lock, [&] {
+      jobs = take_jobs(lane);
+      return stopping_ || !jobs.empty();
+    });
     --lane.idle;
-    if (lane.queue.empty()) return;
-    JobPointer job = std::move(lane.queue.front());
-    lane.queue.pop_front();
+    if (jobs.empty()) return;
     lock.unlock();
-    process(lane, job);
+    const bool received = jobs.front()->request.received.has_value();
+    received ? process_received(jobs) : process(lane, jobs.front());
     lock.lock();
+    if (received) lane.receiving = false;
   }
 }
 
+std::vector<Filler::JobPointer> Filler::take_jobs(Lane& lane) {
+  std::vector<JobPointer> jobs;
+  if (!lane.received.empty() && !lane.receiving) {
+    lane.receiving = true;
+    for (; !lane.received.empty() && jobs.size() < kMostTogether; lane.received.pop_front()) {
+      jobs.push_back(std::move(lane.received.front()));
+    }
+  } else if (!lane.queue.empty()) {
+    jobs.push_back(std::move(lane.queue.front()));
+    lane.queue.pop_front();
+  }
+  return jobs;
+}
+
 void Filler::process(Lane& lane, const JobPointer& job) {
-  const FillRequest& request = job->request;
-  bool is_complete = request.received.has_value();
-  int status = (stopping_ && !is_complete) || job->cancelled->load() ? ECANCELED
-               : request.is_content                                  ? take_content(lane, job)
-                                                                     : copy(lane, job);
+  int status = 0;
+  if (stopping_ || job->cancelled->load()) {
+    status = ECANCELED;
+  } else if (!job->request.is_content) {
+    status = copy(lane, job);
+  } else if (status = receive(lane, job); status == 0) {
+    return process_received(std::span(&job, 1));
+  }
   if (status != kCommitting) finish(job, status, false);
+}
+
+void Filler::process_received(std::span<const JobPointer> jobs) {
+  std::vector<std::shared_ptr<OriginLook>> looks = look_at_origins(jobs);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    int status = jobs[i]->cancelled->load() ? ECANCELED : take_received(jobs[i], *looks[i]);
+    if (status != kCommitting) finish(jobs[i], status, false);
+  }
 }
 
 int Filler::copy(Lane& lane, const JobPointer& job) {

@@ -18,6 +18,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,8 @@ struct FillCounts {
 class Filler {
  public:
   static constexpr int kThreads = 8;
+  static constexpr std::size_t kMostTogether =
+      64;  // received contents, in one look at the origin
   static constexpr std::chrono::milliseconds kStopLimit{2000};
   static constexpr std::chrono::milliseconds kOriginLimit{1000};  // for one look at it
 
@@ -97,6 +100,8 @@ class Filler {
   using JobPointer = std::shared_ptr<Job>;
   struct Lane {  // of one dataset
     std::deque<JobPointer> queue;
+    std::deque<JobPointer> received;  // pushes whose content is complete: one thread takes all
+    bool receiving = false;           // that are there, and another one none meanwhile
     std::condition_variable changed;
     int threads = 0;
     std::size_t idle = 0;
@@ -109,7 +114,9 @@ class Filler {
   void enqueue(JobPointer job);             // mutex_ is held
   bool is_full_for(std::uint32_t dataset);  // mutex_ is held
   void run(Lane& lane);
+  std::vector<JobPointer> take_jobs(Lane& lane);  // mutex_ is held
   void process(Lane& lane, const JobPointer& job);
+  void process_received(std::span<const JobPointer> jobs);
   // 0 or an errno if the job ends here, kCommitting if finish() will be called later.
   int copy(Lane& lane, const JobPointer& job);
   // The bytes of request.origin, whose stat this is, in a file of the cache's.
@@ -118,10 +125,10 @@ class Filler {
   // `origin` is null if there is none yet.
   int commit(const JobPointer& job, FinishedCopy finished, const struct stat* origin);
   // Of a push whose origin need not be there: filler_content.cc.
-  int take_content(Lane& lane, const JobPointer& job);
   int receive(Lane& lane, const JobPointer& job);
   struct OriginLook;
-  std::shared_ptr<OriginLook> look_at_origin(const FillRequest& request);
+  std::vector<std::shared_ptr<OriginLook>> look_at_origins(std::span<const JobPointer> jobs);
+  int take_received(const JobPointer& job, OriginLook& look);
   bool is_held(const FillRequest& request, const OriginLook& look, int* status);
   void finish(const JobPointer& job, int status, bool copied);
 

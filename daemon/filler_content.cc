@@ -51,24 +51,55 @@ int Filler::receive(Lane& lane, const JobPointer& job) {
   return 0;
 }
 
-std::shared_ptr<Filler::OriginLook> Filler::look_at_origin(const FillRequest& request) {
-  auto look = std::make_shared<OriginLook>();
-  auto content =
-      std::make_shared<UniqueFd>(::fcntl(request.received->file.fd(), F_DUPFD_CLOEXEC, 0));
-  auto question = [look, content, bytes = request.received->bytes,
-                   waits = store_.serves_all_users(), dataset = store_.dataset(request.dataset),
-                   name = store_.name_of(request.dataset, request.seq)] {
-    look->fd = open_origin(dataset, name);
-    if (!look->fd.valid()) return errno;
-    look->there = ::fstat(look->fd.get(), &look->origin) == 0;
-    // A later change of the rights must be seen by its time.
-    if (waits && look->there) outwait_clock(look->origin.st_ctim, [] { return false; });
-    return compare_with_origin(content->get(), bytes, look->fd.get(), &look->origin);
+// One question for all, as far as that goes quickly. The daemon looks at the origin itself.
+std::vector<std::shared_ptr<Filler::OriginLook>> Filler::look_at_origins(
+    std::span<const JobPointer> jobs) {
+  using Clock = std::chrono::steady_clock;
+  struct Look {
+    std::shared_ptr<OriginLook> look;
+    UniqueFd content;
+    std::uint64_t bytes;
+    std::string name;
   };
-  int status = origins_.ask(request.dataset, question, kOriginLimit);
-  if (status == ETIMEDOUT) return std::make_shared<OriginLook>();  // the question still runs
-  look->status = status;
-  return look;
+  auto make = [this](const JobPointer& job) {
+    const FillRequest& request = job->request;
+    return Look{std::make_shared<OriginLook>(),
+                UniqueFd(::fcntl(request.received->file.fd(), F_DUPFD_CLOEXEC, 0)),
+                request.received->bytes, store_.name_of(request.dataset, request.seq)};
+  };
+  const std::uint32_t dataset = jobs.front()->request.dataset;
+  std::vector<std::shared_ptr<OriginLook>> answers;
+  while (answers.size() < jobs.size()) {
+    struct Looks {
+      std::vector<Look> all;
+      std::size_t done = 0;
+    };
+    auto looks = std::make_shared<Looks>();
+    for (const JobPointer& job : jobs.subspan(answers.size())) looks->all.push_back(make(job));
+    auto question = [looks, waits = store_.serves_all_users(),
+                     dataset = store_.dataset(dataset)] {
+      for (auto begin = Clock::now();
+           looks->done < looks->all.size() && Clock::now() - begin < kOriginLimit / 4;) {
+        Look& one = looks->all[looks->done++];
+        OriginLook& look = *one.look;
+        look.fd = open_origin(dataset, one.name);
+        if (!look.fd.valid()) continue;
+        look.there = ::fstat(look.fd.get(), &look.origin) == 0;
+        // A later change of the rights must be seen by its time.
+        if (waits && look.there) outwait_clock(look.origin.st_ctim, [] { return false; });
+        look.status =
+            compare_with_origin(one.content.get(), one.bytes, look.fd.get(), &look.origin);
+      }
+      return 0;
+    };
+    if (origins_.ask(dataset, question, kOriginLimit) != 0) {
+      // Perhaps it still runs. Whoever is left is not known to the origin.
+      while (answers.size() < jobs.size()) answers.push_back(std::make_shared<OriginLook>());
+      break;
+    }
+    for (std::size_t i = 0; i < looks->done; ++i) answers.push_back(looks->all[i].look);
+  }
+  return answers;
 }
 
 bool Filler::is_held(const FillRequest& request, const OriginLook& look, int* status) {
@@ -93,29 +124,25 @@ bool Filler::is_held(const FillRequest& request, const OriginLook& look, int* st
   return *status != ENOENT;  // it was evicted just now
 }
 
-int Filler::take_content(Lane& lane, const JobPointer& job) {
+int Filler::take_received(const JobPointer& job, OriginLook& look) {
   FillRequest& request = job->request;
-  request.client = nullptr;  // the origin is looked at by the daemon itself
-  if (!request.received) {
-    if (int code = receive(lane, job); code != 0) return code;
-  }
+  request.client = nullptr;  // the origin was looked at by the daemon itself
   job->bytes = request.received->bytes;
-  std::shared_ptr<OriginLook> look = look_at_origin(request);
   int status = 0;
-  if (is_held(request, *look, &status)) return status;
+  if (is_held(request, look, &status)) return status;
   if (store_.directory_is_full(request.dataset)) return EMLINK;
-  bool known = look->status == 0;
+  bool known = look.status == 0;
 
   FinishedCopy finished;
   finished.file = std::move(request.received->file);
   finished.reservation = std::move(request.received->room);
-  const struct stat& origin = look->origin;
+  const struct stat& origin = look.origin;
   OriginIdentity identity =
       known ? identity_of(origin, FrameKind::kNative, request.received->checksum)
             : unknown_identity(request.received->bytes, request.received->checksum);
   status = seal_copy(finished.file.fd(), identity, origin.st_atim, origin.st_mtim);
   if (status != 0) return status;
-  origins_.close(request.dataset, std::exchange(request.origin, std::move(look->fd)));
+  origins_.close(request.dataset, std::exchange(request.origin, std::move(look.fd)));
   return commit(job, std::move(finished), known ? &origin : nullptr);
 }
 

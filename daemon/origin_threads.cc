@@ -13,7 +13,11 @@ OriginThreads::Lane& OriginThreads::lane(std::uint32_t dataset) {
 
 int OriginThreads::ask(std::uint32_t dataset, std::function<int()> question,
                        std::chrono::milliseconds limit) {
-  auto answer = std::make_shared<std::optional<int>>();  // mutex_ protects it
+  struct Answer {  // mutex_ protects it
+    std::optional<int> code;
+    std::condition_variable given;  // one for each, so that nobody else is woken
+  };
+  auto answer = std::make_shared<Answer>();
   std::unique_lock lock(mutex_);
   if (stopping_) return ECANCELED;
   Lane& asked = lane(dataset);
@@ -21,14 +25,15 @@ int OriginThreads::ask(std::uint32_t dataset, std::function<int()> question,
   asked.queue.push_back([this, answer, question = std::move(question)] {
     int code = question();
     std::lock_guard answering(mutex_);
-    *answer = code;
+    answer->code = code;
+    answer->given.notify_one();
   });
-  asked.changed.notify_all();
-  if (!asked.changed.wait_for(lock, limit, [&] { return answer->has_value(); })) {
+  asked.changed.notify_one();
+  if (!answer->given.wait_for(lock, limit, [&] { return answer->code.has_value(); })) {
     asked.overdue = true;
     return ETIMEDOUT;
   }
-  return **answer;
+  return *answer->code;
 }
 
 void OriginThreads::close(std::uint32_t dataset, UniqueFd fd) {
@@ -41,7 +46,7 @@ void OriginThreads::close(std::uint32_t dataset, UniqueFd fd) {
   auto owned = std::make_shared<UniqueFd>(std::move(fd));
   Lane& closing = lane(dataset);
   closing.queue.push_back([owned] { owned->reset(); });
-  closing.changed.notify_all();
+  closing.changed.notify_one();
 }
 
 bool OriginThreads::stop(std::chrono::milliseconds limit) {
@@ -65,7 +70,6 @@ void OriginThreads::run(Lane& lane) {
     work = nullptr;
     lock.lock();
     lane.overdue = false;
-    lane.changed.notify_all();
   }
 }
 

@@ -40,7 +40,7 @@ PushSession::PushSession(UniqueFd socket, std::string from, PushTerms& terms)
 
 void PushSession::run() {
   CrashStack crash_stack;
-  deadline_ = Clock::now() + kHandshakeLimit;
+  deadline_ = Clock::now() + terms_.limits.handshake;
   if (introduce()) {
     serve();
     --terms_.counts.connections;
@@ -148,20 +148,20 @@ void PushSession::serve() {
 }
 
 bool PushSession::serve_message() {
-  deadline_ = Clock::now() + kIdleLimit;
+  deadline_ = Clock::now() + terms_.limits.idle;
   while (open_ >= kMostOpen) {
     if (!wait_for_input() || stopping_) return false;
   }
   // Who leaves answers unread is not read from, either.
   if (output_.size() > kMostUnreadBytes) {
-    deadline_ = Clock::now() + kMessageLimit;
+    deadline_ = Clock::now() + terms_.limits.message;
     if (!send_all()) return false;
   }
   PushHeader header;
   std::string body;
   PushNames names;
   if (begin_ == end_ && !fill_buffer()) return false;  // it may go at any time
-  deadline_ = Clock::now() + kMessageLimit;
+  deadline_ = Clock::now() + terms_.limits.message;
   if (!receive_message(&header, &body)) return false;
   bool is_request = header.type == PushType::kPush || header.type == PushType::kNatives;
   if (!is_request || !decode(body, &names))
@@ -242,7 +242,8 @@ bool PushSession::take_push(const PushHeader& header, const PushNames& names) {
 
 bool PushSession::take_content(std::uint64_t bytes, int* status, PushIntake& intake,
                                ContentEnd* end) {
-  deadline_ = Clock::now() + kMessageLimit + std::chrono::seconds(bytes / kSlowestBytes);
+  deadline_ = Clock::now() + terms_.limits.message +
+              std::chrono::milliseconds(bytes * 1000 / terms_.limits.slowest_bytes);
   std::unique_ptr<XXH3_state_t, void (*)(XXH3_state_t*)> hash(
       XXH3_createState(), [](XXH3_state_t* state) { XXH3_freeState(state); });
   XXH3_64bits_reset(hash.get());
@@ -261,7 +262,7 @@ bool PushSession::take_content(std::uint64_t bytes, int* status, PushIntake& int
     terms_.counts.bytes += size;
     if (!pause(terms_.rate.take(size))) return false;
   }
-  deadline_ = std::max(deadline_, Clock::now() + kMessageLimit);
+  deadline_ = std::max(deadline_, Clock::now() + terms_.limits.message);
   end->checksum = XXH3_64bits_digest(hash.get());
   end->tag = tag ? tag->finish() : Bytes16{};
   return true;
@@ -291,7 +292,7 @@ bool PushSession::answer_natives(std::uint64_t request, const PushNames& names) 
   header.length = static_cast<std::uint32_t>(body.size());
   Bytes32 mac = keys_->mac(PushSide::kDaemon, header, body);
   output_.append(as_text(header)).append(body).append(as_text(mac));
-  deadline_ = Clock::now() + kMessageLimit;
+  deadline_ = Clock::now() + terms_.limits.message;
   return send_all();
 }
 

@@ -27,6 +27,11 @@
 
 namespace zazen {
 
+struct PushLimits {  // for whoever pushes
+  std::chrono::milliseconds handshake{5'000}, message{20'000}, idle{600'000};
+  std::uint64_t slowest_bytes = 64 << 10;  // of content, in a second
+};
+
 struct PushTerms {  // for all sessions of a listener
   const Config& config;
   Store& store;
@@ -35,6 +40,7 @@ struct PushTerms {  // for all sessions of a listener
   std::function<void(FillRequest)> take;
   RateLimit rate;
   std::uint16_t methods = 0;
+  PushLimits limits = {};
 };
 
 class PushIntake;
@@ -42,8 +48,6 @@ class PushIntake;
 class PushSession {
  public:
   static constexpr std::size_t kMostOpen = 512;
-  static constexpr std::chrono::seconds kHandshakeLimit{5}, kMessageLimit{20}, kIdleLimit{600};
-  static constexpr std::uint64_t kSlowestBytes = 64 << 10;  // in a second
 
   PushSession(UniqueFd socket, std::string from, PushTerms& terms);
   PushSession(const PushSession&) = delete;

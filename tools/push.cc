@@ -1,26 +1,27 @@
 // zazenctl push: copies a dataset's frames to the nodes' caches as natives, round robin.
 //
 // What a node already holds is left alone, so a push that was interrupted can simply be
-// repeated. Each frame is opened here, with the rights of the caller, and handed over as a
-// descriptor; the answer says that the copy is durable. A node that does not answer, or is
-// full, is passed over, and its frames go to the next one; a silent node is tried again
-// after some seconds. The origin is read by raw system calls, so that a shim in this
-// process could not send us a copy instead.
+// repeated. The rest is libbodhi's writer's (bodhi/writer.h), as for a simulation: all nodes at
+// once, a thread and a connection for each; a node that does not answer, or is full, is passed
+// over, its frames go to the next one, and it is tried again. Each frame is opened here, with
+// the rights of the caller and past a shim in this process; the answer says that the copy is
+// durable.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
 #include <chrono>
-#include <deque>
+#include <future>
+#include <mutex>
 #include <nlohmann/json.hpp>
-#include <random>
 
 #include "bodhi/listing.h"
-#include "bodhi/placement.h"
 #include "bodhi/push_address.h"
 #include "bodhi/units.h"
+#include "bodhi/writer.h"
 #include "tools/commands.h"
+#include "tools/interruption.h"
 #include "tools/node.h"
 #include "tools/origin_frame.h"
 #include "tools/output.h"
@@ -35,8 +36,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kConnectTimeoutMs = 5'000;
-constexpr int kRetryTimeoutMs = 250;
-constexpr std::chrono::seconds kRetryPeriod{5};
+constexpr int kLookPeriodMs = 100;
 constexpr std::size_t kMostFailuresShown = 10;
 
 struct Totals {
@@ -46,127 +46,141 @@ struct Totals {
 
 class DatasetPush {
  public:
-  DatasetPush(const DatasetConfig& dataset, int directory_fd, std::vector<PushPeer>& peers,
-              Totals& totals)
+  DatasetPush(const Node& node, const DatasetConfig& dataset, int directory_fd,
+              std::vector<PushPeer>& peers, std::vector<FrameSeq> frames, Totals& totals)
       : dataset_(dataset),
         directory_fd_(directory_fd),
-        peers_(peers),
+        frames_(std::move(frames)),
+        settled_(frames_.size(), false),
         totals_(totals),
-        placement_(peers.size(), std::random_device{}()) {
-    for (std::size_t i = 0; i < peers_.size(); ++i) {
-      if (!peers_[i].connected()) placement_.mark_dead(i);
+        progress_("push " + dataset.path, frames_.size()) {
+    settings_.datasets = {{dataset.path, dataset.name}};
+    settings_.timeout_ms = static_cast<int>(node.config.writer_timeout_ms);
+    for (PushPeer& peer : peers) {
+      if (!peer.takes_frames()) continue;
+      settings_.peers.push_back(peer.name());
+      settings_.credentials = peer.credentials();
+      peers_.push_back(&peer);
     }
+    silent_.resize(peers_.size(), false);
   }
 
-  void push(const std::vector<FrameSeq>& frames) {
-    waiting_.assign(frames.begin(), frames.end());
-    Progress progress("push " + dataset_.path, frames.size());
-    progress_ = &progress;
-    for (;;) {
-      while (!waiting_.empty()) {
-        FrameSeq seq = waiting_.front();
-        waiting_.pop_front();
-        send(seq);
+  Status run() {
+    Result<std::shared_ptr<Writer>> writer = Writer::start(
+        settings_,
+        [this](const std::string&, FrameSeq seq, int status) { note_settled(seq, status); });
+    if (!writer) return writer.error();
+    for (FrameSeq seq : frames_) {
+      while (!Interruption::wanted() && !(*writer)->await_room(kLookPeriodMs)) {
+        if (!look(**writer)) break;
       }
-      auto busy = std::find_if(peers_.begin(), peers_.end(),
-                               [](const PushPeer& peer) { return peer.outstanding() > 0; });
-      if (busy == peers_.end()) break;
-      collect(static_cast<std::size_t>(busy - peers_.begin()));
+      if (Interruption::wanted() || !look(**writer)) break;
+      if (Status queued = (*writer)->write_file(dataset_.path, seq); !queued) {
+        note_settled(seq, queued.error().code);
+      }
     }
+    while (!Interruption::wanted() && !(*writer)->flush(kLookPeriodMs) && look(**writer)) {
+    }
+    look(**writer);
+    (*writer)->close(0);
+    count(**writer);
+    return Done{};
   }
 
  private:
-  void send(FrameSeq seq) {
-    std::string name = frame_name(dataset_, seq);
-    Result<OpenOriginFrame> origin = open_origin_frame(directory_fd_, name);
-    if (!origin) return fail(seq, origin.error().context);
-    OriginFrame frame{seq, origin->bytes};
-
-    for (;;) {
-      retry_silent_peers();
-      std::optional<std::size_t> node = placement_.next();
-      if (!node) return fail(seq, "no node takes it");
-      PushPeer& peer = peers_[*node];
-      if (peer.outstanding() >= PushPeer::kMostOutstanding) collect(*node);
-      if (placement_.is_dead(*node)) continue;
-      Status sent = peer.send(dataset_, frame, name, *origin);
-      if (sent) return;
-      if (!is_silence(sent.error())) return fail(seq, std::strerror(sent.error().code));
-      lose(*node, sent.error());
-    }
+  void note_settled(FrameSeq seq, int status) {
+    auto place = std::ranges::lower_bound(frames_, seq) - frames_.begin();
+    std::lock_guard lock(mutex_);
+    settled_[static_cast<std::size_t>(place)] = true;
+    if (status != 0) failures_.emplace_back(seq, status);
   }
 
-  void collect(std::size_t node) {
-    PushPeer& peer = peers_[node];
-    Result<PushPeer::Answer> answer = peer.next_answer();
-    if (!answer) return lose(node, answer.error());
-    switch (answer->status) {
-      case 0:
-        ++peer.pushed;
-        ++totals_.pushed;
-        ++pushed_;
-        bytes_ += answer->frame.bytes;
-        totals_.bytes += answer->frame.bytes;
-        progress_->show(pushed_, bytes_);
-        break;
-      case ENOSPC:
-      case EDQUOT:
-      case EROFS:
-        if (!placement_.is_dead(node)) warn(node, std::strerror(answer->status));
-        placement_.mark_dead(node);
-        waiting_.push_back(answer->frame.seq);
-        break;
-      default:
-        fail(answer->frame.seq, std::strerror(answer->status));
-    }
-  }
-
-  void lose(std::size_t node, const Error& error) {
-    warn(node, std::string("does not answer: ") + std::strerror(error.code));
-    placement_.mark_dead(node);
-    for (const OriginFrame& frame : peers_[node].give_up()) waiting_.push_back(frame.seq);
-  }
-
-  void retry_silent_peers() {
-    Clock::time_point now = Clock::now();
-    if (now - retried_at_ < kRetryPeriod) return;
-    retried_at_ = now;
+  // Shows how far it is, and who fell silent. False: nobody takes frames any more.
+  bool look(Writer& writer) {
+    if (Clock::now() - looked_at_ < std::chrono::milliseconds(kLookPeriodMs)) return true;
+    looked_at_ = Clock::now();
+    bool any = false;
     for (std::size_t i = 0; i < peers_.size(); ++i) {
-      if (!peers_[i].reachable && peers_[i].open(dataset_, kRetryTimeoutMs)) {
-        placement_.mark_alive(i);
+      Writer::NodeFigures figures = *writer.node_figures(i);
+      if (!figures.answers && !silent_[i]) {
+        progress_.clear();
+        print_warning(
+            fmt::format("{}: passed over: {}", figures.peer, std::strerror(figures.failure)),
+            "its frames go to the other nodes");
       }
+      silent_[i] = !figures.answers;
+      any = any || figures.answers;
     }
+    say_failures();
+    Writer::Figures figures = writer.figures();
+    progress_.show(figures.pushed, figures.bytes);
+    return any;
   }
 
-  void warn(std::size_t node, const std::string& reason) {
-    progress_->clear();
-    print_warning(peers_[node].name() + ": " + reason, "its frames go to the other nodes");
+  void say_failures() {
+    std::vector<std::pair<FrameSeq, int>> failures;
+    {
+      std::lock_guard lock(mutex_);
+      failures.swap(failures_);
+    }
+    for (auto [seq, status] : failures) {
+      // It may be the frame's own fault, for which there are better words.
+      Result<OpenOriginFrame> origin =
+          open_origin_frame(directory_fd_, frame_name(dataset_, seq));
+      fail(seq, origin ? std::strerror(status) : origin.error().context);
+    }
   }
 
   void fail(FrameSeq seq, const std::string& reason) {
     std::string path = dataset_.path + "/" + frame_name(dataset_, seq);
     totals_.failures.push_back({{"frame", path}, {"reason", reason}});
     if (++totals_.failed > kMostFailuresShown) return;
-    progress_->clear();
+    progress_.clear();
     print_error(path + ": " + reason);
   }
 
+  // The writer is closed. What it had not pushed is left for another time, or nobody took it.
+  void count(Writer& writer) {
+    say_failures();
+    for (std::size_t i = 0; i < frames_.size() && !Interruption::wanted(); ++i) {
+      if (!settled_[i]) fail(frames_[i], "no node takes it");
+    }
+    for (std::size_t i = 0; i < peers_.size(); ++i) {
+      Writer::NodeFigures figures = *writer.node_figures(i);
+      peers_[i]->pushed += figures.pushed;
+      peers_[i]->reachable = figures.answers || !is_silence({figures.failure, {}, {}});
+    }
+    Writer::Figures figures = writer.figures();
+    totals_.pushed += figures.pushed;
+    totals_.bytes += figures.bytes;
+  }
+
   const DatasetConfig& dataset_;
-  int directory_fd_;
-  std::vector<PushPeer>& peers_;
+  const int directory_fd_;
+  const std::vector<FrameSeq> frames_;  // ascending
+  std::vector<PushPeer*> peers_;        // as in settings_
+  WriterSettings settings_;
+  std::vector<bool> silent_;  // of peers_, when they were last looked at
+  std::mutex mutex_;
+  std::vector<bool> settled_;  // of frames_
+  std::vector<std::pair<FrameSeq, int>> failures_;
   Totals& totals_;
-  Placement placement_;
-  std::deque<FrameSeq> waiting_;
-  Progress* progress_ = nullptr;
-  std::uint64_t pushed_ = 0, bytes_ = 0;
-  Clock::time_point retried_at_ = Clock::now();
+  Progress progress_;
+  Clock::time_point looked_at_;
 };
 
-// False if no node can take frames of this dataset.
+// All at once, for a silent one takes its time. False if none can take frames of this dataset.
 bool open_peers(std::vector<PushPeer>& peers, const DatasetConfig& dataset) {
-  bool any = false;
+  std::vector<std::future<Status>> answers;
   for (PushPeer& peer : peers) {
-    Status opened = peer.open(dataset, kConnectTimeoutMs);
+    answers.push_back(std::async(std::launch::async, [&peer, &dataset] {
+      return peer.open(dataset, kConnectTimeoutMs);
+    }));
+  }
+  bool any = false;
+  for (std::size_t i = 0; i < peers.size(); ++i) {
+    const PushPeer& peer = peers[i];
+    Status opened = answers[i].get();
     any = any || opened.ok();
     if (opened) continue;
     int code = opened.error().code;
@@ -184,7 +198,7 @@ bool open_peers(std::vector<PushPeer>& peers, const DatasetConfig& dataset) {
   return any;
 }
 
-int push_dataset(const DatasetConfig& dataset, std::vector<PushPeer>& peers,
+int push_dataset(const Node& node, const DatasetConfig& dataset, std::vector<PushPeer>& peers,
                  const PushOptions& options, Totals& totals) {
   Result<Listing> listing =
       list_directory(frame_directory(dataset.path, dataset.name), dataset.name);
@@ -207,7 +221,7 @@ int push_dataset(const DatasetConfig& dataset, std::vector<PushPeer>& peers,
     return silent ? kNoDaemon : kFailed;
   }
   for (PushPeer& peer : peers) {
-    if (!peer.connected()) continue;
+    if (!peer.takes_frames()) continue;
     if (std::size_t stale = peer.drop_stale(dataset, directory.get(), options.dry_run)) {
       print_warning(peer.name() + ": " + plural(stale, "frame") + " changed at the origin");
     }
@@ -218,7 +232,12 @@ int push_dataset(const DatasetConfig& dataset, std::vector<PushPeer>& peers,
   if (options.dry_run) return kDone;
 
   std::uint64_t failed_before = totals.failed;
-  DatasetPush(dataset, directory.get(), peers, totals).push(todo.frames());
+  Status pushed =
+      DatasetPush(node, dataset, directory.get(), peers, todo.frames(), totals).run();
+  if (!pushed) {
+    print_error(dataset.path + ": " + pushed.error().message());
+    totals.failed += todo.size();
+  }
   return totals.failed == failed_before ? kDone : kFailed;
 }
 
@@ -230,10 +249,11 @@ void print_summary(const PushOptions& options, const std::vector<PushPeer>& peer
       nodes.push_back(
           {{"peer", peer.name()}, {"pushed", peer.pushed}, {"reachable", peer.reachable}});
     }
-    nlohmann::ordered_json summary{{"frames", totals.frames},    {"pushed", totals.pushed},
-                                   {"skipped", totals.skipped},  {"failed", totals.failed},
-                                   {"bytes", totals.bytes},      {"nodes", nodes},
-                                   {"failures", totals.failures}};
+    nlohmann::ordered_json summary{
+        {"frames", totals.frames},     {"pushed", totals.pushed},
+        {"skipped", totals.skipped},   {"failed", totals.failed},
+        {"bytes", totals.bytes},       {"nodes", nodes},
+        {"failures", totals.failures}, {"stopped", Interruption::wanted()}};
     if (options.dry_run) summary["would_push"] = totals.to_push;
     return print_json(summary);
   }
@@ -245,12 +265,17 @@ void print_summary(const PushOptions& options, const std::vector<PushPeer>& peer
                plural(peers.size(), "node"), format_count(totals.skipped));
     return;
   }
-  fmt::print("pushed {} ({}); {} already there, {} failed\n", plural(totals.pushed, "frame"),
+  fmt::print("{}pushed {} ({}); {} already there, {} failed\n",
+             Interruption::wanted() ? "stopped; " : "", plural(totals.pushed, "frame"),
              format_size(totals.bytes), format_count(totals.skipped),
              format_count(totals.failed));
   for (const PushPeer& peer : peers) {
     fmt::print("  {:>10}  {}{}\n", format_count(peer.pushed), printable(peer.name()),
                peer.reachable ? "" : "  (does not answer)");
+  }
+  if (Interruption::wanted()) {
+    fmt::print("the same command again goes on with the {} left\n",
+               plural(totals.to_push - totals.pushed - totals.failed, "frame"));
   }
 }
 
@@ -294,11 +319,14 @@ int push_command(const PushOptions& options) {
 
   Totals totals;
   int outcome = kDone;
+  Interruption interruption;
   for (const DatasetConfig* dataset : datasets) {
-    int result = push_dataset(*dataset, *peers, options, totals);
+    if (Interruption::wanted()) break;
+    int result = push_dataset(node, *dataset, *peers, options, totals);
     if (result != kDone) outcome = result;
   }
   print_summary(options, *peers, totals);
+  Interruption::pass_on();
   return outcome;
 }
 

@@ -47,8 +47,7 @@ PushPeer::PushPeer(std::string name, Credentials credentials)
 }
 
 Status PushPeer::open(const DatasetConfig& dataset, int timeout_ms) {
-  reachable = false;
-  link_.reset();
+  reachable = takes_frames_ = false;
   Result<std::unique_ptr<NodeLink>> link = NodeLink::connect(name_, credentials_, timeout_ms);
   if (!link) return link.error();
   Result<FrameSet> natives = (*link)->natives(dataset.path);
@@ -57,8 +56,7 @@ Status PushPeer::open(const DatasetConfig& dataset, int timeout_ms) {
     return natives.error();
   }
   natives_ = std::move(*natives);
-  reachable = true;
-  link_ = std::move(*link);
+  reachable = takes_frames_ = true;
   return Done{};
 }
 
@@ -89,49 +87,6 @@ std::size_t PushPeer::drop_stale(const DatasetConfig& dataset, int directory_fd,
   std::size_t count = dropped.size();
   natives_ = set_difference(natives_, FrameSet(std::move(dropped)));
   return count;
-}
-
-Status PushPeer::send(const DatasetConfig& dataset, const OriginFrame& frame,
-                      const std::string& name, const OpenOriginFrame& opened) {
-  const PushContent content{{}, opened.fd.get(), opened.bytes, opened.origin};
-  for (;;) {
-    Status sent = link_->start_push(++last_request_, dataset.path, name, content);
-    if (sent) {
-      under_way_.emplace(last_request_, frame);
-      return Done{};
-    }
-    if (sent.error().code != ETIMEDOUT || !is_alive()) return sent.error();
-  }
-}
-
-Result<PushPeer::Answer> PushPeer::next_answer() {
-  for (;;) {
-    Result<PushAnswer> answer = link_->next_answer();
-    if (!answer) {
-      if (answer.error().code != ETIMEDOUT || !is_alive()) return answer.error();
-      continue;
-    }
-    auto found = under_way_.find(answer->request);
-    if (found == under_way_.end()) continue;  // of a request that was given up
-    Answer result{found->second, answer->status};
-    under_way_.erase(found);
-    return result;
-  }
-}
-
-std::vector<OriginFrame> PushPeer::give_up() {
-  std::vector<OriginFrame> frames;
-  for (const auto& [request, frame] : under_way_) frames.push_back(frame);
-  under_way_.clear();
-  link_.reset();
-  reachable = false;
-  return frames;
-}
-
-bool PushPeer::is_alive() const {
-  if (!is_local()) return false;
-  Result<Client> probe = Client::connect(runtime_, kAnswerTimeoutMs);
-  return probe && probe->status();
 }
 
 }  // namespace zazen

@@ -5,12 +5,15 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 
+#include "bodhi/units.h"
 #include "tools/bench/clients_bench.h"
 #include "tools/bench/fills_bench.h"
 #include "tools/bench/hook_bench.h"
 #include "tools/bench/interruption.h"
 #include "tools/bench/listing_bench.h"
+#include "tools/bench/plain_push.h"
 #include "tools/bench/protocol_start.h"
+#include "tools/bench/push_bench.h"
 #include "tools/bench/restart_bench.h"
 #include "tools/bench/shim_bench.h"
 #include "tools/bench/worker.h"
@@ -86,6 +89,20 @@ int hook_command(const HookBenchOptions& options, bool json) {
   Result<HookFigures> figures = measure_hook(options);
   if (!figures) return failed(figures.error());
   print_hook_figures(*figures, json);
+  return 0;
+}
+
+int push_command(PushBenchOptions options, const std::string& frame_size, bool json) {
+  Result<std::uint64_t> bytes = parse_size(frame_size);
+  if (!bytes || *bytes == 0) {
+    print_error("--frame-size " + frame_size + ": not a size", "for example 2MB");
+    return kUsage;
+  }
+  options.frame_bytes = *bytes;
+  note_interruptions();
+  Result<std::vector<PushFigures>> figures = measure_push(options);
+  if (!figures) return failed(figures.error());
+  print_push_figures(*figures, json);
   return 0;
 }
 
@@ -221,6 +238,33 @@ int zazen_bench(int argc, char** argv) {
       ->type_name("N")
       ->check(CLI::Range(1, 1000).description(""));
 
+  PushBenchOptions push_options;
+  push_options.directory = options.directory;
+  std::string frame_size = "2MB";
+  double push_frames = 100;
+  CLI::App* push = app.add_subcommand(
+      "push", "Compare pushes over TCP with a plain sendfile loop, rsync and scp.");
+  push->add_flag("--json", json, "Print JSON");
+  push->add_option("--dir", push_options.directory,
+                   "Where to make frames and caches (default: $TMPDIR or /tmp)")
+      ->type_name("DIR");
+  push->add_option("--frame-size", frame_size, "Of each frame (default: 2MB)")
+      ->type_name("SIZE");
+  push->add_option("--frames", push_frames, "How many frames in a turn (default: 100)")
+      ->type_name("N")
+      ->check(CLI::Range(1.0, 1e8).description(""));
+  push->add_option("--rounds", push_options.rounds, "How many turns of each (default: 5)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000).description(""));
+  push->add_option("--only", push_options.only, "Of the ways, these (default: all)")
+      ->type_name("WAY")
+      ->check(CLI::IsMember({"plain", "key_files", "key_memory", "loopback_files",
+                             "loopback_memory", "rsync", "rsync_fsync", "scp"}));
+  push->footer(
+      "\nThe plain loop makes the same flushes as the daemon's store, and nothing else.\n"
+      "\nExample:\n  zazen-bench push --frame-size 4KB --frames 1e6 --rounds 1 --only "
+      "key_memory\n");
+
   Side side = Side::kPlain;
   std::string root;
   CLI::App* worker = app.add_subcommand("shim-worker", "One side of one round")->group("");
@@ -235,6 +279,8 @@ int zazen_bench(int argc, char** argv) {
   lister->add_option("DIRECTORY", directory)->required();
   CLI::App* reader = app.add_subcommand("restart-worker", "The reader")->group("");
   reader->add_option("DIRECTORY", directory)->required();
+  CLI::App* receiver = app.add_subcommand("push-receiver", "The plain one")->group("");
+  receiver->add_option("DIRECTORY", directory)->required();
   FrameReading reading;
   CLI::App* filler = app.add_subcommand("fills-worker", "A reader")->group("");
   filler->add_option("PATH", reading.path)->required();
@@ -264,6 +310,11 @@ int zazen_bench(int argc, char** argv) {
   if (attacker->parsed()) return clients_attacker(attack, directory);
   if (fills->parsed()) return fills_command(fills_options, json);
   if (clients->parsed()) return clients_command(clients_options, json);
+  if (receiver->parsed()) return plain_receiver(directory);
+  if (push->parsed()) {
+    push_options.frames = static_cast<std::uint64_t>(push_frames);
+    return push_command(push_options, frame_size, json);
+  }
   if (hook->parsed()) {
     hook_options.frames = static_cast<std::uint64_t>(hook_frames);
     return hook_command(hook_options, json);

@@ -1,0 +1,172 @@
+// The limits in time of one writer's session, over a real socket, with a real store: who is
+// silent, or too slow with what it has begun, is closed; who keeps to them is not. The limits
+// are short here, or so long that nobody could wait for them.
+#include "daemon/push_session.h"
+
+#include <sys/socket.h>
+#include <xxhash.h>
+
+#include <thread>
+
+#include "tests/unit/daemon/scratch.h"
+
+namespace zazen {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kShort{50}, kForEver{3'600'000};
+constexpr time_t kPatienceSeconds = 30;
+
+class PushSessionTest : public Scratch {
+ protected:
+  void SetUp() override {
+    Result<CacheDisk> disk = CacheDisk::open(cache());
+    ASSERT_TRUE(disk.ok());
+    Result<std::unique_ptr<Store>> store = Store::open(config_, std::move(*disk));
+    ASSERT_TRUE(store.ok());
+    store_ = std::move(*store);
+    store_->reconcile(0);
+  }
+  ~PushSessionTest() override {
+    if (session_) session_->abort();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  void start(const PushLimits& limits) {
+    auto take = [](FillRequest request) { request.done(0); };
+    terms_.reset(new PushTerms{config_, *store_, Credentials{kKey, false}, counts_, take,
+                               RateLimit(0), kByKey, limits});
+    int ends[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    socket_ = UniqueFd(ends[0]);
+    const timeval patience = {kPatienceSeconds, 0};
+    ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    session_ = std::make_unique<PushSession>(UniqueFd(ends[1]), "test", *terms_);
+    thread_ = std::thread([this] { session_->run(); });
+  }
+
+  void introduce() {
+    PushHello hello;
+    ASSERT_TRUE(receive(&hello, sizeof hello));
+    PushIntroduction introduction = {};
+    introduction.magic = kPushMagic;
+    introduction.version = kPushVersion;
+    introduction.method = kByKey;
+    keys_ = std::make_unique<PushKeys>(kKey, hello, introduction);
+    introduction.proof = keys_->proof_of_writer();
+    ASSERT_TRUE(send(as_text(introduction)));
+    PushWelcome welcome;
+    ASSERT_TRUE(receive(&welcome, sizeof welcome));
+    ASSERT_EQ(welcome.status, 0);
+  }
+
+  std::string message(PushType type, const std::string& body, std::uint64_t content_bytes = 0) {
+    PushHeader header = {};
+    header.type = type;
+    header.request = 7;
+    header.length = static_cast<std::uint32_t>(body.size());
+    header.content_bytes = content_bytes;
+    Bytes32 mac = keys_->mac(PushSide::kWriter, header, body);
+    return std::string(as_text(header)) + body + std::string(as_text(mac));
+  }
+  std::string push(std::uint64_t bytes) {
+    return message(PushType::kPush, encode(PushNames{origin(), "f1"}), bytes);
+  }
+
+  bool send(std::string_view bytes) {
+    return ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
+           static_cast<ssize_t>(bytes.size());
+  }
+  bool receive(void* bytes, std::size_t size) {
+    return ::recv(socket_.get(), bytes, size, MSG_WAITALL) == static_cast<ssize_t>(size);
+  }
+  // By the other side, before anybody loses patience.
+  bool is_closed() {
+    char byte;
+    return ::recv(socket_.get(), &byte, 1, 0) == 0;
+  }
+
+  const std::string kKey = std::string(32, 'k');
+  std::unique_ptr<Store> store_;
+  PushCounts counts_;
+  std::unique_ptr<PushTerms> terms_;
+  UniqueFd socket_;
+  std::unique_ptr<PushSession> session_;
+  std::thread thread_;
+  std::unique_ptr<PushKeys> keys_;
+};
+
+TEST_F(PushSessionTest, WhoDoesNotIntroduceItselfIsClosed) {
+  start({kShort, kForEver, kForEver, 1});
+  PushHello hello;
+  ASSERT_TRUE(receive(&hello, sizeof hello));
+  EXPECT_TRUE(is_closed());
+  EXPECT_EQ(counts_.refused, 1u);
+}
+
+TEST_F(PushSessionTest, WhoIsIdleForTooLongIsClosed) {
+  start({kForEver, kForEver, kShort, 1});
+  introduce();
+  EXPECT_TRUE(is_closed());
+}
+
+TEST_F(PushSessionTest, WhoIsIdleMayTakeLongerThanAMessage) {
+  start({kForEver, kShort, kForEver, 1});
+  introduce();
+  std::this_thread::sleep_for(4 * kShort);
+  ASSERT_TRUE(send(message(PushType::kNatives, encode(PushNames{origin(), ""}))));
+  PushHeader answer;
+  ASSERT_TRUE(receive(&answer, sizeof answer));
+  EXPECT_EQ(answer.type, PushType::kNativesAnswer);
+}
+
+TEST_F(PushSessionTest, AMessageThatIsBegunMustEndInTime) {
+  start({kForEver, kShort, kForEver, 1});
+  introduce();
+  ASSERT_TRUE(send(push(1).substr(0, 20)));
+  EXPECT_TRUE(is_closed());
+}
+
+TEST_F(PushSessionTest, ContentThatStopsIsClosed) {
+  start({kForEver, kShort, kForEver, 1 << 30});
+  introduce();
+  ASSERT_TRUE(send(push(100'000) + "the beginning"));
+  EXPECT_TRUE(is_closed());
+}
+
+// It moves all the time, and would take hours.
+TEST_F(PushSessionTest, ContentThatTricklesIsClosed) {
+  start({kForEver, kShort, kForEver, 1 << 30});
+  introduce();
+  ASSERT_TRUE(send(push(10'000'000)));
+  auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(kPatienceSeconds);
+  while (send("x") && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  EXPECT_FALSE(send("x"));
+  EXPECT_TRUE(session_->has_ended());
+}
+
+TEST_F(PushSessionTest, ContentHasTheTimeThatTheSlowestRateGives) {
+  start({kForEver, kShort, kForEver, 1});  // so many bytes, so many seconds
+  introduce();
+  const std::string content(3'600, 'c');
+  ASSERT_TRUE(send(push(content.size())));
+  ContentTag tag(*keys_, 0);
+  for (std::size_t at = 0; at < content.size(); at += content.size() / 4) {
+    std::this_thread::sleep_for(kShort);
+    ASSERT_TRUE(send(content.substr(at, content.size() / 4)));
+  }
+  tag.add(content.data(), content.size());
+  ContentEnd end = {XXH3_64bits(content.data(), content.size()), tag.finish()};
+  ASSERT_TRUE(send(message(PushType::kContentEnd, std::string(as_text(end)))));
+  PushHeader answer;
+  ASSERT_TRUE(receive(&answer, sizeof answer));
+  EXPECT_EQ(answer.type, PushType::kAnswer);
+  EXPECT_EQ(answer.request, 7u);
+  EXPECT_EQ(answer.status, 0);
+}
+
+}  // namespace
+}  // namespace zazen
