@@ -129,4 +129,47 @@ void settle(const ChunkWords& contested, std::span<Claimant> claimants) {
   }
 }
 
+void SparseContest::settle(std::span<FewClaims> claimants, ChunkWords* claimed) {
+  std::size_t size = 1;
+  for (const FewClaims& one : claimants) size += one.positions.size();
+  heads_.resize(kChunkFrames);
+  claims_.resize(size);
+  claimed->fill(0);
+  std::uint32_t number = 0;
+  for (std::size_t c = 0; c < claimants.size(); ++c)
+    for (std::size_t i = 0; i < claimants[c].positions.size(); ++i) {
+      const std::size_t position = claimants[c].positions[i];
+      (*claimed)[position / 64] |= std::uint64_t{1} << (position % 64);
+      claims_[++number] = {heads_[position], static_cast<std::uint32_t>(c),
+                           static_cast<std::uint32_t>(i)};
+      heads_[position] = number;
+    }
+
+  ChunkWords contested = *claimed;
+  for_each_bit(*claimed, [&](std::size_t position) {
+    const Claim& only = claims_[heads_[position]];
+    if (only.next != 0) return;
+    ++claimants[only.claimant].wins;
+    heads_[position] = 0;
+    contested[position / 64] &= ~(std::uint64_t{1} << (position % 64));
+  });
+  for_each_bit(contested, [&](std::size_t position) {
+    std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+    std::uint32_t winner = 0;
+    for (std::uint32_t n = heads_[position]; n != 0; n = claims_[n].next) {
+      const Claim& claim = claims_[n];
+      FewClaims& one = claimants[claim.claimant];
+      one.lost[claim.number / 64] |= std::uint64_t{1} << (claim.number % 64);
+      const std::uint64_t load = (one.wins + 1) * one.step | claim.claimant;
+      winner = load < least ? n : winner;
+      least = std::min(least, load);
+    }
+    heads_[position] = 0;
+    FewClaims& one = claimants[claims_[winner].claimant];
+    one.lost[claims_[winner].number / 64] &=
+        ~(std::uint64_t{1} << (claims_[winner].number % 64));
+    ++one.wins;
+  });
+}
+
 }  // namespace zazen

@@ -34,6 +34,13 @@ bool same(const PackedChunk& a, const PackedChunk& b) {
   return a.form == b.form && a.count == b.count && std::ranges::equal(a.payload, b.payload);
 }
 
+bool are_sparse(const PackedChunk& native, const PackedChunk& alien, const PackedChunk& lost,
+                const PackedChunk& adopted) {
+  return is_sparse(native) && is_sparse(alien) && is_sparse(adopted) &&
+         (lost.form == ChunkForm::kPart || is_sparse(lost)) &&
+         native.count + alien.count + lost.count + adopted.count <= kFewMembers;
+}
+
 }  // namespace
 
 PackedSet apply_verdicts(PackedSet natives, const PackedSet& aliens,
@@ -46,6 +53,7 @@ PackedSet apply_verdicts(PackedSet natives, const PackedSet& aliens,
   const std::size_t domain = natives.domain();
   SetRevision own(std::move(natives));
   ChunkWords aliens_here, lost_here, adopted_here;
+  ChunkPositions few_aliens, few_lost, few_adopted;
   for (std::size_t owner = 0; owner < verdicts.size(); ++owner) {
     PackedReader losses(verdicts[owner].first), adoptions(verdicts[owner].second);
     const Block slice = slice_of(domain, owner, verdicts.size());
@@ -58,6 +66,11 @@ PackedSet apply_verdicts(PackedSet natives, const PackedSet& aliens,
       if (none_adopted &&
           ((lost.count == 0 && alien.count == 0) || (native.count == 0 && same(lost, alien))))
         own.keep();
+      else if (are_sparse(native, alien, lost, adopted))
+        demand(read_chunk(alien, limit, &few_aliens) &&
+               read_part(lost, limit, few_aliens.all(), &few_lost) &&
+               read_chunk(adopted, limit, &few_adopted) &&
+               own.change(few_aliens.all(), few_lost.all(), few_adopted.all()));
       else
         demand(read_chunk(alien, limit, &aliens_here) &&
                read_part(lost, limit, aliens_here, &lost_here) &&

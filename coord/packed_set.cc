@@ -38,22 +38,60 @@ struct Stride {
   std::size_t first = 0, step = 0;
 };
 
-// The stride of a chunk whose members all have the same distance, else a step of 0.
-Stride find_stride(const ChunkWords& words, std::size_t count) {
-  std::size_t first = 0, second = 0, last = 0, w = 0;
-  while (words[w] == 0) ++w;
-  first = w * 64 + static_cast<std::size_t>(std::countr_zero(words[w]));
-  std::uint64_t rest = words[w] & (words[w] - 1);
-  while (rest == 0) rest = words[++w];
-  second = w * 64 + static_cast<std::size_t>(std::countr_zero(rest));
-  for (w = words.size() - 1; words[w] == 0;) --w;
-  last = w * 64 + 63 - static_cast<std::size_t>(std::countl_zero(words[w]));
-  const std::size_t step = second - first;
-  if (first + step * (count - 1) != last) return {};
-  for (std::size_t position = first; position <= last; position += step)
-    if ((words[position / 64] >> (position % 64) & 1) == 0) return {};
-  return {first, step};
-}
+// What put_members() asks of a chunk's members, in either form.
+struct WordMembers {
+  const ChunkWords& words;
+
+  Extent extent() const { return extent_of(words); }
+  // The stride of a chunk whose members all have the same distance, else a step of 0.
+  Stride stride(std::size_t count) const {
+    std::size_t first = 0, second = 0, last = 0, w = 0;
+    while (words[w] == 0) ++w;
+    first = w * 64 + static_cast<std::size_t>(std::countr_zero(words[w]));
+    std::uint64_t rest = words[w] & (words[w] - 1);
+    while (rest == 0) rest = words[++w];
+    second = w * 64 + static_cast<std::size_t>(std::countr_zero(rest));
+    for (w = words.size() - 1; words[w] == 0;) --w;
+    last = w * 64 + 63 - static_cast<std::size_t>(std::countl_zero(words[w]));
+    const std::size_t step = second - first;
+    if (first + step * (count - 1) != last) return {};
+    for (std::size_t position = first; position <= last; position += step)
+      if ((words[position / 64] >> (position % 64) & 1) == 0) return {};
+    return {first, step};
+  }
+  std::size_t gaps(std::size_t most, std::byte* out) const {
+    return write_gaps(words, most, out);
+  }
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for_each_bit(words, visit);
+  }
+  void bitmap(std::byte* out, std::size_t size) const { std::memcpy(out, words.data(), size); }
+};
+
+struct PositionMembers {
+  std::span<const std::uint16_t> positions;
+
+  Extent extent() const { return extent_of(positions); }
+  Stride stride(std::size_t count) const {
+    const std::size_t first = positions[0], step = positions[1] - first;
+    for (std::size_t i = 2; i < count; ++i)
+      if (positions[i] != first + i * step) return {};
+    return {first, step};
+  }
+  std::size_t gaps(std::size_t most, std::byte* out) const {
+    return write_gaps(positions, most, out);
+  }
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (std::size_t position : positions) visit(position);
+  }
+  void bitmap(std::byte* out, std::size_t size) const {
+    std::fill_n(out, size, std::byte{0});
+    for (std::size_t position : positions)
+      out[position / 8] |= std::byte{1} << static_cast<int>(position % 8);
+  }
+};
 
 }  // namespace
 
@@ -94,6 +132,34 @@ bool is_sound(const PackedChunk& chunk, std::size_t limit) {
   return decode_chunk(chunk, limit, ByWords{[](std::size_t, std::uint64_t) {}});
 }
 
+bool is_sparse(const PackedChunk& chunk) {
+  return chunk.form != ChunkForm::kBitmap && chunk.form != ChunkForm::kPart &&
+         chunk.count <= kFewMembers &&
+         (chunk.form != ChunkForm::kGaps || chunk.payload.size() <= kFewMembers);
+}
+
+bool read_chunk(const PackedChunk& chunk, std::size_t limit, ChunkPositions* positions) {
+  if (chunk.form == ChunkForm::kGaps)
+    return positions->read_gaps(chunk.payload, chunk.count, limit);
+  struct Append {
+    ChunkPositions& to;
+    std::size_t most;
+    void bit(std::size_t position) { range(position, position); }
+    void range(std::size_t first, std::size_t last) {
+      for (; first <= last && to.size() < most; ++first) to.append(first);
+    }
+    void words(const std::byte*, std::size_t) {}
+  };
+  positions->clear();
+  return decode_chunk(chunk, limit, Append{*positions, chunk.count});
+}
+
+bool read_part(const PackedChunk& chunk, std::size_t limit,
+               std::span<const std::uint16_t> whole, ChunkPositions* positions) {
+  if (chunk.form != ChunkForm::kPart) return read_chunk(chunk, limit, positions);
+  return positions->select(whole, chunk.payload) && positions->size() == chunk.count;
+}
+
 void PackedSet::begin_chunk(std::size_t chunk) {
   while (offsets_.size() < chunk) {
     offsets_.push_back(bytes_.size());
@@ -114,14 +180,23 @@ std::byte* PackedSet::extend(ChunkForm form, std::size_t count, std::size_t payl
 }
 
 void PackedSet::put_chunk(std::size_t chunk, const ChunkWords& words) {
-  const auto [count, run_count] = extent_of(words);
+  put_members(chunk, WordMembers{words});
+}
+
+void PackedSet::put_chunk(std::size_t chunk, std::span<const std::uint16_t> positions) {
+  put_members(chunk, PositionMembers{positions});
+}
+
+template <class Members>
+void PackedSet::put_members(std::size_t chunk, const Members& members) {
+  const auto [count, run_count] = members.extent();
   if (count == 0) return;
   begin_chunk(chunk);
   const std::size_t bitmap = (chunk_limit(chunk) + 63) / 64 * 8;
   const std::size_t runs = run_count * 2 * kPositionBytes;
   const std::size_t list = count * kPositionBytes;
   if (runs > 2 * kPositionBytes && count > 2) {
-    if (const Stride stride = find_stride(words, count); stride.step != 0) {
+    if (const Stride stride = members.stride(count); stride.step != 0) {
       std::byte* out = extend(ChunkForm::kStride, count, 2 * kPositionBytes);
       store_position(out, 0, stride.first);
       store_position(out, 1, stride.step);
@@ -130,11 +205,11 @@ void PackedSet::put_chunk(std::size_t chunk, const ChunkWords& words) {
   }
   const std::size_t least = std::min({runs, list, bitmap});
   const std::size_t gaps_below = std::min(least, bitmap * 3 / 4);
-  if (count < gaps_below && put_gaps(words, count, gaps_below - 1)) return;
+  if (count < gaps_below && put_gaps(members, count, gaps_below - 1)) return;
   if (runs == least) {
     std::byte* out = extend(ChunkForm::kRuns, count, runs);
     std::size_t filled = 0, next = kChunkFrames;
-    for_each_bit(words, [&](std::size_t position) {
+    members.for_each([&](std::size_t position) {
       if (position != next) store_position(out, 2 * filled++, position);
       store_position(out, 2 * filled - 1, position);
       next = position + 1;
@@ -142,26 +217,42 @@ void PackedSet::put_chunk(std::size_t chunk, const ChunkWords& words) {
   } else if (list == least) {
     std::byte* out = extend(ChunkForm::kList, count, list);
     std::size_t filled = 0;
-    for_each_bit(words, [&](std::size_t position) { store_position(out, filled++, position); });
+    members.for_each([&](std::size_t position) { store_position(out, filled++, position); });
   } else {
-    std::memcpy(extend(ChunkForm::kBitmap, count, bitmap), words.data(), bitmap);
+    members.bitmap(extend(ChunkForm::kBitmap, count, bitmap), bitmap);
   }
 }
 
 void PackedSet::put_part(std::size_t chunk, const ChunkWords& words, const ChunkWords& whole) {
   ChunkWords bits;
-  const std::size_t size = gather_bits(words, whole, &bits) * sizeof(std::uint64_t);
-  const std::size_t count = count_bits(std::as_bytes(std::span(bits)).first(size));
-  if (size >= count) return put_chunk(chunk, words);
+  const std::size_t size = gather_bits(words, whole, &bits);
+  if (!put_bits(chunk, std::span(bits).first(size))) put_chunk(chunk, words);
+}
+
+void PackedSet::put_part(std::size_t chunk, std::span<const std::uint64_t> bits,
+                         std::span<const std::uint16_t> whole) {
+  if (put_bits(chunk, bits)) return;
+  ChunkPositions part;
+  part.select(whole, std::as_bytes(bits));
+  put_chunk(chunk, part.all());
+}
+
+// False if they would be no shorter than a byte for each member.
+bool PackedSet::put_bits(std::size_t chunk, std::span<const std::uint64_t> bits) {
+  const std::size_t count = count_bits(std::as_bytes(bits));
+  if (bits.size_bytes() >= count) return false;
   begin_chunk(chunk);
-  std::memcpy(extend(ChunkForm::kPart, count, size), bits.data(), size);
+  std::memcpy(extend(ChunkForm::kPart, count, bits.size_bytes()), bits.data(),
+              bits.size_bytes());
+  return true;
 }
 
 // Written in place, and then cut to what they take.
-bool PackedSet::put_gaps(const ChunkWords& words, std::size_t count, std::size_t most) {
+template <class Members>
+bool PackedSet::put_gaps(const Members& members, std::size_t count, std::size_t most) {
   const std::size_t at = bytes_.size();
   bytes_.resize(at + sizeof(ChunkHead) + most + kGapsRoom);
-  const std::size_t size = write_gaps(words, most, bytes_.data() + at + sizeof(ChunkHead));
+  const std::size_t size = members.gaps(most, bytes_.data() + at + sizeof(ChunkHead));
   bytes_.resize(at);
   if (size != 0) extend(ChunkForm::kGaps, count, size);
   return size != 0;

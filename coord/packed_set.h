@@ -21,6 +21,7 @@
 #include "coord/bitmap.h"
 #include "coord/bulk_bytes.h"
 #include "coord/chunk_bits.h"
+#include "coord/chunk_positions.h"
 #include "coord/rules.h"
 
 namespace zazen {
@@ -62,9 +63,13 @@ class PackedSet {
 
   // Chunks are put in ascending order; those left out are empty.
   void put_chunk(std::size_t chunk, const ChunkWords& words);
+  void put_chunk(std::size_t chunk, std::span<const std::uint16_t> positions);
   void put_chunk(std::size_t chunk, const PackedChunk& packed);
   // Puts the words as a part of another set, `whole`, if that is shorter than a list or gaps.
   void put_part(std::size_t chunk, const ChunkWords& words, const ChunkWords& whole);
+  // The same for a bit for each of the positions of `whole`.
+  void put_part(std::size_t chunk, std::span<const std::uint64_t> bits,
+                std::span<const std::uint16_t> whole);
   // The words of a chunk that is the bitmap of a whole chunk, to be changed in place; empty for
   // others. How many members it has then, never none.
   std::span<std::byte> bitmap(std::size_t chunk);
@@ -84,7 +89,11 @@ class PackedSet {
  private:
   void begin_chunk(std::size_t chunk);
   std::byte* extend(ChunkForm form, std::size_t count, std::size_t payload);
-  bool put_gaps(const ChunkWords& words, std::size_t count, std::size_t most);
+  template <class Members>
+  void put_members(std::size_t chunk, const Members& members);
+  template <class Members>
+  bool put_gaps(const Members& members, std::size_t count, std::size_t most);
+  bool put_bits(std::size_t chunk, std::span<const std::uint64_t> bits);
 
   std::size_t domain_ = 0;
   std::size_t count_ = 0;
@@ -232,6 +241,13 @@ bool add_chunk(const PackedChunk& chunk, std::size_t limit, ChunkWords* words);
 bool read_part(const PackedChunk& chunk, std::size_t limit, const ChunkWords& whole,
                ChunkWords* words);
 bool is_sound(const PackedChunk& chunk, std::size_t limit);
+
+// It can be read as positions: it has few members, and is no bitmap.
+bool is_sparse(const PackedChunk& chunk);
+// The same for a sparse chunk, and for a part, sparse or not, of positions.
+bool read_chunk(const PackedChunk& chunk, std::size_t limit, ChunkPositions* positions);
+bool read_part(const PackedChunk& chunk, std::size_t limit,
+               std::span<const std::uint16_t> whole, ChunkPositions* positions);
 
 template <class Visit>
 void PackedSet::for_each(Visit&& visit) const {

@@ -43,6 +43,17 @@ bool SetRevision::change(const ChunkWords& more, const ChunkWords& lost,
   return true;
 }
 
+bool SetRevision::change(std::span<const std::uint16_t> more,
+                         std::span<const std::uint16_t> lost,
+                         std::span<const std::uint16_t> adopted) {
+  read_chunk(old_, set_.chunk_limit(chunk_), &had_);
+  if (!has_.revise(had_.all(), more, lost, adopted)) return false;
+  put_rest_anew();
+  set_.put_chunk(chunk_, has_.all());
+  ++chunk_;
+  return true;
+}
+
 void SetRevision::put_rest_anew() {
   if (anew_) return;
   const std::span<const std::byte> rest = set_.bytes({chunk_ + 1, set_.chunks()});

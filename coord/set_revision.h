@@ -20,6 +20,9 @@ class SetRevision {
   // something is lost that was not there, or adopted that was.
   bool change(const ChunkWords& more, const ChunkWords& lost, const ChunkWords& adopted,
               std::int64_t gained);
+  // The same for a sparse chunk; all together have at most kFewMembers.
+  bool change(std::span<const std::uint16_t> more, std::span<const std::uint16_t> lost,
+              std::span<const std::uint16_t> adopted);
   PackedSet take() { return std::move(set_); }
 
  private:
@@ -31,6 +34,7 @@ class SetRevision {
   bool anew_ = false;    // set_ ends before the chunk at hand, and
   BulkBytes rest_;       // these are the chunks from some chunk on
   PackedReader reader_;  // at the chunk after the one at hand
+  ChunkPositions had_, has_;
 };
 
 }  // namespace zazen

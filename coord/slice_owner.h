@@ -12,7 +12,8 @@
 // no such bound. It starts with the owner's neighbour, so that ties do not all go to node 0.
 //
 // Pure: it communicates nothing. It works chunk by chunk, 8 KB for each set of bits, and where
-// every frame of a chunk is native once it only ors and counts.
+// every frame of a chunk is native once it only ors and counts. Where no native is in question
+// and the aliens are few, it goes through lists of their positions.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -69,6 +70,7 @@ class SliceOwner {
   void decide_chunk(std::size_t chunk);
   std::size_t decide_natives(std::size_t limit, std::size_t claims);
   void decide_aliens(std::size_t limit);
+  bool decide_few_aliens(std::size_t chunk, std::size_t limit, std::size_t claims);
   void hand_back_aliens(std::size_t chunk, std::size_t limit);
   void make_rows();
   ChunkWords& row(std::size_t node);
@@ -87,6 +89,12 @@ class SliceOwner {
   ChunkWords native_{}, alien_{};
   std::vector<Row> rows_, alien_rows_;
   std::vector<Claimant> claimants_;  // the nodes with a row
+
+  // Of a chunk with few aliens.
+  SparseContest contest_;
+  std::vector<FewClaims> few_;
+  std::vector<std::uint16_t> positions_;
+  std::vector<std::uint64_t> lost_bits_;
 };
 
 }  // namespace zazen

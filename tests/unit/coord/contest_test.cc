@@ -66,5 +66,52 @@ TEST(Contest, EachFrameGoesToTheLeastLoadedClaimant) {
           compare({claimants, equal, apart, contested}, seed++);
 }
 
+// Claims as lists of positions, of which the contested ones are settled as in rows of words.
+TEST(Contest, FewClaimsAreSettledAsTheirRowsAre) {
+  SparseContest contest;
+  std::mt19937_64 random(7);
+  for (std::size_t nodes : {1U, 2U, 9U, 100U})
+    for (int round = 0; round < 4; ++round) {
+      std::vector<std::vector<std::uint16_t>> positions(nodes);
+      std::vector<ChunkWords> rows(nodes, ChunkWords{});
+      ChunkWords claimed{}, contested{};
+      for (std::size_t i = 0; i < kChunkFrames; ++i) {
+        const std::uint64_t bit = std::uint64_t{1} << (i % 64);
+        for (std::size_t copies = random() % 20 == 0 ? 1 + random() % 4 : 0; copies > 0;
+             --copies) {
+          const std::size_t node = random() % nodes;
+          if ((rows[node][i / 64] & bit) != 0) continue;
+          positions[node].push_back(static_cast<std::uint16_t>(i));
+          rows[node][i / 64] |= bit;
+          contested[i / 64] |= claimed[i / 64] & bit;
+          claimed[i / 64] |= bit;
+        }
+      }
+      std::vector<Claimant> claimants;
+      std::vector<FewClaims> few;
+      std::vector<std::vector<std::uint64_t>> lost;
+      for (std::size_t n = 0; n < nodes; ++n) {
+        const std::uint64_t wins = random() % 300, step = kClaimantsAtMost * (1 + random() % 3);
+        lost.emplace_back(positions[n].size() / 64 + 1);
+        few.push_back({positions[n], lost[n].data(), wins, step});
+        const std::size_t alone = positions[n].size() - intersect(rows[n], contested, &rows[n]);
+        claimants.push_back({rows[n].data(), wins + alone, step});
+      }
+      settle(contested, claimants);
+
+      ChunkWords found;
+      contest.settle(few, &found);
+      EXPECT_EQ(found, claimed);
+      for (std::size_t n = 0; n < nodes; ++n) {
+        ChunkWords row{};
+        for (std::size_t i = 0; i < positions[n].size(); ++i)
+          if ((lost[n][i / 64] >> (i % 64) & 1) != 0)
+            row[positions[n][i] / 64] |= std::uint64_t{1} << (positions[n][i] % 64);
+        EXPECT_EQ(row, rows[n]) << nodes << " nodes, " << n;
+        EXPECT_EQ(few[n].wins, claimants[n].wins) << nodes << " nodes, " << n;
+      }
+    }
+}
+
 }  // namespace
 }  // namespace zazen

@@ -144,6 +144,76 @@ TEST(Exchange, MalformedClaimsAreRefused) {
   EXPECT_THROW(apply_verdicts(none, none, takes), std::runtime_error);
   EXPECT_THROW(apply_verdicts(one, none, gives), std::runtime_error);
   EXPECT_EQ(apply_verdicts(none, none, gives), one);
+  // The same where the node has many frames.
+  Indexes even;
+  for (std::size_t i = 0; i < kChunkFrames; ++i)
+    if (i % 2 == 0 || i % 7 == 0) even.push_back(i);
+  const PackedSet many = pack(even, kChunkFrames), first = pack({0}, kChunkFrames);
+  const PackedSet second = pack({1}, kChunkFrames), nothing(kChunkFrames);
+  const MessagePair takes_second[] = {{second.bytes(), {}}},
+                    gives_first[] = {{{}, first.bytes()}};
+  EXPECT_THROW(apply_verdicts(many, nothing, takes_second), std::runtime_error);
+  EXPECT_THROW(apply_verdicts(many, nothing, gives_first), std::runtime_error);
+}
+
+// The set with each chunk as a bitmap.
+PackedSet in_bitmaps(const PackedSet& set) {
+  PackedSet bitmaps(set.domain());
+  for (std::size_t c = 0; c < set.chunks(); ++c) {
+    ChunkWords words;
+    EXPECT_TRUE(read_chunk(set.chunk(c), set.chunk_limit(c), &words));
+    const auto bytes =
+        std::as_bytes(std::span(words)).first((set.chunk_limit(c) + 63) / 64 * 8);
+    bitmaps.put_chunk(c, PackedChunk{ChunkForm::kBitmap, set.chunk(c).count, bytes});
+  }
+  return bitmaps;
+}
+
+TEST(Exchange, FewClaimsAreDecidedAndAppliedAsBitmapsOfThemAre) {
+  constexpr std::size_t kFrames = 2 * kChunkFrames + 5000, kNodes = 20;
+  std::mt19937 random(3);
+  for (bool natives_contested : {false, true})
+    for (bool aliens_of_natives : {false, true}) {
+      std::vector<Indexes> natives(kNodes), aliens(kNodes);
+      for (std::size_t i = 0; i < kFrames; ++i) {
+        const unsigned lot = random() % 20;
+        const std::size_t node = random() % kNodes;
+        if (lot >= 2) natives[node].push_back(i);
+        if (lot >= 2 && natives_contested && random() % 500 == 0)
+          natives[(node + 1) % kNodes].push_back(i);
+        for (std::size_t copy = 0; copy < 1 + random() % 4; ++copy)
+          if (lot == 1 || (aliens_of_natives && random() % 500 == 0))
+            aliens[(node + copy) % kNodes].push_back(i);
+      }
+      const std::vector<std::uint64_t> ranks(kNodes, 1);
+      std::vector<PackedSet> own[2];
+      std::vector<std::uint64_t> wins[2];
+      for (bool bitmaps : {false, true}) {
+        std::vector<PackedSet> native_sets, alien_sets;
+        std::vector<Claims> claims;
+        for (std::size_t n = 0; n < kNodes; ++n) {
+          native_sets.push_back(pack(natives[n], kFrames));
+          alien_sets.push_back(pack(aliens[n], kFrames));
+          if (bitmaps) native_sets[n] = in_bitmaps(native_sets[n]);
+          if (bitmaps) alien_sets[n] = in_bitmaps(alien_sets[n]);
+        }
+        for (std::size_t n = 0; n < kNodes; ++n)
+          claims.push_back({native_sets[n].bytes(), alien_sets[n].bytes()});
+        SliceOwner owner(kFrames, 4, ranks);
+        owner.decide(claims);
+        wins[bitmaps].assign(owner.wins().begin(), owner.wins().end());
+        std::vector<std::uint64_t> quotas(kNodes);
+        fill_quotas(owner.wins(), ranks, owner.residue_count(), quotas);
+        for (std::size_t n = 0; n < kNodes; ++n) {
+          const PackedSet adopted = owner.adopted(n, 0, quotas);
+          const MessagePair verdicts[] = {{owner.lost(n).bytes(), adopted.bytes()}};
+          own[bitmaps].push_back(
+              apply_verdicts(std::move(native_sets[n]), alien_sets[n], verdicts));
+        }
+      }
+      EXPECT_EQ(wins[0], wins[1]) << natives_contested << aliens_of_natives;
+      EXPECT_EQ(own[0], own[1]) << natives_contested << aliens_of_natives;
+    }
 }
 
 TEST(Exchange, RandomStatesGiveEveryFrameToExactlyOneNode) {

@@ -80,6 +80,31 @@ TEST(PackedSet, RoundTripsOverSeveralChunksAndOddEnds) {
     }
 }
 
+TEST(PackedSet, PositionsTakeTheSameFormAsWords) {
+  for (std::size_t domain : {1UL, 5UL, 64UL, 300UL, 65'535UL, 65'536UL})
+    for (double density : {0.00001, 0.0005, 0.01, 0.1, 0.3, 1.0})
+      for (std::size_t stride : {0UL, 1UL, 9UL}) {
+        Indexes frames = random_frames(domain, density, 6);
+        if (stride != 0)
+          for (std::size_t i = 0; i < frames.size(); ++i)
+            frames[i] = domain / 3 + i * stride < domain ? domain / 3 + i * stride : domain - 1;
+        frames.erase(std::unique(frames.begin(), frames.end()), frames.end());
+        if (frames.size() > kFewMembers) frames.resize(kFewMembers);
+        const PackedSet by_words = pack(frames, domain);
+        PackedSet by_positions(domain);
+        const std::vector<std::uint16_t> positions(frames.begin(), frames.end());
+        by_positions.put_chunk(0, positions);
+        ASSERT_TRUE(std::ranges::equal(by_positions.bytes(), by_words.bytes()))
+            << domain << ' ' << density << ' ' << stride;
+        EXPECT_EQ(by_positions.count(), frames.size());
+        ChunkPositions read;
+        const PackedChunk chunk = by_words.chunk(0);
+        if (!is_sparse(chunk)) continue;
+        ASSERT_TRUE(read_chunk(chunk, domain, &read));
+        EXPECT_TRUE(std::ranges::equal(read.all(), positions));
+      }
+}
+
 TEST(PackedSet, RunsAreAppendedWithTheirStride) {
   PackedSetWriter writer(200'000);
   writer.append_run(5, 1, 70'000);
@@ -139,7 +164,14 @@ std::vector<std::byte> chunk_bytes(std::uint32_t count, ChunkForm form,
 TEST(PackedSet, BytesThatMakeNoSenseAreRefused) {
   constexpr std::size_t domain = 70;
   auto decodes = [&](const std::vector<std::byte>& bytes) {
-    return PackedSet::decode(bytes, domain).ok();
+    const bool sound = PackedSet::decode(bytes, domain).ok();
+    PackedReader reader(bytes);
+    PackedChunk chunk;
+    ChunkPositions positions;
+    if (reader.next(domain, &chunk) && reader.done() && is_sparse(chunk)) {
+      EXPECT_EQ(read_chunk(chunk, domain, &positions), sound);
+    }
+    return sound;
   };
   const std::vector<unsigned> words = {255, 0, 0, 0, 0, 0, 0, 0, 63, 0, 0, 0, 0, 0, 0, 0};
   ASSERT_TRUE(decodes(chunk_bytes(14, ChunkForm::kBitmap, words)));
