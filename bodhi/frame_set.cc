@@ -51,7 +51,8 @@ std::string FrameSet::encode() const {
   return out;
 }
 
-Result<FrameSet> FrameSet::decode(std::string_view bytes, std::uint64_t limit) {
+Result<std::vector<FrameRun>> FrameSet::decode_runs(std::string_view bytes,
+                                                    std::uint64_t limit) {
   const Error malformed{EINVAL, "malformed set of frames", {}};
   std::uint64_t run_count;
   if (!take_varint(bytes, &run_count) || run_count > bytes.size() / 3) return malformed;
@@ -80,10 +81,17 @@ Result<FrameSet> FrameSet::decode(std::string_view bytes, std::uint64_t limit) {
     parts.push_back(run);
   }
   if (!bytes.empty()) return malformed;
+  return parts;
+}
 
+Result<FrameSet> FrameSet::decode(std::string_view bytes, std::uint64_t limit) {
+  Result<std::vector<FrameRun>> parts = decode_runs(bytes, limit);
+  if (!parts) return parts.error();
+  std::uint64_t total = 0;
+  for (const FrameRun& run : *parts) total += run.count;
   FrameSet set;
   set.frames_.reserve(total);
-  for (const FrameRun& run : parts) {
+  for (const FrameRun& run : *parts) {
     for (std::uint64_t i = 0; i < run.count; ++i) {
       set.frames_.push_back(run.first + i * run.stride);
     }

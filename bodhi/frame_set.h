@@ -37,6 +37,9 @@ class FrameSet {
   std::string encode() const;
   // Refuses what is malformed, not ascending, overflows, or has more than limit frames.
   static Result<FrameSet> decode(std::string_view bytes, std::uint64_t limit = 1ULL << 32);
+  // The same, as runs: however many frames there are.
+  static Result<std::vector<FrameRun>> decode_runs(std::string_view bytes,
+                                                   std::uint64_t limit = 1ULL << 32);
 
   friend FrameSet set_union(const FrameSet& a, const FrameSet& b);
   friend FrameSet set_difference(const FrameSet& a, const FrameSet& b);

@@ -27,7 +27,8 @@ static_assert(sizeof(LogHeader) == 16 && sizeof(LogRecord) == 16);
 
 constexpr LogHeader kLogHeader = {0x31676f6c7165737aULL, 1, 0};  // "zseqlog1"
 constexpr XXH64_hash_t kChecksumSeed = 0x7a617a656e;
-constexpr std::size_t kChunkRecords = 8 * 1024;  // 128 KB: they stay in the cache
+constexpr std::size_t kChunkRecords = 8 * 1024;     // 128 KB: they stay in the cache
+constexpr std::uint64_t kUnsummarized = 16 * 1024;  // records that a reader has in 0.3 ms
 
 std::uint32_t checksum_of(const LogRecord& record) {
   return static_cast<std::uint32_t>(
@@ -56,7 +57,8 @@ struct Extent {  // the good part of a log
   }
 };
 
-// Shows the records up to the first bad one, many at a time. 0 or an errno.
+// Shows the records up to the first bad one, many at a time, but for the first ones, as many as
+// *extent has already. 0 or an errno.
 template <class Show>
 int read_records(int fd, Extent* extent, Show&& show) {
   LogHeader header;
@@ -83,6 +85,21 @@ int read_records(int fd, Extent* extent, Show&& show) {
     extent->records += good;
     if (good < chunk.size()) return 0;
   }
+}
+
+// Shows all of a log, which is open: its summary's frames, if that is there, and the rest.
+int read_with_summary(int fd, int summary_fd, const LogVisitor& visitor) {
+  struct stat st;
+  Extent good;
+  if (int error = raw_fstat(fd, &st)) return -error;
+  const auto log_bytes = static_cast<std::uint64_t>(st.st_size);
+  if (summary_fd >= 0)
+    if (std::optional<LogSummary> summary = read_log_summary(summary_fd, st.st_ino, log_bytes);
+        summary && summary->log_bytes >= sizeof(LogHeader)) {
+      visitor.held(summary->runs);
+      good.records = (summary->log_bytes - sizeof(LogHeader)) / sizeof(LogRecord);
+    }
+  return read_records(fd, &good, visitor.records);
 }
 
 // The last word on each frame wins.
@@ -112,6 +129,22 @@ FrameSet replay(const std::vector<LogRecord>& records) {
   return FrameSet(std::move(frames));
 }
 
+Result<FrameSet> read_frames(int fd, int summary_fd) {
+  std::vector<LogRecord> records;
+  const LogVisitor visitor{
+      [&](std::span<const FrameRun> runs) {
+        for (const FrameRun& run : runs)
+          for (std::uint64_t k = 0; k < run.count; ++k)
+            records.push_back({run.first + k * run.stride, LogOperation::kAdd, 0});
+      },
+      [&](std::span<const LogRecord> some) {
+        records.insert(records.end(), some.begin(), some.end());
+      }};
+  if (int error = read_with_summary(fd, summary_fd, visitor))
+    return Error{error, "read a sequence log", {}};
+  return replay(records);
+}
+
 int write_at(int fd, const void* data, std::size_t size, std::uint64_t offset) {
   const char* bytes = static_cast<const char*>(data);
   while (size > 0) {
@@ -134,6 +167,18 @@ int flush_parent(int directory_fd, const std::string& name) {
   return fd.valid() && ::fsync(fd.get()) == 0 ? 0 : errno;
 }
 
+// For who is not the writer: a missing log is an empty one. The log is opened first, then its
+// summary (log_summary.h).
+template <class Read>
+Status read_from(const std::string& path, Read&& read) {
+  RawFd file(raw_open(path.c_str(), O_RDONLY | O_NONBLOCK));
+  if (file.get() == -ENOENT) return Done{};
+  if (!file.valid()) return Error{-file.get(), path + ": open", {}};
+  RawFd summary(raw_open(summary_of(path).c_str(), O_RDONLY | O_NONBLOCK));
+  if (int error = read(file.get(), summary.get())) return Error{error, path + ": read", {}};
+  return Done{};
+}
+
 UniqueFd open_file(int directory_fd, const std::string& name, int more_flags) {
   return UniqueFd(
       ::openat(directory_fd, name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | more_flags, 0644));
@@ -144,6 +189,8 @@ UniqueFd open_file(int directory_fd, const std::string& name, int more_flags) {
 Result<SequenceLog> SequenceLog::open(int directory_fd, const std::string& name,
                                       const Visit& visit) {
   SequenceLog log;
+  if (int error = remove_log_summary(directory_fd, name))
+    return Error{error, summary_of(name) + ": remove", {}};
   log.fd_ = open_file(directory_fd, name, O_CREAT);
   if (!log.fd_.valid()) return last_error(name + ": open");
   Extent good;
@@ -177,6 +224,9 @@ Result<SequenceLog> SequenceLog::resume(int directory_fd, const std::string& nam
     return Error{ESTALE, name + ": not as it was left", {}};
   }
   log.size_bytes_ = size_bytes;
+  const UniqueFd summary = open_file(directory_fd, summary_of(name), 0);
+  if (summary.valid())
+    log.summarized_bytes_ = bytes_in_summary(summary.get(), st.st_ino, size_bytes);
   return log;
 }
 
@@ -214,6 +264,7 @@ Status SequenceLog::write_anew(int directory_fd, const std::string& name,
     if (Status done = anew.append(some, {}); !done.ok()) error = done.error().code;
     frames = frames.subspan(some.size());
   }
+  if (error == 0) error = remove_log_summary(directory_fd, name);
   if (error == 0 &&
       (::fdatasync(anew.fd_.get()) != 0 ||
        ::renameat(directory_fd, temporary.c_str(), directory_fd, name.c_str()) != 0)) {
@@ -221,6 +272,7 @@ Status SequenceLog::write_anew(int directory_fd, const std::string& name,
   }
   if (error != 0) {
     ::unlinkat(directory_fd, temporary.c_str(), 0);
+    summarized_bytes_ = 0;
     return Error{error, "write a sequence log anew", {}};
   }
   *this = std::move(anew);
@@ -228,6 +280,25 @@ Status SequenceLog::write_anew(int directory_fd, const std::string& name,
     return Error{error, "flush a sequence log's directory", {}};
   }
   return Done{};
+}
+
+bool SequenceLog::wants_summary() const {
+  return size_bytes_ - summarized_bytes_ >
+         kUnsummarized * sizeof(LogRecord) + summarized_bytes_ / 8;
+}
+
+Status SequenceLog::summarize(int directory_fd, const std::string& name) {
+  struct stat st;
+  if (int error = raw_fstat(fd_.get(), &st)) return Error{-error, name, {}};
+  // What a failed append left that could not be cut off again is not to be in it.
+  if (static_cast<std::uint64_t>(st.st_size) != size_bytes_) return Error{ESTALE, name, {}};
+  const UniqueFd before = open_file(directory_fd, summary_of(name), 0);
+  Result<FrameSet> frames = read_frames(fd_.get(), before.get());
+  if (!frames) return frames.error();
+  Status done = write_log_summary(directory_fd, name, st.st_ino, size_bytes_, *frames);
+  // Also if it failed, lest every append try again.
+  summarized_bytes_ = size_bytes_;
+  return done;
 }
 
 std::uint64_t SequenceLog::records() const {
@@ -249,24 +320,20 @@ std::vector<FrameSeq> SequenceLog::added_since(std::uint64_t first) const {
 }
 
 Result<FrameSet> read_sequence_log(const std::string& path) {
-  Chunk records;
-  Status seen = visit_sequence_log(path, [&](std::span<const LogRecord> some) {
-    records.insert(records.end(), some.begin(), some.end());
+  FrameSet frames;
+  Status seen = read_from(path, [&](int file, int summary) {
+    Result<FrameSet> all = read_frames(file, summary);
+    if (!all) return all.error().code;
+    frames = std::move(*all);
+    return 0;
   });
   if (!seen) return seen.error();
-  return replay(records);
+  return frames;
 }
 
-// For who is not the writer: a missing log is an empty one.
-Status visit_sequence_log(const std::string& path,
-                          const std::function<void(std::span<const LogRecord>)>& visit) {
-  RawFd file(raw_open(path.c_str(), O_RDONLY | O_NONBLOCK));
-  if (file.get() == -ENOENT) return Done{};
-  if (!file.valid()) return Error{-file.get(), path + ": open", {}};
-  Extent good;
-  if (int error = read_records(file.get(), &good, visit))
-    return Error{error, path + ": read", {}};
-  return Done{};
+Status visit_sequence_log(const std::string& path, const LogVisitor& visitor) {
+  return read_from(
+      path, [&](int file, int summary) { return read_with_summary(file, summary, visitor); });
 }
 
 }  // namespace zazen

@@ -13,6 +13,7 @@
 
 #include "bodhi/base_types.h"
 #include "bodhi/frame_set.h"
+#include "bodhi/log_summary.h"
 #include "bodhi/result.h"
 #include "bodhi/unique_fd.h"
 
@@ -46,6 +47,9 @@ class SequenceLog {
   // then rename). If it fails, the log is as it was.
   Status write_anew(int directory_fd, const std::string& name,
                     std::span<const FrameSeq> frames);
+  // So many records have come since the last summary that a reader would notice.
+  bool wants_summary() const;
+  Status summarize(int directory_fd, const std::string& name);
 
   std::uint64_t size_bytes() const { return size_bytes_; }
   std::uint64_t records() const;
@@ -55,13 +59,18 @@ class SequenceLog {
  private:
   UniqueFd fd_;
   std::uint64_t size_bytes_ = 0;
+  std::uint64_t summarized_bytes_ = 0;
 };
 
 // What a reader that is not the writer sees: the frames of a whole log, up to its first bad
 // record. A missing log is an empty set. By raw system calls (it runs inside host programs).
 Result<FrameSet> read_sequence_log(const std::string& path);
-// The same without a set in between: the records, some at a time, in their order.
-Status visit_sequence_log(const std::string& path,
-                          const std::function<void(std::span<const LogRecord>)>& visit);
+// The same without a set in between: what the log's summary has, if there is one, and the
+// records behind it, some at a time, in their order.
+struct LogVisitor {
+  std::function<void(std::span<const FrameRun>)> held;
+  std::function<void(std::span<const LogRecord>)> records;
+};
+Status visit_sequence_log(const std::string& path, const LogVisitor& visitor);
 
 }  // namespace zazen

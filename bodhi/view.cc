@@ -46,11 +46,42 @@ bool runs_are_valid(const ViewRun* runs, std::uint64_t count, std::uint64_t doma
   return index == domain_count;
 }
 
-bool frames_are_ascending(const ViewFrame* frames, std::uint64_t count) {
-  for (std::uint64_t i = 1; i < count; ++i) {
-    if (frames[i].seq <= frames[i - 1].seq) return false;
+std::uint64_t end_of_own_run(const ViewDataset& dataset, const ViewOwnRun* runs,
+                             std::uint64_t i) {
+  return i + 1 < dataset.own_runs ? runs[i + 1].index : dataset.own_count;
+}
+
+bool own_runs_are_valid(const ViewDataset& dataset, const ViewOwnRun* runs) {
+  if (dataset.own_runs == 0) return dataset.own_count == 0;
+  if (runs[0].index != 0) return false;
+  FrameSeq last = 0;
+  for (std::uint64_t i = 0; i < dataset.own_runs; ++i) {
+    const ViewOwnRun& run = runs[i];
+    const std::uint64_t end = end_of_own_run(dataset, runs, i);
+    std::uint64_t span;
+    FrameSeq run_last;
+    if (end <= run.index || run.stride == 0) return false;
+    if (i > 0 && run.first <= last) return false;
+    if (__builtin_mul_overflow(std::uint64_t{run.stride}, end - run.index - 1, &span) ||
+        __builtin_add_overflow(run.first, span, &run_last)) {
+      return false;
+    }
+    last = run_last;
   }
   return true;
+}
+
+// The last of the runs, of which there is one, whose member is not above the value; 0 if all
+// are.
+std::uint64_t last_not_above(const ViewOwnRun* runs, std::uint64_t count,
+                             std::uint64_t ViewOwnRun::*member, std::uint64_t value) {
+  std::uint64_t low = 0;
+  while (count > 1) {
+    const std::uint64_t half = count / 2;
+    if (runs[low + half].*member <= value) low += half;
+    count -= half;
+  }
+  return low;
 }
 
 bool names_are_valid(const View* view, const ViewName* names, std::uint64_t count) {
@@ -82,7 +113,7 @@ bool dataset_is_valid(const View* view, const ViewDataset& dataset) {
   std::uint64_t arrays = sizeof(View) + view->dataset_count * sizeof(ViewDataset);
   std::uint64_t end = view->file_size;
   if (!array_fits(dataset.runs_offset, dataset.runs_count, sizeof(ViewRun), arrays, end) ||
-      !array_fits(dataset.own_offset, dataset.own_count, sizeof(ViewFrame), arrays, end) ||
+      !array_fits(dataset.own_offset, dataset.own_runs, sizeof(ViewOwnRun), arrays, end) ||
       !array_fits(dataset.names_offset, dataset.names_count, sizeof(ViewName), arrays, end)) {
     return false;
   }
@@ -92,8 +123,7 @@ bool dataset_is_valid(const View* view, const ViewDataset& dataset) {
 
   return runs_are_valid(array_at<ViewRun>(view, dataset.runs_offset), dataset.runs_count,
                         dataset.domain_count) &&
-         frames_are_ascending(array_at<ViewFrame>(view, dataset.own_offset),
-                              dataset.own_count) &&
+         own_runs_are_valid(dataset, array_at<ViewOwnRun>(view, dataset.own_offset)) &&
          names_are_valid(view, array_at<ViewName>(view, dataset.names_offset),
                          dataset.names_count);
 }
@@ -152,20 +182,22 @@ void unmap_view(const View* view, Tally* tally) {
   ::munmap(tally, tally_size);
 }
 
+ViewFrame own_frame(const View& view, const ViewDataset& dataset, std::uint64_t i) {
+  const ViewOwnRun* runs = array_at<ViewOwnRun>(&view, dataset.own_offset);
+  const ViewOwnRun& run = runs[last_not_above(runs, dataset.own_runs, &ViewOwnRun::index, i)];
+  const std::uint64_t k = i - run.index;
+  return {run.first + k * run.stride,
+          run.ino + k * static_cast<std::uint64_t>(std::int64_t{run.ino_stride})};
+}
+
 bool is_own(const View& view, const ViewDataset& dataset, FrameSeq seq) {
-  const ViewFrame* frames = own_frames(view, dataset);
-  std::uint64_t low = 0;
-  std::uint64_t high = dataset.own_count;
-  while (low < high) {
-    std::uint64_t middle = low + (high - low) / 2;
-    if (frames[middle].seq == seq) return true;
-    if (frames[middle].seq < seq) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return false;
+  if (dataset.own_runs == 0) return false;
+  const ViewOwnRun* runs = array_at<ViewOwnRun>(&view, dataset.own_offset);
+  const std::uint64_t i = last_not_above(runs, dataset.own_runs, &ViewOwnRun::first, seq);
+  if (seq < runs[i].first) return false;
+  const std::uint64_t distance = seq - runs[i].first;
+  return distance % runs[i].stride == 0 &&
+         distance / runs[i].stride < end_of_own_run(dataset, runs, i) - runs[i].index;
 }
 
 bool has_name(const View& view, const ViewDataset& dataset, const char* name) {

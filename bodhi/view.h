@@ -9,7 +9,7 @@
 //
 // For each dataset the view has the *domain* (every frame of the agreed listing, as strided
 // runs in ascending order; a frame's index is its position there), the rank's own frames
-// with their inode numbers, and the names that are no frames. Lean.
+// with their inode numbers, as runs too, and the names that are no frames. Lean.
 #pragma once
 #include <atomic>
 
@@ -22,7 +22,7 @@ inline constexpr char kViewFile[] = "view";
 inline constexpr char kTallyFile[] = "tally";
 inline constexpr char kViewVariable[] = "ZAZEN_VIEW";
 inline constexpr std::uint64_t kViewMagic = 0x31776569765a415aULL;
-inline constexpr std::uint32_t kViewVersion = 2;
+inline constexpr std::uint32_t kViewVersion = 3;
 inline constexpr std::size_t kMaxCommand = 128;
 
 struct ViewRun {  // first, first + stride, ..., count of them; their indexes begin at index
@@ -34,6 +34,15 @@ struct ViewRun {  // first, first + stride, ..., count of them; their indexes be
 struct ViewFrame {
   FrameSeq seq;
   std::uint64_t ino;
+};
+// Own frames whose numbers and inode numbers go up by the same steps. Any two frames that are
+// not far apart make one: so however they lie, they take 16 bytes each or less.
+struct ViewOwnRun {
+  FrameSeq first;
+  std::uint64_t ino;        // of the first
+  std::uint64_t index;      // how many own frames come before it; the next run ends this one
+  std::uint32_t stride;     // 1 if it is one frame
+  std::int32_t ino_stride;  // modulo 2^64, like the inode numbers
 };
 struct ViewName {  // an ordinary name, "." and ".." among them
   std::uint64_t ino;
@@ -48,8 +57,9 @@ struct ViewDataset {
   std::uint64_t domain_count;  // frames in the domain
   std::uint64_t runs_offset;   // ViewRun[runs_count]
   std::uint64_t runs_count;
-  std::uint64_t own_offset;  // ViewFrame[own_count], ascending
-  std::uint64_t own_count;
+  std::uint64_t own_offset;  // ViewOwnRun[own_runs], ascending
+  std::uint64_t own_runs;
+  std::uint64_t own_count;     // frames
   std::uint64_t names_offset;  // ViewName[names_count], ascending
   std::uint64_t names_count;
   std::uint64_t opened_offset;  // in the tally: bitmap of domain_count bits, 64-bit words
@@ -97,10 +107,8 @@ bool view_is_valid(const View* view, std::size_t mapped_size);
 bool map_view(const char* directory, const View** view, Tally** tally);
 void unmap_view(const View* view, Tally* tally);
 
-inline const ViewFrame* own_frames(const View& view, const ViewDataset& dataset) {
-  return reinterpret_cast<const ViewFrame*>(reinterpret_cast<const char*>(&view) +
-                                            dataset.own_offset);
-}
+// The rank's own frame number i, counted from 0.
+ViewFrame own_frame(const View& view, const ViewDataset& dataset, std::uint64_t i);
 inline const ViewName* other_names(const View& view, const ViewDataset& dataset) {
   return reinterpret_cast<const ViewName*>(reinterpret_cast<const char*>(&view) +
                                            dataset.names_offset);

@@ -53,6 +53,12 @@ std::size_t Bitmap::count() const {
   return count_bits(std::as_bytes(std::span(words_)));
 }
 
+void Bitmap::set_all(std::size_t begin, std::size_t end) {
+  for (; begin < end && begin % 64 != 0; ++begin) set(begin);
+  for (; end - begin >= 64; begin += 64) words_[begin / 64] = ~std::uint64_t{0};
+  for (; begin < end; ++begin) set(begin);
+}
+
 void ClaimBitmap::claim(const Bitmap& frames) {
   std::span<const std::uint64_t> bits = frames.words();
   for (std::size_t w = 0; w < words_.size(); ++w)

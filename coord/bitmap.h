@@ -23,6 +23,7 @@ class Bitmap {
   std::size_t size() const { return size_; }
   bool test(std::size_t i) const { return words_[i / 64] >> (i % 64) & 1; }
   void set(std::size_t i) { words_[i / 64] |= std::uint64_t{1} << (i % 64); }
+  void set_all(std::size_t begin, std::size_t end);
   void clear(std::size_t i) { words_[i / 64] &= ~(std::uint64_t{1} << (i % 64)); }
   std::size_t count() const;
   bool full() const { return count() == size_; }

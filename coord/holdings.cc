@@ -5,16 +5,40 @@
 
 namespace zazen {
 
+namespace {
+
+// Where all the numbers from the first to the last are frames of the domain, so are their
+// indexes.
+void add_run(const FrameRun& run, DomainFinder& finder, Bitmap& held) {
+  const std::size_t first = finder.index_of(run.first);
+  const std::size_t last = finder.index_of(run.first + run.stride * (run.count - 1));
+  if (run.stride == 1 && first != DomainFinder::kAbsent && last != DomainFinder::kAbsent &&
+      last - first == run.count - 1) {
+    held.set_all(first, last + 1);
+    return;
+  }
+  for (std::uint64_t k = 0; k < run.count; ++k) {
+    const std::size_t index = finder.index_of(run.first + k * run.stride);
+    if (index != DomainFinder::kAbsent) held.set(index);
+  }
+}
+
+}  // namespace
+
 PackedSet held_frames(const std::string& log, const Domain& domain) {
   Bitmap held(domain.size());
   DomainFinder finder(domain);
-  Status seen = visit_sequence_log(log, [&](std::span<const LogRecord> records) {
-    for (const LogRecord& record : records) {
+  auto summary = [&](std::span<const FrameRun> runs) {
+    for (const FrameRun& run : runs) add_run(run, finder, held);
+  };
+  auto records = [&](std::span<const LogRecord> some) {
+    for (const LogRecord& record : some) {
       const std::size_t index = finder.index_of(record.seq);
       if (index == DomainFinder::kAbsent) continue;
       record.operation == LogOperation::kAdd ? held.set(index) : held.clear(index);
     }
-  });
+  };
+  Status seen = visit_sequence_log(log, {std::ref(summary), std::ref(records)});
   return seen ? PackedSet::pack(held) : PackedSet(domain.size());
 }
 

@@ -53,7 +53,7 @@ Fragment fragment_of_view(const View& view, Tally* tally) {
     const ViewDataset& dataset = view.datasets[d];
     std::vector<FrameSeq> own(dataset.own_count);
     for (std::uint64_t i = 0; i < dataset.own_count; ++i)
-      own[i] = own_frames(view, dataset)[i].seq;
+      own[i] = own_frame(view, dataset, i).seq;
     const FrameSet own_set(std::move(own));
     const FrameSet opened(zazen::opened_frames(view, tally, dataset));
 

@@ -1,5 +1,7 @@
-// The layout of `view`: header, datasets, then for each dataset its runs, its own frames and
-// its names, all aligned to 8 bytes, then the texts of the names.
+// The layout of `view`: header, datasets, then for each dataset its runs and its names, then
+// the texts of the names, and last, for each dataset, its own frames. All but the texts are
+// aligned to 8 bytes. How many runs the own frames make is known when they have been written:
+// then the header is written once more.
 #include "coord/view_writer.h"
 
 #include <dirent.h>
@@ -11,7 +13,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <list>
 
 #include "bodhi/quiet_signals.h"
 #include "bodhi/unique_fd.h"
@@ -19,113 +20,94 @@
 namespace zazen {
 namespace {
 
-struct Layout {
-  std::uint64_t view_size;
-  std::uint64_t texts_offset;
-  std::uint64_t tally_size;
-};
-
-Layout layout_of(const ViewContent& content) {
-  const std::size_t datasets = content.datasets.size();
-  std::uint64_t view = sizeof(View) + datasets * sizeof(ViewDataset);
-  std::uint64_t tally = sizeof(Tally) + datasets * sizeof(TallyDataset);
-  std::uint64_t texts = 0;
-  for (const ViewDatasetContent& dataset : content.datasets) {
-    view += dataset.domain.size() * sizeof(ViewRun) + dataset.own_count * sizeof(ViewFrame) +
-            dataset.names.size() * sizeof(ViewName);
-    for (const OrdinaryName& name : dataset.names) texts += name.name.size() + 1;
+std::uint64_t tally_size_of(const ViewContent& content) {
+  std::uint64_t tally = sizeof(Tally) + content.datasets.size() * sizeof(TallyDataset);
+  for (const ViewDatasetContent& dataset : content.datasets)
     tally += (dataset.domain_count + 63) / 64 * sizeof(std::uint64_t);
-  }
-  return {view + texts, view, tally};
+  return tally;
 }
 
 void copy_text(char* out, std::size_t capacity, const std::string& text) {
   std::memcpy(out, text.data(), std::min(text.size(), capacity - 1));
 }
 
-struct Piece {
-  std::vector<char> bytes;                         // zeroed
-  const ViewDatasetContent* own_frames = nullptr;  // instead: those of this dataset
-};
-
-// The pieces of one file in the order in which they are written.
-class Pieces {
+// All of the file that comes before the own frames.
+class ViewFront {
  public:
-  template <class T>
-  T* add(std::size_t count) {
-    return reinterpret_cast<T*>(
-        all_.emplace_back(Piece{std::vector<char>(count * sizeof(T)), nullptr}).bytes.data());
+  explicit ViewFront(const ViewContent& content) : bytes_(size_of(content)) {
+    View& head = view();
+    head.magic = kViewMagic;
+    head.version = kViewVersion;
+    head.dataset_count = static_cast<std::uint32_t>(content.datasets.size());
+    head.tally_size = tally_size_of(content);
+    head.rank = content.rank;
+    head.ranks = content.ranks;
+    head.nodes = content.nodes;
+    head.owner_pid = ::getpid();
+    copy_text(head.node_name, sizeof head.node_name, content.node_name);
+    head.job = content.job.id;
+    head.started_ns = content.job.started_ns;
+    copy_text(head.command, sizeof head.command, own_command());
+
+    std::uint64_t end = head_size();
+    std::uint64_t opened = sizeof(Tally) + content.datasets.size() * sizeof(TallyDataset);
+    for (std::size_t d = 0; d < content.datasets.size(); ++d) {
+      const ViewDatasetContent& dataset = content.datasets[d];
+      ViewDataset& out = head.datasets[d];
+      copy_text(out.path, sizeof out.path, dataset.path);
+      copy_text(out.frames, sizeof out.frames, dataset.frames);
+      out.frame_directory_ino = dataset.frame_directory_ino;
+      out.entry_type = dataset.entry_is_directory ? DT_DIR : DT_REG;
+      out.domain_count = dataset.domain_count;
+
+      out.runs_offset = end;
+      out.runs_count = dataset.domain.size();
+      auto* run = at<ViewRun>(end);
+      std::uint64_t index = 0;
+      for (const FrameRun& r : dataset.domain) {
+        *run++ = {r.first, r.stride, r.count, index};
+        index += r.count;
+      }
+      end += dataset.domain.size() * sizeof(ViewRun);
+      out.names_offset = end;
+      out.names_count = dataset.names.size();
+      end += dataset.names.size() * sizeof(ViewName);
+      out.opened_offset = opened;
+      opened += (dataset.domain_count + 63) / 64 * sizeof(std::uint64_t);
+    }
+    for (std::size_t d = 0; d < content.datasets.size(); ++d) {
+      auto* name = at<ViewName>(head.datasets[d].names_offset);
+      for (const OrdinaryName& n : content.datasets[d].names) {
+        name->ino = n.ino;
+        name->name_offset = static_cast<std::uint32_t>(end);
+        name->type = n.type;
+        ++name;
+        std::memcpy(at<char>(end), n.name.c_str(), n.name.size() + 1);
+        end += n.name.size() + 1;
+      }
+    }
   }
-  void add_own_frames(const ViewDatasetContent& of) { all_.emplace_back(Piece{{}, &of}); }
-  const std::list<Piece>& all() const { return all_; }
+
+  View& view() { return *at<View>(0); }
+  const std::vector<char>& bytes() const { return bytes_; }
+  std::size_t head_size() { return sizeof(View) + view().dataset_count * sizeof(ViewDataset); }
 
  private:
-  std::list<Piece> all_;
-};
-
-Pieces pieces_of_view(const Layout& layout, const ViewContent& content) {
-  Pieces pieces;
-  const std::uint64_t head = sizeof(View) + content.datasets.size() * sizeof(ViewDataset);
-  auto* view = reinterpret_cast<View*>(pieces.add<char>(head));
-  view->magic = kViewMagic;
-  view->version = kViewVersion;
-  view->dataset_count = static_cast<std::uint32_t>(content.datasets.size());
-  view->file_size = layout.view_size;
-  view->tally_size = layout.tally_size;
-  view->rank = content.rank;
-  view->ranks = content.ranks;
-  view->nodes = content.nodes;
-  view->owner_pid = ::getpid();
-  copy_text(view->node_name, sizeof view->node_name, content.node_name);
-  view->job = content.job.id;
-  view->started_ns = content.job.started_ns;
-  copy_text(view->command, sizeof view->command, own_command());
-
-  std::uint64_t end = head;
-  std::string texts;
-  std::uint64_t opened = sizeof(Tally) + content.datasets.size() * sizeof(TallyDataset);
-  ViewDataset* out = view->datasets;
-  for (const ViewDatasetContent& dataset : content.datasets) {
-    copy_text(out->path, sizeof out->path, dataset.path);
-    copy_text(out->frames, sizeof out->frames, dataset.frames);
-    out->frame_directory_ino = dataset.frame_directory_ino;
-    out->entry_type = dataset.entry_is_directory ? DT_DIR : DT_REG;
-    out->domain_count = dataset.domain_count;
-
-    out->runs_offset = end;
-    out->runs_count = dataset.domain.size();
-    auto* run = pieces.add<ViewRun>(dataset.domain.size());
-    std::uint64_t index = 0;
-    for (const FrameRun& r : dataset.domain) {
-      *run++ = {r.first, r.stride, r.count, index};
-      index += r.count;
+  static std::size_t size_of(const ViewContent& content) {
+    std::size_t size = sizeof(View) + content.datasets.size() * sizeof(ViewDataset);
+    for (const ViewDatasetContent& dataset : content.datasets) {
+      size += dataset.domain.size() * sizeof(ViewRun) + dataset.names.size() * sizeof(ViewName);
+      for (const OrdinaryName& name : dataset.names) size += name.name.size() + 1;
     }
-    end += dataset.domain.size() * sizeof(ViewRun);
-
-    out->own_offset = end;
-    out->own_count = dataset.own_count;
-    pieces.add_own_frames(dataset);
-    end += dataset.own_count * sizeof(ViewFrame);
-
-    out->names_offset = end;
-    out->names_count = dataset.names.size();
-    auto* name = pieces.add<ViewName>(dataset.names.size());
-    for (const OrdinaryName& n : dataset.names) {
-      name->ino = n.ino;
-      name->name_offset = static_cast<std::uint32_t>(layout.texts_offset + texts.size());
-      name->type = n.type;
-      ++name;
-      texts.append(n.name.c_str(), n.name.size() + 1);
-    }
-    end += dataset.names.size() * sizeof(ViewName);
-
-    out->opened_offset = opened;
-    opened += (dataset.domain_count + 63) / 64 * sizeof(std::uint64_t);
-    ++out;
+    return (size + 7) / 8 * 8;
   }
-  std::ranges::copy(texts, pieces.add<char>(texts.size()));
-  return pieces;
-}
+  template <class T>
+  T* at(std::size_t offset) {
+    return reinterpret_cast<T*>(bytes_.data() + offset);
+  }
+
+  std::vector<char> bytes_;  // zeroed
+};
 
 // 0 or an errno.
 int write_all(int fd, const void* data, std::size_t size) {
@@ -140,20 +122,65 @@ int write_all(int fd, const void* data, std::size_t size) {
   return 0;
 }
 
-int write_piece(int fd, const Piece& piece) {
-  if (piece.own_frames == nullptr) return write_all(fd, piece.bytes.data(), piece.bytes.size());
-  ViewFrames frames(fd);
-  piece.own_frames->own(frames);
-  if (int code = frames.flush()) return code;
-  return frames.count() == piece.own_frames->own_count ? 0 : EINVAL;
+int write_whole(int fd, const ViewContent& content, ViewFront& front) {
+  if (int code = write_all(fd, front.bytes().data(), front.bytes().size())) return code;
+  std::uint64_t end = front.bytes().size();
+  for (std::size_t d = 0; d < content.datasets.size(); ++d) {
+    ViewFrames frames(fd);
+    content.datasets[d].own(frames);
+    if (int code = frames.flush()) return code;
+    if (frames.count() != content.datasets[d].own_count) return EINVAL;
+    ViewDataset& out = front.view().datasets[d];
+    out.own_offset = end;
+    out.own_runs = frames.runs();
+    out.own_count = frames.count();
+    end += frames.runs() * sizeof(ViewOwnRun);
+  }
+  front.view().file_size = end;
+  if (::lseek(fd, 0, SEEK_SET) != 0) return errno;
+  return write_all(fd, front.bytes().data(), front.head_size());
 }
 
 }  // namespace
 
-int ViewFrames::flush() {
-  if (code_ == 0) code_ = write_all(fd_, waiting_.data(), used_ * sizeof(ViewFrame));
+void ViewFrames::begin_or_widen(const ViewFrame& frame) {
+  if (length_ == 1) {
+    const std::uint64_t step = frame.seq - last_.seq;
+    const auto ino_step = static_cast<std::int64_t>(frame.ino - last_.ino);
+    if (step <= std::numeric_limits<std::uint32_t>::max() &&
+        ino_step == static_cast<std::int32_t>(ino_step)) {
+      run_.stride = static_cast<std::uint32_t>(step);
+      run_.ino_stride = static_cast<std::int32_t>(ino_step);
+      ino_step_ = static_cast<std::uint64_t>(ino_step);
+      length_ = 2;
+      last_ = frame;
+      return;
+    }
+  }
+  const std::uint64_t index = count();
+  end_run();
+  run_ = {frame.seq, frame.ino, index, 1, 0};
+  length_ = 1;
+  last_ = frame;
+}
+
+void ViewFrames::end_run() {
+  if (length_ == 0) return;
+  waiting_[used_++] = run_;
+  run_.index += length_;
+  length_ = 0;
+  if (used_ == waiting_.size()) write_waiting();
+}
+
+void ViewFrames::write_waiting() {
+  if (code_ == 0) code_ = write_all(fd_, waiting_.data(), used_ * sizeof(ViewOwnRun));
   written_ += used_;
   used_ = 0;
+}
+
+int ViewFrames::flush() {
+  end_run();
+  write_waiting();
   return code_;
 }
 
@@ -168,24 +195,22 @@ Result<std::string> make_view_directory(const std::vector<std::string>& candidat
 }
 
 Status write_view(const std::string& directory, const ViewContent& content) {
-  const Layout layout = layout_of(content);
-  if (layout.view_size > std::numeric_limits<std::uint32_t>::max() &&
-      layout.texts_offset < layout.view_size)
+  ViewFront front(content);
+  if (front.bytes().size() > std::numeric_limits<std::uint32_t>::max())
     return Error{EOVERFLOW, directory + ": more names than a view can hold", {}};
 
   QuietSignals quiet;
   const std::string view_path = directory + '/' + kViewFile;
-  const Pieces pieces = pieces_of_view(layout, content);
   UniqueFd view(::open(view_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400));
   if (!view.valid()) return last_error(view_path);
-  for (const Piece& piece : pieces.all())
-    if (int code = write_piece(view.get(), piece))
-      return Error{code, view_path + ": write", {}};
+  if (int code = write_whole(view.get(), content, front))
+    return Error{code, view_path + ": write", {}};
 
   const std::string tally_path = directory + '/' + kTallyFile;
   UniqueFd tally(::open(tally_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!tally.valid()) return last_error(tally_path);
-  if (int code = ::posix_fallocate(tally.get(), 0, static_cast<off_t>(layout.tally_size)))
+  const auto tally_size = static_cast<off_t>(front.view().tally_size);
+  if (int code = ::posix_fallocate(tally.get(), 0, tally_size))
     return Error{code, tally_path, {}};
   if (int code = write_all(tally.get(), &kViewMagic, sizeof kViewMagic))
     return Error{code, tally_path + ": write", {}};

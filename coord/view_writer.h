@@ -1,7 +1,7 @@
 // Writes the directory of one rank's view: the files `view` and `tally` of bodhi/view.h.
 //
-// The own frames go to the file as they are found: their array would be larger than all else
-// that a rank has in its hands at the start of a job.
+// The own frames become runs and go to the file as they are found: where they lie in no order,
+// their array would be larger than all else that a rank has in its hands at the start of a job.
 //
 // The tally's blocks are reserved on the disk, because a rank that marks a frame on a full
 // disk would otherwise be killed by SIGBUS.
@@ -24,20 +24,35 @@ class ViewFrames {
   explicit ViewFrames(int fd) : fd_(fd), waiting_(kAtOnce) {}
 
   void add(const ViewFrame& frame) {
-    waiting_[used_++] = frame;
-    if (used_ == kAtOnce) flush();
+    if (length_ > 1 && frame.seq - last_.seq == run_.stride &&
+        frame.ino - last_.ino == ino_step_) {
+      ++length_;
+      last_ = frame;
+      return;
+    }
+    begin_or_widen(frame);
   }
   // 0, or the errno of why not all could be written.
   int flush();
-  std::uint64_t count() const { return written_ + used_; }
+  std::uint64_t count() const { return run_.index + length_; }
+  std::uint64_t runs() const { return written_ + used_; }
 
  private:
-  static constexpr std::size_t kAtOnce = 4096;  // 64 KB stay in the processor's cache
+  static constexpr std::size_t kAtOnce = 2048;  // 64 KB stay in the processor's cache
+  void begin_or_widen(const ViewFrame& frame);
+  void end_run();
+  void write_waiting();
+
   int fd_;
-  std::vector<ViewFrame> waiting_;
+  std::vector<ViewOwnRun> waiting_;
   std::size_t used_ = 0;
   std::uint64_t written_ = 0;
   int code_ = 0;
+
+  ViewOwnRun run_{};  // the one that is being made
+  std::uint64_t length_ = 0;
+  std::uint64_t ino_step_ = 0;  // run_.ino_stride, widened
+  ViewFrame last_{};
 };
 
 struct ViewDatasetContent {

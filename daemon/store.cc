@@ -460,6 +460,13 @@ Status Store::append(std::uint32_t dataset, FrameKind kind, std::span<const Fram
 // inventory must agree.
 void Store::compact(std::uint32_t dataset, FrameKind kind) {
   SequenceLog& log = log_of(dataset, kind);
+  const char* name = kind == FrameKind::kNative ? kNativeLog : kAlienLog;
+  write_compact(dataset, kind, name, log);
+  if (log.wants_summary()) (void)log.summarize(files_[dataset].directory.get(), name);
+}
+
+void Store::write_compact(std::uint32_t dataset, FrameKind kind, const char* name,
+                          SequenceLog& log) {
   std::vector<FrameSeq> frames, recent;
   {
     std::lock_guard lock(mutex_);
@@ -476,7 +483,6 @@ void Store::compact(std::uint32_t dataset, FrameKind kind) {
           [&](FrameSeq seq, std::uint64_t) { frames.push_back(seq); });
   std::sort(frames.begin(), frames.end());
   frames.insert(frames.end(), recent.begin(), recent.end());
-  const char* name = kind == FrameKind::kNative ? kNativeLog : kAlienLog;
   (void)log.write_anew(files_[dataset].directory.get(), name, frames);
 }
 

@@ -282,7 +282,9 @@ class Store {
   void index(std::uint32_t dataset, int copy_fd);
   void unindex(int directory_fd, const char* leaf);
   int note_full_directory(std::uint32_t dataset, int code);
-  void compact(std::uint32_t dataset, FrameKind kind);  // names_mutex_ is held
+  // Keeps the log short for who reads it. names_mutex_ is held.
+  void compact(std::uint32_t dataset, FrameKind kind);
+  void write_compact(std::uint32_t dataset, FrameKind kind, const char* name, SequenceLog& log);
 
   struct Findings;
   bool is_reconciled_locked() const;

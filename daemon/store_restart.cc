@@ -199,6 +199,7 @@ bool Store::go_through_files(std::uint32_t dataset, Findings& findings) {
 
 void Store::finish_reconciling(std::uint32_t dataset, const Findings& findings) {
   std::lock_guard names(names_mutex_);
+  for (FrameKind kind : {FrameKind::kNative, FrameKind::kAlien}) compact(dataset, kind);
   std::unique_lock lock(mutex_);
   if (!pins_[dataset].ranges().empty()) {  // by now their sizes are known
     Pins pins = pins_[dataset];

@@ -150,7 +150,7 @@ bool take_entry(DirectoryStream& stream, struct dirent64* out) {
     set_record_length(out, length);
     return true;
   }
-  const ViewFrame& frame = own_frames(*current.view, dataset)[at - dataset.names_count];
+  const ViewFrame frame = own_frame(*current.view, dataset, at - dataset.names_count);
   const FrameName& name = current.places[stream.source.dataset].name;
   out->d_ino = frame.ino;
   out->d_type = dataset.entry_type;

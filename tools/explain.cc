@@ -130,12 +130,9 @@ void explain_copy(const CopyState& copy, Answer& answer) {
 
 void explain_owner(const RankView& view, const KnownDataset& dataset, FrameSeq seq,
                    Answer& answer) {
-  const ViewFrame* own = own_frames(*view.get(), *dataset.seen);
-  bool is_own =
-      std::binary_search(own, own + dataset.seen->own_count, ViewFrame{seq, 0},
-                         [](const ViewFrame& a, const ViewFrame& b) { return a.seq < b.seq; });
+  const bool own = is_own(*view.get(), *dataset.seen, seq);
   bool in_domain = domain_index(*view.get(), *dataset.seen, seq) >= 0;
-  const char* whose = is_own ? "own" : in_domain ? "another rank's" : "arrived later";
+  const char* whose = own ? "own" : in_domain ? "another rank's" : "arrived later";
   answer.json["rank"] = view.get()->rank;
   answer.json["frame_is"] = whose;
   answer.line("rank", fmt::format("{}: {}", view.rank(),

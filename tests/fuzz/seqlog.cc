@@ -1,5 +1,6 @@
 // A sequence log that was damaged: the writer and a reader see the same frames, a second look
-// sees what the first saw, and what is appended afterwards is there.
+// sees what the first saw, and what is appended afterwards is there. With a summary, sound or
+// damaged, a reader of a sound log sees what the writer wrote.
 //
 // The first byte chooses: 0 is a file as it stands; otherwise a log is written by the daemon's
 // own code and then damaged, for no fuzzer guesses a checksum.
@@ -17,9 +18,10 @@ namespace {
 
 constexpr char kLog[] = "log";
 
-void write_log(int directory, FuzzedDataProvider& input) {
+std::set<FrameSeq> write_log(int directory, FuzzedDataProvider& input) {
   Result<SequenceLog> log = SequenceLog::open(directory, kLog);
   demand(log.ok());
+  std::set<FrameSeq> truth;
   for (int rounds = input.ConsumeIntegralInRange(0, 8); rounds > 0; --rounds) {
     std::vector<FrameSeq> added, forgotten;
     for (int i = input.ConsumeIntegralInRange(0, 8); i > 0; --i) {
@@ -28,10 +30,14 @@ void write_log(int directory, FuzzedDataProvider& input) {
       (input.ConsumeBool() ? added : forgotten).push_back(seq);
     }
     demand(log->append(added, forgotten).ok());
+    truth.insert(added.begin(), added.end());
+    for (FrameSeq seq : forgotten) truth.erase(seq);
+    if (input.ConsumeBool()) demand(log->summarize(directory, kLog).ok());
   }
+  return truth;
 }
 
-void damage_log(const std::string& path, FuzzedDataProvider& input) {
+void damage(const std::string& path, FuzzedDataProvider& input) {
   std::size_t size = std::filesystem::file_size(path);
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
   for (int i = input.ConsumeIntegralInRange(0, 4); i > 0 && size > 0; --i) {
@@ -53,12 +59,21 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   std::string path = scratch.path() + "/" + kLog;
   if (data[0] == 0) {
+    std::filesystem::remove(summary_of(path));
     scratch.write(kLog, as_text(data + 1, size - 1));
   } else {
     FuzzedDataProvider input(data + 1, size - 1);
     std::filesystem::remove(path);
-    write_log(directory.get(), input);
-    damage_log(path, input);
+    const std::set<FrameSeq> truth = write_log(directory.get(), input);
+    const FrameSet written(std::vector<FrameSeq>(truth.begin(), truth.end()));
+    demand(*read_sequence_log(path) == written);
+    const std::string summary = summary_of(path);
+    if (std::filesystem::exists(summary)) {
+      damage(summary, input);
+      demand(*read_sequence_log(path) == written);
+      std::filesystem::remove(summary);
+    }
+    damage(path, input);
   }
 
   Result<FrameSet> seen = read_sequence_log(path);

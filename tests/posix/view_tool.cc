@@ -60,7 +60,9 @@ int run(const std::string& directory, const std::string& dataset, const char* fr
   append(bytes, ViewRun{0, 1, last + 1, 0});
   seen.own_offset = bytes.size();
   seen.own_count = own.size();
-  for (FrameSeq seq : own) append(bytes, ViewFrame{seq, inode(listing, seq)});
+  seen.own_runs = own.size();
+  for (std::size_t i = 0; i < own.size(); ++i)
+    append(bytes, ViewOwnRun{own[i], inode(listing, own[i]), i, 1, 0});
   seen.names_offset = bytes.size();
   seen.names_count = listing.others.size();
   std::size_t text = bytes.size() + listing.others.size() * sizeof(ViewName);

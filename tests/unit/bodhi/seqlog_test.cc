@@ -180,6 +180,92 @@ TEST_F(SequenceLogTest, TheLastRecordsInTheirOrder) {
   EXPECT_EQ(log.added_since(99), Frames{});
 }
 
+TEST_F(SequenceLogTest, SummaryAndTheRecordsBehindItAreTheWholeLog) {
+  std::mt19937_64 random(7);
+  SequenceLog log = open();
+  std::set<FrameSeq> truth;
+  for (int round = 0; round < 60; ++round) {
+    Frames added, forgotten;
+    for (int i = 0; i < 20; ++i) {
+      const FrameSeq seq = random() % 300;
+      if (random() % 3 != 0) {
+        added.push_back(seq);
+        truth.insert(seq);
+      }
+    }
+    for (int i = 0; i < 8; ++i) {
+      forgotten.push_back(random() % 300);
+      truth.erase(forgotten.back());
+    }
+    ASSERT_TRUE(log.append(added, forgotten).ok());
+    if (random() % 4 == 0) {
+      ASSERT_TRUE(log.summarize(directory_.get(), "log").ok());
+    }
+    ASSERT_EQ(read(), Frames(truth.begin(), truth.end())) << round;
+  }
+  EXPECT_EQ(replayed(), Frames(truth.begin(), truth.end()));
+}
+
+TEST_F(SequenceLogTest, WhatASummaryCoversIsNotReadAgain) {
+  SequenceLog log = open();
+  ASSERT_TRUE(log.append(Frames{4, 5, 6}, Frames{5}).ok());
+  ASSERT_TRUE(log.summarize(directory_.get(), "log").ok());
+  ASSERT_TRUE(log.append(Frames{9}, Frames{4}).ok());
+  std::string bytes = read_file(file());
+  bytes[kHeaderSize + 1] ^= 1;
+  write_file(file(), bytes);
+  EXPECT_EQ(read(), (Frames{6, 9}));
+}
+
+TEST_F(SequenceLogTest, DamagedSummaryIsNotUsed) {
+  SequenceLog log = open();
+  ASSERT_TRUE(log.append(Frames{4, 8, 12, 100}, {}).ok());
+  ASSERT_TRUE(log.summarize(directory_.get(), "log").ok());
+  ASSERT_TRUE(log.append({}, Frames{8}).ok());
+  const std::string sound = read_file(scratch_ / "log.summary");
+  for (std::size_t i = 0; i < sound.size(); ++i) {
+    std::string damaged = sound;
+    damaged[i] ^= 2;
+    write_file(scratch_ / "log.summary", damaged);
+    EXPECT_EQ(read(), (Frames{4, 12, 100})) << i;
+    write_file(scratch_ / "log.summary", sound.substr(0, i));
+    EXPECT_EQ(read(), (Frames{4, 12, 100})) << i;
+  }
+}
+
+TEST_F(SequenceLogTest, SummaryOfAnotherLogIsNotUsed) {
+  SequenceLog log = open();
+  ASSERT_TRUE(log.append(Frames{1, 2, 3}, {}).ok());
+  ASSERT_TRUE(log.summarize(directory_.get(), "log").ok());
+  // More than the log has: it was cut.
+  std::filesystem::resize_file(file(), kHeaderSize + 2 * kRecordSize);
+  EXPECT_EQ(read(), (Frames{1, 2}));
+  // As it is while a new log takes the place of the old one.
+  ASSERT_TRUE(open().append(Frames{3}, {}).ok());
+  log = open();
+  ASSERT_TRUE(log.summarize(directory_.get(), "log").ok());
+  std::filesystem::copy(scratch_ / "log.summary", scratch_ / "kept");
+  ASSERT_TRUE(log.write_anew(directory_.get(), "log", Frames{7, 8, 9, 10}).ok());
+  EXPECT_FALSE(std::filesystem::exists(scratch_ / "log.summary"));
+  std::filesystem::rename(scratch_ / "kept", scratch_ / "log.summary");
+  EXPECT_EQ(read(), (Frames{7, 8, 9, 10}));
+}
+
+TEST_F(SequenceLogTest, ReplayRemovesTheSummaryAndResumeKeepsIt) {
+  SequenceLog log = open();
+  ASSERT_TRUE(log.append(Frames(16'384, 3), {}).ok());
+  EXPECT_TRUE(log.wants_summary());
+  ASSERT_TRUE(log.summarize(directory_.get(), "log").ok());
+  EXPECT_FALSE(log.wants_summary());
+  auto resumed = SequenceLog::resume(directory_.get(), "log", log.size_bytes());
+  ASSERT_TRUE(resumed.ok());
+  EXPECT_FALSE(resumed->wants_summary());
+  EXPECT_TRUE(std::filesystem::exists(scratch_ / "log.summary"));
+  write_file(scratch_ / "log.summary.new", "of a crash");
+  EXPECT_TRUE(open().wants_summary());
+  EXPECT_EQ(entries_in(scratch_.path()), 1u);
+}
+
 // A limit of the file size cuts a write in the middle, as a full disk does.
 class SizeLimit {
  public:

@@ -16,10 +16,10 @@ namespace zazen {
 namespace {
 
 // Two datasets. The first: domain 0, 2, ..., 198 (100 frames), 1000, 1001, 2^64-1; own
-// frames 2 and 1001; names "." and "a b". The second is empty.
+// frames 2, 6, 10 and 1001; names "." and "a b". The second is empty.
 class ViewImage {
  public:
-  static constexpr std::size_t kRuns = 0, kOwn = 4 * 32, kNames = kOwn + 2 * 16;
+  static constexpr std::size_t kRuns = 0, kOwn = 4 * 32, kNames = kOwn + 2 * 32;
   static constexpr std::size_t kText = kNames + 2 * 16;
   static constexpr std::size_t kSize = sizeof(View) + 2 * sizeof(ViewDataset) + kText + 8;
   static constexpr std::size_t kBitmap = sizeof(Tally) + 2 * sizeof(TallyDataset);
@@ -48,14 +48,15 @@ class ViewImage {
     first.runs_offset = base + kRuns;
     first.runs_count = 3;
     first.own_offset = base + kOwn;
-    first.own_count = 2;
+    first.own_runs = 2;
+    first.own_count = 4;
     first.names_offset = base + kNames;
     first.names_count = 2;
     runs()[0] = {0, 2, 100, 0};
     runs()[1] = {1000, 1, 2, 100};
     runs()[2] = {UINT64_MAX, 1, 1, 102};
-    own()[0] = {2, 11};
-    own()[1] = {1001, 12};
+    own()[0] = {2, 11, 0, 4, -3};
+    own()[1] = {1001, 12, 3, 1, 0};
     names()[0] = {1, static_cast<std::uint32_t>(base + kText), DT_DIR};
     names()[1] = {2, static_cast<std::uint32_t>(base + kText + 2), DT_REG};
     std::memcpy(text(), ".\0a b\0", 6);
@@ -63,7 +64,7 @@ class ViewImage {
 
   View& get() { return *reinterpret_cast<View*>(words_.data()); }
   ViewRun* runs() { return reinterpret_cast<ViewRun*>(body() + kRuns); }
-  ViewFrame* own() { return reinterpret_cast<ViewFrame*>(body() + kOwn); }
+  ViewOwnRun* own() { return reinterpret_cast<ViewOwnRun*>(body() + kOwn); }
   ViewName* names() { return reinterpret_cast<ViewName*>(body() + kNames); }
   char* text() { return body() + kText; }
   bool valid() { return view_is_valid(&get(), kSize); }
@@ -113,7 +114,18 @@ TEST(View, EachDamagedFieldIsSeen) {
       {"huge runs_offset", [&](Image i) { first(i).runs_offset = UINT64_MAX - 7; }},
       {"huge runs_count", [&](Image i) { first(i).runs_count = UINT64_MAX / 32; }},
       {"own_offset", [&](Image i) { first(i).own_offset = ViewImage::kSize; }},
-      {"huge own_count", [&](Image i) { first(i).own_count = UINT64_MAX / 16 + 1; }},
+      {"huge own_runs", [&](Image i) { first(i).own_runs = UINT64_MAX / 32 + 1; }},
+      {"own_count without runs", [](Image i) { i.get().datasets[1].own_count = 1; }},
+      {"own_count that ends before the last run", [&](Image i) { first(i).own_count = 3; }},
+      {"own run's index", [](Image i) { i.own()[0].index = 1; }},
+      {"empty own run", [](Image i) { i.own()[1].index = 0; }},
+      {"own run's stride", [](Image i) { i.own()[1].stride = 0; }},
+      {"own run's overflow",
+       [&](Image i) {
+         i.own()[1].first = UINT64_MAX;
+         first(i).own_count = 5;
+       }},
+      {"own run's huge count", [&](Image i) { first(i).own_count = UINT64_MAX; }},
       {"names_offset", [&](Image i) { first(i).names_offset = ViewImage::kSize - 8; }},
       {"names that descend", [](Image i) { std::swap(i.names()[0], i.names()[1]); }},
       {"a name twice", [](Image i) { i.names()[1] = i.names()[0]; }},
@@ -130,7 +142,7 @@ TEST(View, EachDamagedFieldIsSeen) {
        }},
       {"run's large stride", [](Image i) { i.runs()[0].stride = UINT64_MAX / 2; }},
       {"runs that overlap", [](Image i) { i.runs()[1].first = 198; }},
-      {"own frames not ascending", [](Image i) { i.own()[1].seq = 2; }},
+      {"own runs that overlap", [](Image i) { i.own()[1].first = 10; }},
       {"name beyond", [](Image i) { i.names()[1].name_offset = ViewImage::kSize; }},
       {"name without an end", [](Image i) { std::memset(i.text(), 'x', 8); }},
       {"empty name", [](Image i) { i.text()[2] = '\0'; }},
@@ -150,11 +162,16 @@ TEST(View, EachDamagedFieldIsSeen) {
 TEST(View, OwnFrames) {
   ViewImage image;
   const View& view = image.get();
-  for (FrameSeq seq : {FrameSeq{2}, FrameSeq{1001}}) {
+  const ViewFrame own[] = {{2, 11}, {6, 8}, {10, 5}, {1001, 12}};
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(own_frame(view, view.datasets[0], i).seq, own[i].seq);
+    EXPECT_EQ(own_frame(view, view.datasets[0], i).ino, own[i].ino);
+  }
+  for (FrameSeq seq : {FrameSeq{2}, FrameSeq{6}, FrameSeq{10}, FrameSeq{1001}}) {
     EXPECT_TRUE(is_own(view, view.datasets[0], seq)) << seq;
   }
-  for (FrameSeq seq : {FrameSeq{0}, FrameSeq{1}, FrameSeq{3}, FrameSeq{1000}, FrameSeq{1002},
-                       FrameSeq{UINT64_MAX}}) {
+  for (FrameSeq seq : {FrameSeq{0}, FrameSeq{1}, FrameSeq{3}, FrameSeq{4}, FrameSeq{14},
+                       FrameSeq{1000}, FrameSeq{1002}, FrameSeq{UINT64_MAX}}) {
     EXPECT_FALSE(is_own(view, view.datasets[0], seq)) << seq;
   }
   EXPECT_FALSE(is_own(view, view.datasets[1], 2));
@@ -213,7 +230,7 @@ TEST_F(MapViewTest, MarksWhatWasOpened) {
   EXPECT_EQ(errno, EDOM);
   EXPECT_EQ(entries_in("/proc/self/fd"), files);
   const ViewDataset& first = view_->datasets[0];
-  EXPECT_EQ(own_frames(*view_, first)[1].seq, 1001u);
+  EXPECT_EQ(own_frame(*view_, first, 3).seq, 1001u);
   EXPECT_EQ(other_names(*view_, first)[1].ino, 2u);
   for (const char* name : {".", "a b"}) EXPECT_TRUE(has_name(*view_, first, name)) << name;
   for (const char* name : {"", "..", "a", "a b c", "b"}) {

@@ -92,7 +92,7 @@ class JobTest : public ::testing::Test {
       const ViewDataset& dataset = view.datasets[d];
       auto& own = result->own[dataset.path];
       for (std::uint64_t i = 0; i < dataset.own_count; ++i)
-        own.push_back(own_frames(view, dataset)[i].seq);
+        own.push_back(own_frame(view, dataset, i).seq);
       for (std::uint64_t i = 0; i < dataset.names_count; ++i)
         result->others[dataset.path].push_back(reinterpret_cast<const char*>(&view) +
                                                other_names(view, dataset)[i].name_offset);

@@ -45,7 +45,7 @@ void work_with_view(const std::string& what) {
       what == "slice" ? static_cast<std::uint64_t>(adopted_view->ranks) : 1;
   for (std::uint64_t i = begin; i < dataset.own_count; i += step) {
     mark_opened(*adopted_view, adopted_tally, dataset,
-                own_frames(*adopted_view, dataset)[i].seq);
+                own_frame(*adopted_view, dataset, i).seq);
     adopted_tally->hits += 1;
   }
   if (what == "twice") mark_opened(*adopted_view, adopted_tally, dataset, 0);
