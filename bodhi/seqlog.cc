@@ -29,6 +29,8 @@ constexpr LogHeader kLogHeader = {0x31676f6c7165737aULL, 1, 0};  // "zseqlog1"
 constexpr XXH64_hash_t kChecksumSeed = 0x7a617a656e;
 constexpr std::size_t kChunkRecords = 8 * 1024;     // 128 KB: they stay in the cache
 constexpr std::uint64_t kUnsummarized = 16 * 1024;  // records that a reader has in 0.3 ms
+constexpr std::uint64_t kMostSummarized = 1 << 21;  // records; beyond, it would take the daemon
+                                                    // more than 100 MB to replay them
 
 std::uint32_t checksum_of(const LogRecord& record) {
   return static_cast<std::uint32_t>(
@@ -131,6 +133,9 @@ FrameSet replay(const std::vector<LogRecord>& records) {
 
 Result<FrameSet> read_frames(int fd, int summary_fd) {
   std::vector<LogRecord> records;
+  struct stat st;
+  if (raw_fstat(fd, &st) == 0)
+    records.reserve(static_cast<std::size_t>(st.st_size) / sizeof(LogRecord));
   const LogVisitor visitor{
       [&](std::span<const FrameRun> runs) {
         for (const FrameRun& run : runs)
@@ -283,8 +288,9 @@ Status SequenceLog::write_anew(int directory_fd, const std::string& name,
 }
 
 bool SequenceLog::wants_summary() const {
-  return size_bytes_ - summarized_bytes_ >
-         kUnsummarized * sizeof(LogRecord) + summarized_bytes_ / 8;
+  return records() <= kMostSummarized &&
+         size_bytes_ - summarized_bytes_ >
+             kUnsummarized * sizeof(LogRecord) + summarized_bytes_ / 8;
 }
 
 Status SequenceLog::summarize(int directory_fd, const std::string& name) {

@@ -47,7 +47,8 @@ class SequenceLog {
   // then rename). If it fails, the log is as it was.
   Status write_anew(int directory_fd, const std::string& name,
                     std::span<const FrameSeq> frames);
-  // So many records have come since the last summary that a reader would notice.
+  // So many records have come since the last summary that a reader would notice, and all are
+  // few enough to be replayed.
   bool wants_summary() const;
   Status summarize(int directory_fd, const std::string& name);
 
