@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
+#include <chrono>
 #include <map>
 
 #include "bodhi/client.h"
@@ -13,6 +14,10 @@
 
 namespace zazen {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::minutes kLongestWork{10};  // on one answer
 
 Result<UniqueFd> sealed_file(std::span<const std::byte> bytes) {
   UniqueFd fd(::memfd_create("zazen-frame", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -41,10 +46,12 @@ class LocalLink : public NodeLink {
   }
 
   Result<PushAnswer> next_answer() override {
+    const Clock::time_point begin = Clock::now();
     for (;;) {
       Result<Client::PushAnswer> answer = client_.next_push_answer();
       if (!answer) {
-        if (answer.error().code != ETIMEDOUT || !is_at_work()) return answer.error();
+        bool is_late = Clock::now() - begin > kLongestWork;
+        if (answer.error().code != ETIMEDOUT || is_late || !is_at_work()) return answer.error();
         continue;
       }
       auto found = requests_.extract(answer->request);

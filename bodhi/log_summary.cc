@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t kMagic = 0x316d7573676f6c7aULL;  // "zlogsum1"
 constexpr char kUnfinished[] = ".new";
-constexpr std::uint64_t kMostBytes = 1ULL << 36;
+constexpr std::uint64_t kSmallBytes = 4'096;
 
 struct SummaryHeader {
   std::uint64_t magic;
@@ -62,7 +62,7 @@ std::optional<LogSummary> read_log_summary(int fd, std::uint64_t log_ino,
   struct stat st;
   if (!read_header(fd, log_ino, log_bytes, &header) || raw_fstat(fd, &st) != 0) return {};
   const auto size = static_cast<std::uint64_t>(st.st_size);
-  if (size < sizeof header + sizeof checksum || size > kMostBytes) return {};
+  if (size < sizeof header + sizeof checksum || size > 4 * log_bytes + kSmallBytes) return {};
   std::string bytes(size, '\0');
   if (raw_read_at(fd, bytes.data(), size, 0) != static_cast<long>(size)) return {};
   const std::size_t end = size - sizeof checksum;

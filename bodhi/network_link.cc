@@ -17,6 +17,7 @@
 #include <deque>
 #include <map>
 
+#include "bodhi/identity.h"
 #include "bodhi/munge_credential.h"
 #include "bodhi/push_address.h"
 #include "bodhi/push_keys.h"
@@ -358,6 +359,11 @@ int NetworkLink::send_content(const PushContent& content, std::uint64_t bytes,
     if (tag) tag->add(piece, size);
     if (int code = send_piece(content, at, piece, size); code != 0) return code;
     at += size;
+  }
+  struct stat now;
+  if (content.fd >= 0 && content.origin) {  // it may have changed meanwhile
+    const OriginIdentity before = identity_of(*content.origin, FrameKind::kNative, 0);
+    whole = whole && ::fstat(content.fd, &now) == 0 && same_file(before, now);
   }
   end->checksum = XXH3_64bits_digest(hash.get()) ^ (whole ? 0 : ~std::uint64_t{0});
   end->tag = tag ? tag->finish() : Bytes16{};

@@ -72,6 +72,7 @@ std::size_t WriteQueue::place(QueuedFrame frame) {
   if (!next) next = next_in_turn(frame);
   if (next) remember(frame, *next);
   const std::size_t node = next.value_or(dead_.size());
+  if (frame.place == FramePlace::kOrigin) to_read_.insert({frame.dataset, frame.seq});
   Line& line = waiting_[node];
   line.part_for(frame).push_back(std::move(frame));
   if (next && on_probation_[node]) {
@@ -99,6 +100,7 @@ std::optional<QueuedFrame> WriteQueue::take(std::size_t node) {
   QueuedFrame frame = std::move(part.front());
   part.pop_front();
   if (spooled) read_back_bytes_ += frame.size;
+  if (frame.place == FramePlace::kOrigin) to_read_.erase({frame.dataset, frame.seq});
   ++underway_[node];
   return frame;
 }

@@ -19,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -52,6 +53,10 @@ class WriteQueue {
   // False: no room for another frame of this size.
   bool reserve(std::uint64_t size);
   void unreserve(std::uint64_t size);
+  // It is in line, to be read from the origin when its turn comes.
+  bool will_read(std::size_t dataset, FrameSeq seq) const {
+    return to_read_.contains({dataset, seq});
+  }
   // One for which room was reserved; its node, or the number of nodes if none answers.
   std::size_t add(QueuedFrame frame);
   // The next one for this node, under way from now on: it is finished, put back or passed on.
@@ -111,6 +116,7 @@ class WriteQueue {
   std::vector<std::size_t> underway_;  // frames taken
   std::map<Key, std::size_t> homes_;   // where frames were placed last;
   std::deque<Key> homes_by_age_;       // the oldest are forgotten
+  std::set<Key> to_read_;              // in line, not yet read from the origin
   std::uint64_t memory_limit_, read_back_limit_;
   std::uint64_t memory_bytes_ = 0;     // reserved or held, without what was read back
   std::uint64_t read_back_bytes_ = 0;  // from the spool, under way

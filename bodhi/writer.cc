@@ -1,5 +1,7 @@
 #include "bodhi/writer.h"
 
+#include <fcntl.h>
+#include <linux/openat2.h>
 #include <signal.h>
 #include <sys/syscall.h>
 
@@ -50,6 +52,18 @@ bool is_silence(int code) {
 }
 
 // Of this thread, so that one that it starts takes no signals of the program's.
+// Past a shim, which might give us a copy, and by no link: a daemon that pushes what users
+// have written must not be led to what they may not read. -errno if it fails.
+int open_frame(const std::string& dataset, const std::string& name) {
+  RawFd directory(raw_open(dataset.c_str(), O_PATH | O_DIRECTORY));
+  if (!directory.valid()) return directory.get();
+  struct open_how how = {};
+  how.flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
+  return static_cast<int>(
+      raw_call(SYS_openat2, directory.get(), name.c_str(), &how, sizeof how));
+}
+
 class NoSignals {
  public:
   NoSignals() {
@@ -178,6 +192,7 @@ Status Writer::write_file(const std::string& dataset, FrameSeq seq) {
   frame.place = FramePlace::kOrigin;
 
   Lock lock(mutex_);
+  if (queue_.will_read(*index, seq)) return Done{};  // as it will be then
   if (admit(frame)) enqueue(std::move(frame));
   return Done{};
 }
@@ -293,7 +308,7 @@ void Writer::serve_node(std::size_t index) {
     } else if (Clock::now() < node.pause_until) {
       node.wake.wait_until(lock, node.pause_until);
     } else if (node.link && queue_.has_work(index) && !stopping_) {
-      node.wake.wait(lock);  // for memory, to read it back from the spool
+      node.wake.wait_for(lock, kPause);  // for memory, to read it back from the spool
     }
   }
   lock.unlock();
@@ -380,8 +395,7 @@ Result<PushContent> Writer::load(Outstanding& outstanding, const std::string& na
         settings_.is_being_written(settings_.datasets[frame.dataset].path, frame.seq)) {
       return Error{kBeingWritten, path, {}};
     }
-    // Past a shim, which might give us a copy.
-    const int fd = raw_open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    const int fd = open_frame(settings_.datasets[frame.dataset].path, name);
     if (fd < 0) return Error{-fd, path, {}};
     origin.reset(fd);
     if (raw_fstat(origin.get(), &st) != 0 || !S_ISREG(st.st_mode)) {
@@ -434,9 +448,11 @@ void Writer::collect_answer(std::size_t index, Lock& lock) {
     }
     return;
   }
-  // The daemon has too much to do, or the origin's file is being written, or just was.
+  // The daemon has too much to do, or the origin's file is being written, or just was, perhaps
+  // while we read it.
   if (answer->status == EAGAIN) return put_off(index, std::move(outstanding.frame));
-  if (answer->status == EBUSY || answer->status == ESTALE || answer->status == ECANCELED) {
+  if (answer->status == EBUSY || answer->status == ESTALE || answer->status == ECANCELED ||
+      answer->status == EBADMSG) {
     if (++outstanding.frame.delays > kMostDelays)
       return finish(index, outstanding.frame, answer->status);
     return put_off(index, std::move(outstanding.frame));

@@ -117,7 +117,9 @@ bool Filler::is_held(const FillRequest& request, const OriginLook& look, int* st
     }
     return same;
   }
-  bool current = look.there && same_file(copy, look.origin);
+  // The copy may have been read while its origin changed: what comes later is newer.
+  bool newer = !same && look.status == 0 && held->kind == FrameKind::kNative;
+  bool current = look.there && same_file(copy, look.origin) && !newer;
   bool stays = current || (same && look.status != 0);
   if (!stays) return false;
   if (held->kind == FrameKind::kAlien) *status = store_.promote(request.dataset, request.seq);

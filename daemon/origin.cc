@@ -1,7 +1,9 @@
 #include "daemon/origin.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 
 #include "daemon/acting_as.h"
 #include "daemon/beneath.h"
@@ -72,7 +74,13 @@ int stat_origin(int directory_fd, const std::string& path, const std::string& na
 // ignored.
 std::optional<bool> knows_writer(int origin_fd) {
   if (::fcntl(origin_fd, F_SETLEASE, F_RDLCK) != 0) {
-    return errno == EAGAIN ? std::optional(true) : std::nullopt;
+    if (errno != EAGAIN) return std::nullopt;
+    // NFS says so, too, where the server has not delegated the file to this machine.
+    struct statfs filesystem;
+    if (::fstatfs(origin_fd, &filesystem) != 0 || filesystem.f_type == NFS_SUPER_MAGIC) {
+      return std::nullopt;
+    }
+    return true;
   }
   ::fcntl(origin_fd, F_SETLEASE, F_UNLCK);
   return false;

@@ -61,6 +61,7 @@ void OwnWriter::push(std::uint32_t dataset, FrameSeq seq) {
 void OwnWriter::renew(const Config& next) {
   std::lock_guard lock(mutex_);
   keys_ = next;
+  keys_.runtime = config_.runtime;  // which no reload changes
   failed_ = false;
   if (writer_) retired_.push_back(std::move(writer_));
   retire();
@@ -100,6 +101,7 @@ bool OwnWriter::stop() {
   std::lock_guard lock(mutex_);
   stopping_ = true;
   if (writer_) retired_.push_back(std::move(writer_));
+  for (const auto& writer : retired_) writer->close(0, 0);
   bool ended = true;
   for (const auto& writer : retired_) ended = writer->close(0, kLeaveMs) && ended;
   return ended;

@@ -35,6 +35,13 @@ std::string as_bytes(const T& value) {
   return std::string(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
+// A frame that is watched has a descriptor open, as a queued fill has.
+WrittenFrames::Limits limits_of(std::size_t queue_limit) {
+  WrittenFrames::Limits limits;
+  limits.watched = std::min(limits.watched, queue_limit / 4);
+  return limits;
+}
+
 }  // namespace
 
 Service::Service(const Config& config, Store& store, Publisher& publisher,
@@ -56,7 +63,7 @@ Service::Service(const Config& config, Store& store, Publisher& publisher,
       reads_(store),
       written_(
           config, [this](std::uint32_t dataset, FrameSeq seq) { writer_.push(dataset, seq); },
-          WrittenFrames::Limits()),
+          limits_of(queue_limit)),
       writer_(config, [this](const std::string& path, FrameSeq seq) {
         std::optional<std::uint32_t> dataset = find_dataset(path.data(), path.size());
         return dataset && written_.is_open(*dataset, seq);

@@ -196,6 +196,7 @@ int WrittenFrames::Lane::admit(const WrittenFrame& frame) {
   auto known = frames_.find(frame.seq);
   if (known != frames_.end()) {
     if (known->second.dev == st.st_dev && known->second.ino == st.st_ino) {
+      known->second.client = frame.client;
       look(frame.seq, false);
       return 0;
     }
@@ -275,7 +276,11 @@ void WrittenFrames::Lane::look(FrameSeq seq, bool closed) {
   }
   const int file = entry.file.valid() ? entry.file.get() : opened.get();
   std::optional<bool> has_writer = file < 0 ? std::nullopt : knows_writer(file);
-  if (has_writer.value_or(false)) return;
+  if (has_writer.value_or(false)) {
+    // The kernel says that a file is closed a moment before it counts as closed.
+    if (closed) set_in_turns(entry, true);
+    return;
+  }
   if (::fstat(named.get(), &st) != 0) return forget(seq);
   if (!has_writer) return guess(seq, entry, st, closed);
   forget(seq);

@@ -13,8 +13,10 @@
 #include <algorithm>
 #include <chrono>
 #include <future>
+#include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "bodhi/listing.h"
 #include "bodhi/push_address.h"
@@ -51,7 +53,7 @@ class DatasetPush {
       : dataset_(dataset),
         directory_fd_(directory_fd),
         frames_(std::move(frames)),
-        settled_(frames_.size(), false),
+        outcomes_(std::make_shared<Outcomes>()),
         totals_(totals),
         progress_("push " + dataset.path, frames_.size()) {
     settings_.datasets = {{dataset.path, dataset.name}};
@@ -66,9 +68,11 @@ class DatasetPush {
   }
 
   Status run() {
+    // A thread that hangs in an origin may come back when all this is gone.
     Result<std::shared_ptr<Writer>> writer = Writer::start(
-        settings_,
-        [this](const std::string&, FrameSeq seq, int status) { note_settled(seq, status); });
+        settings_, [outcomes = outcomes_](const std::string&, FrameSeq seq, int status) {
+          outcomes->note(seq, status);
+        });
     if (!writer) return writer.error();
     for (FrameSeq seq : frames_) {
       while (!Interruption::wanted() && !(*writer)->await_room(kLookPeriodMs)) {
@@ -76,7 +80,7 @@ class DatasetPush {
       }
       if (Interruption::wanted() || !look(**writer)) break;
       if (Status queued = (*writer)->write_file(dataset_.path, seq); !queued) {
-        note_settled(seq, queued.error().code);
+        outcomes_->note(seq, queued.error().code);
       }
     }
     while (!Interruption::wanted() && !(*writer)->flush(kLookPeriodMs) && look(**writer)) {
@@ -88,12 +92,17 @@ class DatasetPush {
   }
 
  private:
-  void note_settled(FrameSeq seq, int status) {
-    auto place = std::ranges::lower_bound(frames_, seq) - frames_.begin();
-    std::lock_guard lock(mutex_);
-    settled_[static_cast<std::size_t>(place)] = true;
-    if (status != 0) failures_.emplace_back(seq, status);
-  }
+  struct Outcomes {
+    std::mutex mutex;
+    std::set<FrameSeq> settled;
+    std::vector<std::pair<FrameSeq, int>> failures;  // not yet said
+
+    void note(FrameSeq seq, int status) {
+      std::lock_guard lock(mutex);
+      settled.insert(seq);
+      if (status != 0) failures.emplace_back(seq, status);
+    }
+  };
 
   // Shows how far it is, and who fell silent. False: nobody takes frames any more.
   bool look(Writer& writer) {
@@ -120,8 +129,8 @@ class DatasetPush {
   void say_failures() {
     std::vector<std::pair<FrameSeq, int>> failures;
     {
-      std::lock_guard lock(mutex_);
-      failures.swap(failures_);
+      std::lock_guard lock(outcomes_->mutex);
+      failures.swap(outcomes_->failures);
     }
     for (auto [seq, status] : failures) {
       // It may be the frame's own fault, for which there are better words.
@@ -142,8 +151,12 @@ class DatasetPush {
   // The writer is closed. What it had not pushed is left for another time, or nobody took it.
   void count(Writer& writer) {
     say_failures();
-    for (std::size_t i = 0; i < frames_.size() && !Interruption::wanted(); ++i) {
-      if (!settled_[i]) fail(frames_[i], "no node takes it");
+    std::unique_lock lock(outcomes_->mutex);
+    const std::set<FrameSeq> settled = outcomes_->settled;
+    lock.unlock();
+    for (FrameSeq seq : frames_) {
+      if (Interruption::wanted()) break;
+      if (!settled.contains(seq)) fail(seq, "no node takes it");
     }
     for (std::size_t i = 0; i < peers_.size(); ++i) {
       Writer::NodeFigures figures = *writer.node_figures(i);
@@ -161,9 +174,7 @@ class DatasetPush {
   std::vector<PushPeer*> peers_;        // as in settings_
   WriterSettings settings_;
   std::vector<bool> silent_;  // of peers_, when they were last looked at
-  std::mutex mutex_;
-  std::vector<bool> settled_;  // of frames_
-  std::vector<std::pair<FrameSeq, int>> failures_;
+  const std::shared_ptr<Outcomes> outcomes_;
   Totals& totals_;
   Progress progress_;
   Clock::time_point looked_at_;

@@ -40,6 +40,22 @@ TEST(WriteQueue, ConsecutiveFramesGoToDifferentNodesInTurn) {
   EXPECT_EQ(queue.memory_bytes(), 0u);
 }
 
+TEST(WriteQueue, KnowsWhatItWillReadFromTheOrigin) {
+  WriteQueue queue(1, 5, 1'000'000, false);
+  QueuedFrame frame = frame_of(7);
+  frame.place = FramePlace::kOrigin;
+  EXPECT_FALSE(queue.will_read(0, 7));
+  ASSERT_TRUE(queue.reserve(0));
+  queue.add(std::move(frame));
+  EXPECT_TRUE(queue.will_read(0, 7));
+  EXPECT_FALSE(queue.will_read(0, 8));
+  EXPECT_FALSE(queue.will_read(1, 7));
+  std::optional<QueuedFrame> taken = queue.take(0);
+  ASSERT_TRUE(taken);
+  EXPECT_FALSE(queue.will_read(0, 7)) << "it is being read, perhaps too early";
+  queue.finish(0, *taken);
+}
+
 TEST(WriteQueue, AFrameThatIsWrittenAgainGoesWhereItWent) {
   WriteQueue queue(3, 5, 1'000'000, false);
   std::size_t first = add(queue, 0);

@@ -114,6 +114,16 @@ TEST_F(PushedContentTest, IsAdoptedAtOnceIfTheOriginHasIt) {
   expect_adopted(7, "hello");
 }
 
+// The first was read while its origin was changed where no page is compared.
+TEST_F(PushedContentTest, APushThatComesLaterIsBelievedRatherThanTheOneBefore) {
+  std::string now(64 << 20, 'n'), torn = now;
+  torn[(5 << 20) + 7] = 'o';
+  write_file(origin("f7"), now);
+  ASSERT_EQ(push(7, torn), 0);
+  ASSERT_EQ(push(7, now), 0);
+  EXPECT_TRUE(read_file(copy("f7")) == now);
+}
+
 TEST_F(PushedContentTest, AnotherFrameAtTheOriginIsFetchedInItsPlace) {
   for (const char* other : {"hello, world", "jello"}) {  // by size, by content
     ASSERT_EQ(push(7, "hello"), 0);
