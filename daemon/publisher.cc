@@ -174,7 +174,7 @@ Status Publisher::republish(const Config& config) {
     entry.sampled_at_ms = known.datasets[i].sampled_at_ms.load();
   }
   next.table->heartbeat_ms = monotonic_ms();
-  next.table->state = usable_ ? DaemonState::kServing : DaemonState::kOutOfUse;
+  next.table->state = state();
   std::string path = runtime_ + kTableFile;
   if (std::rename((path + ".new").c_str(), path.c_str()) != 0) {
     Error error =
@@ -193,11 +193,13 @@ void Publisher::set_usable(bool usable) {
   show_state();
 }
 
+DaemonState Publisher::state() const {
+  if (stopping_) return DaemonState::kStopped;
+  return usable_ ? DaemonState::kServing : DaemonState::kOutOfUse;
+}
+
 void Publisher::show_state() {
-  if (!serving_) return;
-  current_.table->state = stopping_ ? DaemonState::kStopped
-                          : usable_ ? DaemonState::kServing
-                                    : DaemonState::kOutOfUse;
+  if (serving_) current_.table->state = state();
 }
 
 void Publisher::beat(const std::function<void()>& on_gap) {
@@ -217,10 +219,9 @@ void Publisher::beat(const std::function<void()>& on_gap) {
 }
 
 void Publisher::withdraw() {
-  if (withdrawn_ || current_.table == nullptr) return;
-  withdrawn_ = true;
   {
     std::lock_guard lock(mutex_);
+    if (stopping_ || current_.table == nullptr) return;
     current_.table->state = DaemonState::kStopped;
     stopping_ = true;
   }

@@ -70,12 +70,12 @@ class Publisher {
   Status make_table(const Config& config, const NodeId& node, dev_t cache_dev,
                     std::uint64_t instance, Published* out) const;
   void beat(const std::function<void()>& on_gap);
-  void show_state();  // mutex_ is held
+  DaemonState state() const;  // these two: mutex_ is held
+  void show_state();
 
   std::string runtime_;
   Counters* counters_ = nullptr;
   std::unique_ptr<UserCounters> user_counters_;  // null: only the own user is served
-  bool withdrawn_ = false;
 
   mutable std::mutex mutex_;
   Published current_;
