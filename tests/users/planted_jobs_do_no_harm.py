@@ -12,7 +12,7 @@ VIEW_MAGIC, NOBODYS_PID = 0x31776569765A415A, 2**22 + 1
 
 def view(pid):
     """Enough of a view for the sweep (bodhi/view.h)."""
-    return struct.pack("=QIIQQiiii64sQq128s", VIEW_MAGIC, 2, 0, 0, 0, 0, 1, 1, pid, b"", 7, 0, b"")
+    return struct.pack("=QIIQQiiii64sQq128s", VIEW_MAGIC, 3, 0, 0, 0, 0, 1, 1, pid, b"", 7, 0, b"")
 
 
 with SystemNode() as node:
