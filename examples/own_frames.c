@@ -32,8 +32,10 @@ int main(int argc, char** argv) {
   zazen_bitmap* own = zazen(cache, argv[1], strtoull(argv[2], NULL, 10),
                             strtoull(argv[3], NULL, 10), strtoull(argv[4], NULL, 10));
   if (own == NULL) {
+    /* On all ranks alike. No MPI_Abort: some launchers then throw away what was just printed. */
     fprintf(stderr, "rank %d: %s\n", rank, zazen_error());
-    MPI_Abort(MPI_COMM_WORLD, 1);
+    bodhi_close(cache);
+    MPI_Finalize();
     return 1;
   }
   long bytes = 0;
