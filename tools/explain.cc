@@ -136,7 +136,7 @@ void explain_owner(const RankView& view, const KnownDataset& dataset, FrameSeq s
   answer.json["rank"] = view.get()->rank;
   answer.json["frame_is"] = whose;
   answer.line("rank", fmt::format("{}: {}", view.rank(),
-                                  is_own      ? "its own frame"
+                                  own         ? "its own frame"
                                   : in_domain ? "another rank's frame, not in its listings"
                                               : "not in the agreed listing: shown to no rank"));
 }

@@ -149,6 +149,11 @@ with Nodes(1) as nodes:
            ["own", "own", "another rank's", "arrived later"], f"{said}")
     expect([name for name in names if name in shown] == ["f2", "f5"], f"{shown}")
     expect(said[4]["listed"] == 2, f"{said}")
+    text = node.ctl("explain", "--view", view, *map(data.file, names)).succeeded().stdout
+    lines = [line for line in text.splitlines() if line.lstrip().startswith("rank ")]
+    for line, words in zip(lines, ("its own", "its own", "another rank's", "shown to no rank"),
+                           strict=True):
+        expect(words in line, f"{words} in {text}")
     expect(said == explain(node, *map(data.file, names), data.path, ZAZEN_VIEW=view), "inherited")
     done = node.ctl("explain", "--view", "/nowhere", data.path)
     expect(done.status == 1 and "hint: " in done.stderr, f"{done}")
