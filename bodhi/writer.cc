@@ -123,17 +123,10 @@ Status Writer::start_threads() {
   return Done{};
 }
 
-// Detached, and the writer lives as long as any: nobody has to wait for one that hangs.
+// The writer lives as long as any of them: nobody has to wait for one that hangs.
 template <class Work>
 void Writer::start_thread(Work work) {
-  Lock lock(mutex_);
-  std::thread([self = shared_from_this(), work] {
-    work();
-    Lock at_end(self->mutex_);
-    --self->threads_;
-    self->settled_.notify_all();
-  }).detach();
-  ++threads_;
+  threads_.start([self = shared_from_this(), work] { work(); });
 }
 
 // ---- The simulation's side
@@ -269,9 +262,9 @@ bool Writer::close(int timeout_ms, int leave_ms) {
   stopping_ = true;
   wake_all();
   spooling_.notify_all();
+  lock.unlock();
   if (leave_ms < 0) leave_ms = settings_.timeout_ms + kLeaveMs;
-  return settled_.wait_for(lock, std::chrono::milliseconds(leave_ms),
-                           [this] { return threads_ == 0; });
+  return threads_.join_for(std::chrono::milliseconds(leave_ms));
 }
 
 Writer::Figures Writer::figures() {

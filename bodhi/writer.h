@@ -25,6 +25,7 @@
 #include "bodhi/node_link.h"
 #include "bodhi/result.h"
 #include "bodhi/spool.h"
+#include "bodhi/worker_threads.h"
 #include "bodhi/write_queue.h"
 #include "bodhi/writer_settings.h"
 
@@ -125,7 +126,7 @@ class Writer : public std::enable_shared_from_this<Writer> {
   const OnSettled on_settled_;
   const std::uint64_t window_bytes_;  // of memory, outstanding at a node
   std::mutex mutex_;
-  std::condition_variable settled_;  // for flush and close
+  std::condition_variable settled_;  // for flush and close: a frame was pushed or given up
   std::condition_variable room_;
   std::condition_variable spooling_;
   WriteQueue queue_;
@@ -134,7 +135,7 @@ class Writer : public std::enable_shared_from_this<Writer> {
   Figures figures_;
   std::map<std::uint64_t, std::uint64_t> waiting_by_generation_;
   std::uint64_t generation_ = 0;
-  std::size_t threads_ = 0;
+  WorkerThreads threads_;
   bool stopping_ = false;
 };
 

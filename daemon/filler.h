@@ -29,7 +29,7 @@
 #include "daemon/origin_threads.h"
 #include "daemon/peer_identity.h"
 #include "daemon/store.h"
-#include "daemon/worker_threads.h"
+#include "bodhi/worker_threads.h"
 #include "daemon/young_copies.h"
 
 namespace zazen {

@@ -13,7 +13,7 @@
 #include <mutex>
 
 #include "bodhi/unique_fd.h"
-#include "daemon/worker_threads.h"
+#include "bodhi/worker_threads.h"
 
 namespace zazen {
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <mutex>
 
-#include "daemon/worker_threads.h"
+#include "bodhi/worker_threads.h"
 
 namespace zazen {
 

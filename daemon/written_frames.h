@@ -18,7 +18,7 @@
 
 #include "bodhi/config.h"
 #include "daemon/peer_identity.h"
-#include "daemon/worker_threads.h"
+#include "bodhi/worker_threads.h"
 
 namespace zazen {
 

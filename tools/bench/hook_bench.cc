@@ -123,6 +123,7 @@ Status wait_until_reconciled(const HookNode& node) {
 
 struct RankTimes {
   double first_rank = 0;  // MPI_Init of rank 0
+  double all = 0;         // from the first call of it to the last return
   double cpu = 0;         // of all
 };
 
@@ -195,11 +196,15 @@ class HookJobs {
     RankTimes times;
     std::ifstream file(output);
     int rank = 0, seen = 0;
-    for (double took = 0, used = 0; file >> rank >> took >> used; ++seen) {
-      if (rank == 0) times.first_rank = took;
+    double first = 0, last = 0;
+    for (double began = 0, ended = 0, used = 0; file >> rank >> began >> ended >> used; ++seen) {
+      if (rank == 0) times.first_rank = ended - began;
+      first = seen == 0 ? began : std::min(first, began);
+      last = std::max(last, ended);
       times.cpu += used;
     }
     if (seen != options_.ranks) return Error{EPROTO, "a rank is missing", {}};
+    times.all = last - first;
     return times;
   }
 
@@ -211,7 +216,7 @@ class HookJobs {
 };
 
 Status measure_rounds(HookJobs& jobs, HookFigures& figures) {
-  std::vector<double> added, cpu;
+  std::vector<double> added, added_to_last, cpu;
   std::map<std::string, std::vector<double>> phases;
   for (int round = -1; round < figures.options.rounds; ++round) {
     Result<RankTimes> plain = jobs.run(false);
@@ -227,12 +232,14 @@ Status measure_rounds(HookJobs& jobs, HookFigures& figures) {
     if (report->at("listing_seconds").get<double>() != 0)
       return Error{EPROTO, "the listing was not kept", {}};
     added.push_back(shim->first_rank - plain->first_rank);
+    added_to_last.push_back(shim->all - plain->all);
     cpu.push_back(shim->cpu - plain->cpu);
     figures.protocol_seconds.push_back(report->at("protocol_seconds"));
     for (const auto& [name, seconds] : report->at("phases").items())
       phases[name].push_back(seconds);
   }
   figures.added_seconds = median(added);
+  figures.added_to_last_seconds = median(added_to_last);
   figures.cpu_seconds = median(cpu);
   for (const auto& [name, samples] : phases) figures.phases[name] = median(samples);
   return Done{};
@@ -284,6 +291,7 @@ void print_hook_figures(const HookFigures& figures, bool as_json) {
                                   {"protocol_seconds_least", least},
                                   {"listing_seconds", figures.first_listing_seconds},
                                   {"added_seconds", figures.added_seconds},
+                                  {"added_to_last_seconds", figures.added_to_last_seconds},
                                   {"cpu_seconds", figures.cpu_seconds},
                                   {"phases", figures.phases}};
     fmt::print("{}\n", all.dump(2));

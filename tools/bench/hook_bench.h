@@ -25,6 +25,7 @@ struct HookFigures {
   std::vector<double> protocol_seconds;  // rank 0's, by round
   std::map<std::string, double> phases;  // medians
   double added_seconds = 0;              // to MPI_Init on rank 0: median of the differences
+  double added_to_last_seconds = 0;      // until the last rank is back from it
   double cpu_seconds = 0;                // of all ranks until MPI_Init returns; the same
 };
 

@@ -1,5 +1,5 @@
-/* The program of `zazen-bench hook`: how long MPI_Init took this rank, and how much processor
- * time the process has used by then. */
+/* The program of `zazen-bench hook`: when this rank called MPI_Init, when it came back, and how
+ * much processor time the process has used by then. */
 #include <mpi.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -14,10 +14,10 @@ static double seconds(clockid_t clock) {
 int main(int argc, char** argv) {
   double began = seconds(CLOCK_MONOTONIC);
   MPI_Init(&argc, &argv);
-  double took = seconds(CLOCK_MONOTONIC) - began, used = seconds(CLOCK_PROCESS_CPUTIME_ID);
+  double ended = seconds(CLOCK_MONOTONIC), used = seconds(CLOCK_PROCESS_CPUTIME_ID);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  printf("%d %.9f %.9f\n", rank, took, used);
+  printf("%d %.9f %.9f %.9f\n", rank, began, ended, used);
   MPI_Finalize();
   return 0;
 }

@@ -1,8 +1,8 @@
-// WorkerThreads: threads that may be caught in an origin that does not answer.
+// WorkerThreads: threads that may be caught in an origin or a network that does not answer.
 //
 // Such a thread cannot be ended from outside. join_for() waits for all, up to a limit; if one
-// is still busy then, they are left to themselves and the process must end by _exit(), with all
-// that they use still in place.
+// is still busy then, all that they use must stay in place. Those who have not been joined when
+// this object goes are left to themselves.
 #pragma once
 #include <chrono>
 #include <condition_variable>
@@ -16,8 +16,13 @@ namespace zazen {
 
 class WorkerThreads {
  public:
+  WorkerThreads() = default;
+  ~WorkerThreads();
+  WorkerThreads(const WorkerThreads&) = delete;
+  WorkerThreads& operator=(const WorkerThreads&) = delete;
+
   void start(std::function<void()> work);
-  // True: all have ended. To be called once no more are started.
+  // True: all have ended. To be called once no more are started, and again if it was false.
   bool join_for(std::chrono::milliseconds limit);
   std::size_t size() const { return threads_.size(); }
 
