@@ -1,8 +1,8 @@
 // WorkerThreads: threads that may be caught in an origin or a network that does not answer.
 //
 // Such a thread cannot be ended from outside. join_for() waits for all, up to a limit; if one
-// is still busy then, all that they use must stay in place. Those who have not been joined when
-// this object goes are left to themselves.
+// is still busy then, they are left to themselves, and all that they use must stay in place; so
+// are those for whom nobody has waited when this object goes.
 #pragma once
 #include <chrono>
 #include <condition_variable>
@@ -21,17 +21,21 @@ class WorkerThreads {
   WorkerThreads(const WorkerThreads&) = delete;
   WorkerThreads& operator=(const WorkerThreads&) = delete;
 
+  // Also joins those that have ended.
   void start(std::function<void()> work);
   // True: all have ended. To be called once no more are started, and again if it was false.
   bool join_for(std::chrono::milliseconds limit);
-  std::size_t size() const { return threads_.size(); }
+  std::size_t size() const { return threads_.size(); }  // of those not joined
 
  private:
   struct State {
     std::mutex mutex;
     std::condition_variable changed;
     std::size_t running = 0;
+    std::vector<std::thread::id> ended;  // and not yet joined
   };
+  void join_ended();  // the state's mutex is held
+
   const std::shared_ptr<State> state_ = std::make_shared<State>();
   std::vector<std::thread> threads_;
 };

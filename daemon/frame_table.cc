@@ -72,6 +72,8 @@ void FrameTable::swap(FrameTable& other) noexcept {
   std::swap(slots_, other.slots_);
   std::swap(mask_, other.mask_);
   std::swap(arrangement_, other.arrangement_);
+  std::swap(changes_, other.changes_);
+  std::swap(extent_, other.extent_);
 }
 
 std::optional<FrameTable::Seal> FrameTable::keep_in(int directory_fd, const std::string& name,
@@ -129,6 +131,9 @@ void FrameTable::set(FrameSeq seq, std::uint64_t bytes) {
   reserve(size() + 1);
   Slot& slot = slots_[slot_of(seq)];
   if (slot.word == 0) {
+    if (size() == 0) extent_ = {seq, seq};
+    if (extent_) extent_ = {std::min(extent_->first, seq), std::max(extent_->last, seq)};
+    ++changes_;
     header_->frames += 1;
   } else {
     count(slot.word - 1, ~std::uint64_t{0});
@@ -143,6 +148,8 @@ bool FrameTable::erase(FrameSeq seq) {
   if (slots_[hole].word == 0) return false;
   count(slots_[hole].word - 1, ~std::uint64_t{0});
   header_->frames -= 1;
+  ++changes_;
+  if (extent_ && (seq == extent_->first || seq == extent_->last)) extent_.reset();
   for (std::uint64_t i = (hole + 1) & mask_; slots_[i].word != 0; i = (i + 1) & mask_) {
     // It may move up if its home is not between the hole and itself.
     if (((i - home_of(slots_[i].seq)) & mask_) < ((i - hole) & mask_)) continue;

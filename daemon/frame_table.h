@@ -12,7 +12,9 @@
 //
 // Not thread safe; the store holds its lock.
 #pragma once
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <random>
@@ -61,6 +63,31 @@ class FrameTable {
   std::uint64_t unknown() const;  // how many have no known size
   // Any, each about as likely as the others. Constant time.
   std::optional<FrameSeq> random(std::mt19937_64& random) const;
+
+  // The least and the greatest number; none if there is no frame. Known from the last time, or
+  // found by a look at all, during which the mutex is let go: one that is removed then may be
+  // said nevertheless.
+  struct Extent {
+    FrameSeq first, last;
+  };
+  template <class Mutex>
+  std::optional<Extent> extent(Mutex& mutex) const {
+    if (std::unique_lock lock(mutex); extent_ || size() == 0) return extent_;
+    Extent found{};
+    std::uint64_t changes = 0;
+    look_at_all(
+        mutex,
+        [&] {
+          found = {std::numeric_limits<FrameSeq>::max(), 0};
+          changes = changes_;
+        },
+        [&](FrameSeq seq, std::uint64_t) {
+          found = {std::min(found.first, seq), std::max(found.last, seq)};
+        });
+    std::unique_lock lock(mutex);
+    if (changes == changes_) extent_ = found;
+    return found;
+  }
 
   // Shows what lies in a part of the slots, so that a long look can be taken in parts: starts
   // with 0, and goes on with what it returns until that is 0 again.
@@ -122,6 +149,8 @@ class FrameTable {
   Slot* slots_ = nullptr;
   std::uint64_t mask_ = 0;
   std::uint64_t arrangement_ = 0;  // another one when a frame moves to another part of a look
+  std::uint64_t changes_ = 0;      // frames that were added or removed
+  mutable std::optional<Extent> extent_;  // if it is known
 };
 
 }  // namespace zazen

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <thread>
 
@@ -14,6 +15,10 @@
 
 namespace zazen {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kAlone = std::chrono::milliseconds(2);
 
 enum class Comparison : char { kSame, kStale, kGone, kArrived, kUnknown };
 
@@ -95,15 +100,20 @@ SampleResult compare_frames(const Store& store, std::uint32_t dataset,
   result.compared = frames.size();
   std::vector<Compared> compared(frames.size());
   std::atomic<std::size_t> next = 0;
-  auto work = [&] {
-    for (std::size_t i = next++; i < frames.size(); i = next++) {
-      if (give_up != nullptr && *give_up) return;
+  auto work = [&](Clock::time_point until) {
+    while (Clock::now() < until) {
+      const std::size_t i = next++;
+      if (i >= frames.size() || (give_up != nullptr && *give_up)) return;
       compared[i] = compare(store, dataset, frames[i], origin.get());
     }
   };
+  // An origin that answers at once needs no threads, which would take from the job that starts.
+  work(Clock::now() + kAlone);
   std::vector<std::thread> others;
-  for (std::size_t i = 1; i < std::min(threads, frames.size()); ++i) others.emplace_back(work);
-  work();
+  const std::size_t left = frames.size() - std::min<std::size_t>(next, frames.size());
+  for (std::size_t i = 1; i < std::min(threads, left); ++i)
+    others.emplace_back(work, Clock::time_point::max());
+  work(Clock::time_point::max());
   for (std::thread& thread : others) thread.join();
 
   bool any_gone = std::ranges::any_of(

@@ -157,13 +157,10 @@ std::vector<FrameSeq> Store::sample(std::uint32_t dataset, std::size_t at_random
   std::mt19937_64 random(std::random_device{}());
   FrameSeq first = std::numeric_limits<FrameSeq>::max(), last = 0;
   for (FrameKind kind : kKinds) {
-    inventory_.table(dataset, kind)
-        .look_at_all(
-            mutex_, [] {},
-            [&](FrameSeq seq, std::uint64_t) {
-              first = std::min(first, seq);
-              last = std::max(last, seq);
-            });
+    if (auto extent = inventory_.table(dataset, kind).extent(mutex_)) {
+      first = std::min(first, extent->first);
+      last = std::max(last, extent->last);
+    }
   }
   std::set<FrameSeq> chosen;
   std::lock_guard lock(mutex_);

@@ -38,6 +38,55 @@ class FrameTableTest : public Scratch {
   UniqueFd directory_;
 };
 
+// A mutex that counts, and may do something at a certain lock.
+struct CountingMutex {
+  void lock() {
+    if (++locks == act_at) act();
+  }
+  void unlock() {}
+  int locks = 0, act_at = 0;
+  std::function<void()> act;
+};
+
+TEST_F(FrameTableTest, ExtentFollowsARandomHistory) {
+  FrameTable table;
+  CountingMutex mutex;
+  Content expected;
+  EXPECT_FALSE(table.extent(mutex));
+  std::mt19937_64 random(11);
+  int looks = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const FrameSeq seq = random() % 200;
+    if (random() % 2 == 0) {
+      table.set(seq, i);
+      expected[seq] = i;
+    } else {
+      ASSERT_EQ(table.erase(seq), expected.erase(seq) == 1);
+    }
+    mutex.locks = 0;
+    const auto extent = table.extent(mutex);
+    looks += mutex.locks > 1 ? 1 : 0;
+    ASSERT_EQ(extent.has_value(), !expected.empty());
+    if (expected.empty()) continue;
+    ASSERT_EQ(extent->first, expected.begin()->first);
+    ASSERT_EQ(extent->last, expected.rbegin()->first);
+  }
+  EXPECT_GT(looks, 0);
+  EXPECT_LT(looks, 1000);  // only after the first or the last was removed
+}
+
+TEST_F(FrameTableTest, WhatComesDuringTheLookForTheExtentIsNotForgotten) {
+  leave_sealed();
+  FrameTable table;
+  ASSERT_TRUE(keep(table, kStamp));  // the extent is not known
+  CountingMutex mutex;
+  mutex.act_at = 3;  // the look is over
+  mutex.act = [&] { table.set(100'000, 1); };
+  ASSERT_TRUE(table.extent(mutex));
+  EXPECT_EQ(table.extent(mutex)->last, 100'000u);
+  EXPECT_EQ(table.extent(mutex)->first, 0u);
+}
+
 TEST_F(FrameTableTest, RandomHistoryAgreesWithAMap) {
   FrameTable table;
   keep(table, 0);
