@@ -51,7 +51,6 @@ bool is_silence(int code) {
   return code == ETIMEDOUT || code == ECONNREFUSED || code == ECONNRESET || code == EPIPE;
 }
 
-// Of this thread, so that one that it starts takes no signals of the program's.
 // Past a shim, which might give us a copy, and by no link: a daemon that pushes what users
 // have written must not be led to what they may not read. -errno if it fails.
 int open_frame(const std::string& dataset, const std::string& name) {
@@ -64,6 +63,7 @@ int open_frame(const std::string& dataset, const std::string& name) {
       raw_call(SYS_openat2, directory.get(), name.c_str(), &how, sizeof how));
 }
 
+// Of this thread, so that one that it starts takes no signals of the program's.
 class NoSignals {
  public:
   NoSignals() {
@@ -87,7 +87,7 @@ Writer::Writer(WriterSettings settings, std::optional<Spool> spool, OnSettled on
       window_bytes_(
           std::min(kLargestWindow, settings_.memory_bytes / settings_.peers.size() / 2)),
       queue_(settings_.peers.size(), std::random_device{}(), settings_.memory_bytes,
-             spool.has_value()),
+             spool.has_value(), settings_.homes),
       spool_(std::move(spool)) {
   for (const std::string& peer : settings_.peers) {
     nodes_.push_back(std::make_unique<Node>(peer));
@@ -110,30 +110,41 @@ Result<std::shared_ptr<Writer>> Writer::start(WriterSettings settings, OnSettled
 }
 
 Status Writer::start_threads() {
-  NoSignals no_signals;
-  try {
-    for (std::size_t node = 0; node < nodes_.size(); ++node) {
-      start_thread([this, node] { serve_node(node); });
-    }
-    if (spool_) start_thread([this] { serve_spool(); });
-  } catch (const std::system_error& error) {
-    close(0);
-    return Error{error.code().value(), std::string("no thread: ") + error.what(), {}};
+  Lock lock(mutex_);
+  int error = settings_.idle_ms > 0 ? 0 : start_nodes(true);
+  if (error == 0 && spool_) error = start_thread([this] { serve_spool(); });
+  lock.unlock();
+  if (error == 0) return Done{};
+  close(0);
+  return Error{error, "no thread", {}};
+}
+
+int Writer::start_nodes(bool all) {
+  for (std::size_t index = 0; index < nodes_.size(); ++index) {
+    Node& node = *nodes_[index];
+    if (node.has_thread || !(all || queue_.has_work(index))) continue;
+    if (int error = start_thread([this, index] { serve_node(index); })) return error;
+    node.has_thread = true;
   }
-  return Done{};
+  return 0;
 }
 
 // Detached, and the writer lives as long as any: nobody has to wait for one that hangs.
 template <class Work>
-void Writer::start_thread(Work work) {
-  Lock lock(mutex_);
-  std::thread([self = shared_from_this(), work] {
-    work();
-    Lock at_end(self->mutex_);
-    --self->threads_;
-    self->settled_.notify_all();
-  }).detach();
+int Writer::start_thread(Work work) {
+  NoSignals no_signals;
+  try {
+    std::thread([self = shared_from_this(), work] {
+      work();
+      Lock at_end(self->mutex_);
+      --self->threads_;
+      self->settled_.notify_all();
+    }).detach();
+  } catch (const std::system_error& error) {
+    return error.code().value();
+  }
   ++threads_;
+  return 0;
 }
 
 // ---- The simulation's side
@@ -223,6 +234,7 @@ void Writer::relieve_memory() {
 
 void Writer::enqueue(QueuedFrame frame) {
   std::size_t node = queue_.add(std::move(frame));
+  wake_idle();
   if (node < nodes_.size()) nodes_[node]->wake.notify_one();
   if (spool_ && queue_.wants_spool()) spooling_.notify_one();
 }
@@ -298,7 +310,7 @@ void Writer::serve_node(std::size_t index) {
   Node& node = *nodes_[index];
   while (!stopping_) {
     if (node.outstanding.empty() && node.tried && !queue_.has_work(index)) {
-      await_turn(index, lock);
+      if (!await_turn(index, lock)) break;
       continue;
     }
     if (!node.link && !connect(index, lock)) continue;
@@ -311,20 +323,27 @@ void Writer::serve_node(std::size_t index) {
       node.wake.wait_for(lock, kPause);  // for memory, to read it back from the spool
     }
   }
+  node.has_thread = false;
+  const std::unique_ptr<NodeLink> link = std::move(node.link);
   lock.unlock();
-  node.link.reset();
 }
 
 // Nothing to do. A dead node waits for its time and is then on probation.
-void Writer::await_turn(std::size_t index, Lock& lock) {
+bool Writer::await_turn(std::size_t index, Lock& lock) {
   Node& node = *nodes_[index];
   if (!queue_.is_dead(index) || queue_.is_on_probation(index)) {
+    if (settings_.idle_ms > 0) {
+      const std::chrono::milliseconds limit(settings_.idle_ms);
+      return node.wake.wait_for(lock, limit) == std::cv_status::no_timeout ||
+             queue_.has_work(index);
+    }
     node.wake.wait(lock);
   } else if (Clock::now() < node.retry_at) {
     node.wake.wait_until(lock, node.retry_at);
   } else {
     queue_.put_on_probation(index);
   }
+  return true;
 }
 
 bool Writer::connect(std::size_t index, Lock& lock) {
@@ -437,6 +456,7 @@ void Writer::collect_answer(std::size_t index, Lock& lock) {
   node.outstanding_memory -= outstanding.memory_bytes();
   if (answer->status == 0) {
     ++node.figures.pushed;
+    node.figures.known_at = node.heard_at;
     node.figures.bytes += outstanding.size;
     figures_.bytes += outstanding.size;
     finish(index, outstanding.frame, 0);
@@ -492,7 +512,8 @@ void Writer::lose_link(std::size_t index, const Error& error) {
 void Writer::bury(std::size_t index, int code) {
   Node& node = *nodes_[index];
   node.figures.failure = code;
-  node.retry_at = Clock::now() + node.backoff;
+  node.figures.known_at = Clock::now();
+  node.retry_at = node.figures.known_at + node.backoff;
   node.backoff = std::min(2 * node.backoff, kLongestBackoff);
   queue_.mark_dead(index);
   wake_all();
@@ -535,7 +556,13 @@ void Writer::forget(const QueuedFrame& frame) {
   settled_.notify_all();
 }
 
+// For want of a thread frames wait for the next one that is queued.
+void Writer::wake_idle() {
+  if (settings_.idle_ms > 0 && !stopping_) start_nodes(false);
+}
+
 void Writer::wake_all() {
+  wake_idle();
   for (auto& node : nodes_) node->wake.notify_one();
 }
 
