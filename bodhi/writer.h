@@ -72,6 +72,8 @@ class Writer : public std::enable_shared_from_this<Writer> {
  private:
   using Clock = std::chrono::steady_clock;
   using Lock = std::unique_lock<std::mutex>;
+  static constexpr std::uint64_t kLargestWindow = 32'000'000;
+  static constexpr std::chrono::milliseconds kFirstBackoff{250};
 
   struct Outstanding {
     QueuedFrame frame;
