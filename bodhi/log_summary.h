@@ -7,7 +7,8 @@
 //
 // It names its log by the inode number and covers what is only appended to. Who cuts a log or
 // puts another one in its place removes the summary first, and who reads opens the log first:
-// so a summary that fits the log is true of it.
+// so a summary that fits the log is true of it. It covers no record that was damaged when it
+// was written, nor any behind that; what is damaged later it still tells.
 #pragma once
 #include <optional>
 #include <string>

@@ -59,24 +59,28 @@ struct Extent {  // the good part of a log
   }
 };
 
-// Shows the records up to the first bad one, many at a time, but for the first ones, as many as
-// *extent has already. 0 or an errno.
-template <class Show>
-int read_records(int fd, Extent* extent, Show&& show) {
+// 0 or an errno.
+int read_header(int fd, Extent* extent) {
   LogHeader header;
   long got = raw_read_at(fd, reinterpret_cast<char*>(&header), sizeof header, 0);
   if (got < 0) return static_cast<int>(-got);
   extent->header_is_good =
       got == sizeof header && std::memcmp(&header, &kLogHeader, sizeof header) == 0;
-  if (!extent->header_is_good) return 0;
+  return 0;
+}
 
+// Shows the records up to the first bad one, many at a time, but for the first ones, as many as
+// *extent has already. 0 or an errno.
+template <class Show>
+int read_records(int fd, Extent* extent, Show&& show) {
+  if (!extent->header_is_good) return 0;
   struct stat st;
   std::size_t expected = raw_fstat(fd, &st) == 0
                              ? static_cast<std::size_t>(st.st_size) / sizeof(LogRecord)
                              : kChunkRecords;
   Chunk chunk(std::min(kChunkRecords, expected + 1));
   for (;;) {
-    got =
+    long got =
         raw_read_at(fd, reinterpret_cast<char*>(chunk.data()), chunk.size() * sizeof(LogRecord),
                     static_cast<off_t>(extent->size_bytes()));
     if (got < 0) return static_cast<int>(-got);
@@ -90,18 +94,18 @@ int read_records(int fd, Extent* extent, Show&& show) {
 }
 
 // Shows all of a log, which is open: its summary's frames, if that is there, and the rest.
-int read_with_summary(int fd, int summary_fd, const LogVisitor& visitor) {
+int read_with_summary(int fd, int summary_fd, const LogVisitor& visitor, Extent* good) {
   struct stat st;
-  Extent good;
   if (int error = raw_fstat(fd, &st)) return -error;
+  if (int error = read_header(fd, good)) return error;
   const auto log_bytes = static_cast<std::uint64_t>(st.st_size);
-  if (summary_fd >= 0)
+  if (summary_fd >= 0 && good->header_is_good)
     if (std::optional<LogSummary> summary = read_log_summary(summary_fd, st.st_ino, log_bytes);
         summary && summary->log_bytes >= sizeof(LogHeader)) {
       visitor.held(summary->runs);
-      good.records = (summary->log_bytes - sizeof(LogHeader)) / sizeof(LogRecord);
+      good->records = (summary->log_bytes - sizeof(LogHeader)) / sizeof(LogRecord);
     }
-  return read_records(fd, &good, visitor.records);
+  return read_records(fd, good, visitor.records);
 }
 
 // The last word on each frame wins.
@@ -131,7 +135,7 @@ FrameSet replay(const std::vector<LogRecord>& records) {
   return FrameSet(std::move(frames));
 }
 
-Result<FrameSet> read_frames(int fd, int summary_fd) {
+Result<FrameSet> read_frames(int fd, int summary_fd, Extent* good) {
   std::vector<LogRecord> records;
   struct stat st;
   if (raw_fstat(fd, &st) == 0)
@@ -145,7 +149,7 @@ Result<FrameSet> read_frames(int fd, int summary_fd) {
       [&](std::span<const LogRecord> some) {
         records.insert(records.end(), some.begin(), some.end());
       }};
-  if (int error = read_with_summary(fd, summary_fd, visitor))
+  if (int error = read_with_summary(fd, summary_fd, visitor, good))
     return Error{error, "read a sequence log", {}};
   return replay(records);
 }
@@ -199,11 +203,14 @@ Result<SequenceLog> SequenceLog::open(int directory_fd, const std::string& name,
   log.fd_ = open_file(directory_fd, name, O_CREAT);
   if (!log.fd_.valid()) return last_error(name + ": open");
   Extent good;
-  int error = read_records(log.fd_.get(), &good, [&](std::span<const LogRecord> records) {
-    if (!visit) return;
-    for (const LogRecord& record : records)
-      visit(record.seq, record.operation == LogOperation::kAdd);
-  });
+  int error = read_header(log.fd_.get(), &good);
+  if (error == 0) {
+    error = read_records(log.fd_.get(), &good, [&](std::span<const LogRecord> records) {
+      if (!visit) return;
+      for (const LogRecord& record : records)
+        visit(record.seq, record.operation == LogOperation::kAdd);
+    });
+  }
   if (error != 0) return Error{error, name + ": read", {}};
 
   log.size_bytes_ = good.size_bytes();
@@ -299,9 +306,11 @@ Status SequenceLog::summarize(int directory_fd, const std::string& name) {
   // What a failed append left that could not be cut off again is not to be in it.
   if (static_cast<std::uint64_t>(st.st_size) != size_bytes_) return Error{ESTALE, name, {}};
   const UniqueFd before = open_file(directory_fd, summary_of(name), 0);
-  Result<FrameSet> frames = read_frames(fd_.get(), before.get());
+  Extent good;
+  Result<FrameSet> frames = read_frames(fd_.get(), before.get(), &good);
   if (!frames) return frames.error();
-  Status done = write_log_summary(directory_fd, name, st.st_ino, size_bytes_, *frames);
+  // Not past a record that the disk has damaged: a reader without the summary stops there.
+  Status done = write_log_summary(directory_fd, name, st.st_ino, good.size_bytes(), *frames);
   // Also if it failed, lest every append try again.
   summarized_bytes_ = size_bytes_;
   return done;
@@ -328,7 +337,8 @@ std::vector<FrameSeq> SequenceLog::added_since(std::uint64_t first) const {
 Result<FrameSet> read_sequence_log(const std::string& path) {
   FrameSet frames;
   Status seen = read_from(path, [&](int file, int summary) {
-    Result<FrameSet> all = read_frames(file, summary);
+    Extent good;
+    Result<FrameSet> all = read_frames(file, summary, &good);
     if (!all) return all.error().code;
     frames = std::move(*all);
     return 0;
@@ -338,8 +348,10 @@ Result<FrameSet> read_sequence_log(const std::string& path) {
 }
 
 Status visit_sequence_log(const std::string& path, const LogVisitor& visitor) {
-  return read_from(
-      path, [&](int file, int summary) { return read_with_summary(file, summary, visitor); });
+  return read_from(path, [&](int file, int summary) {
+    Extent good;
+    return read_with_summary(file, summary, visitor, &good);
+  });
 }
 
 }  // namespace zazen

@@ -18,12 +18,13 @@ bool refused(const QueuedFrame& frame, std::size_t node) {
 }  // namespace
 
 WriteQueue::WriteQueue(std::size_t nodes, std::uint64_t seed, std::uint64_t memory_limit,
-                       bool spools)
+                       bool spools, std::size_t most_homes)
     : placement_(nodes, seed),
       waiting_(nodes + 1),
       dead_(nodes, false),
       on_probation_(nodes, false),
       underway_(nodes, 0),
+      most_homes_(most_homes),
       memory_limit_(spools ? memory_limit - memory_limit / 4 : memory_limit),
       read_back_limit_(memory_limit / 4) {}
 
@@ -62,7 +63,7 @@ void WriteQueue::remember(const QueuedFrame& frame, std::size_t node) {
   const Key key{frame.dataset, frame.seq};
   if (!homes_.insert_or_assign(key, node).second) return;
   homes_by_age_.push_back(key);
-  if (homes_by_age_.size() <= kMostHomes) return;
+  if (homes_by_age_.size() <= most_homes_) return;
   homes_.erase(homes_by_age_.front());
   homes_by_age_.pop_front();
 }

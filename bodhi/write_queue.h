@@ -46,9 +46,10 @@ struct QueuedFrame {
 class WriteQueue {
  public:
   static constexpr std::uint64_t kFrameOverheadBytes = 256;  // of memory, wherever it lies
-  static constexpr std::size_t kMostHomes = 1 << 16;
+  static constexpr std::size_t kMostHomes = 1 << 16;         // 5 MB
 
-  WriteQueue(std::size_t nodes, std::uint64_t seed, std::uint64_t memory_limit, bool spools);
+  WriteQueue(std::size_t nodes, std::uint64_t seed, std::uint64_t memory_limit, bool spools,
+             std::size_t most_homes = kMostHomes);
 
   // False: no room for another frame of this size.
   bool reserve(std::uint64_t size);
@@ -116,7 +117,8 @@ class WriteQueue {
   std::vector<std::size_t> underway_;  // frames taken
   std::map<Key, std::size_t> homes_;   // where frames were placed last;
   std::deque<Key> homes_by_age_;       // the oldest are forgotten
-  std::set<Key> to_read_;              // in line, not yet read from the origin
+  const std::size_t most_homes_;
+  std::set<Key> to_read_;  // in line, not yet read from the origin
   std::uint64_t memory_limit_, read_back_limit_;
   std::uint64_t memory_bytes_ = 0;     // reserved or held, without what was read back
   std::uint64_t read_back_bytes_ = 0;  // from the spool, under way

@@ -3,9 +3,10 @@
 // write() copies the frame into memory, or drops its push where there is no room, and returns;
 // it waits for no node and no disk. One thread for each node has the connection, sends what is
 // meant for that node, and finds out when a silent one is back, so that a dead node holds up
-// nobody else. Another thread moves frames to the spool while memory is more than half full.
-// A frame is pushed when a node has said that it is durable there; until then it is kept, and
-// goes to another node if this one fails (so it may be native on two: D14).
+// nobody else. (A daemon has many writers: theirs have threads only while there is work,
+// WriterSettings::idle_ms.) Another thread moves frames to the spool while memory is more than
+// half full. A frame is pushed when a node has said that it is durable there; until then it is
+// kept, and goes to another node if this one fails (so it may be native on two: D14).
 //
 // Thread safe. The threads take no signals. close() is bounded: a thread that hangs in a dead
 // file system is left behind.
@@ -45,6 +46,7 @@ class Writer : public std::enable_shared_from_this<Writer> {
     std::uint64_t pushed = 0, bytes = 0;
     bool answers = true;  // as far as is known
     int failure = 0;      // why it was passed over the last time, an errno
+    std::chrono::steady_clock::time_point known_at;  // when it answered last, or did not
   };
   // What became of a frame that was queued: 0, or why its push was given up. Called on threads
   // of the writer's, which wait for it: it must not call the writer.
@@ -71,6 +73,8 @@ class Writer : public std::enable_shared_from_this<Writer> {
  private:
   using Clock = std::chrono::steady_clock;
   using Lock = std::unique_lock<std::mutex>;
+  static constexpr std::uint64_t kLargestWindow = 32'000'000;
+  static constexpr std::chrono::milliseconds kFirstBackoff{250};
 
   struct Outstanding {
     QueuedFrame frame;
@@ -86,8 +90,9 @@ class Writer : public std::enable_shared_from_this<Writer> {
     std::uint64_t outstanding_bytes = 0, outstanding_memory = 0;
     std::uint64_t next_request = 1;
     Clock::time_point heard_at;  // while something is outstanding
-    bool tried = false;          // to connect
-    bool once_more = false;      // the connection ended: it is made anew once, at once
+    bool has_thread = false;
+    bool tried = false;      // to connect
+    bool once_more = false;  // the connection ended: it is made anew once, at once
     Clock::time_point pause_until;
     Clock::time_point retry_at;
     std::chrono::milliseconds backoff;
@@ -95,8 +100,9 @@ class Writer : public std::enable_shared_from_this<Writer> {
 
   Writer(WriterSettings settings, std::optional<Spool> spool, OnSettled on_settled);
   Status start_threads();
+  int start_nodes(bool all);  // or those that have work only; 0 or an errno
   template <class Work>
-  void start_thread(Work work);
+  int start_thread(Work work);  // mutex_ is held; 0 or an errno
 
   Result<std::size_t> dataset_index(const std::string& dataset, FrameSeq seq) const;
   std::string frame_name(const QueuedFrame& frame) const;
@@ -105,7 +111,7 @@ class Writer : public std::enable_shared_from_this<Writer> {
   void enqueue(QueuedFrame frame);
 
   void serve_node(std::size_t index);
-  void await_turn(std::size_t index, Lock& lock);
+  bool await_turn(std::size_t index, Lock& lock);  // false: none came for long
   bool connect(std::size_t index, Lock& lock);
   void send_waiting(std::size_t index, Lock& lock);
   void collect_answer(std::size_t index, Lock& lock);
@@ -117,6 +123,7 @@ class Writer : public std::enable_shared_from_this<Writer> {
   void put_off(std::size_t index, QueuedFrame frame);
   void finish(std::size_t index, const QueuedFrame& frame, int status);
   void forget(const QueuedFrame& frame);
+  void wake_idle();
   void wake_all();
 
   void serve_spool();

@@ -29,6 +29,10 @@ struct WriterSettings {
   // A frame of the origin that is being written is left to whoever writes it; may be empty.
   std::function<bool(const std::string& dataset, FrameSeq seq)> is_being_written;
   int timeout_ms = 5'000;  // a node that does not answer for so long is passed over
+  // A node for which there is nothing to do for so long has no thread and no connection until
+  // there is; 0: it keeps both.
+  int idle_ms = 0;
+  std::size_t homes = 1 << 16;  // so many frames go where they went before
 };
 
 Result<WriterSettings> writer_settings(const Config& config);

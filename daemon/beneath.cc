@@ -1,20 +1,10 @@
 #include "daemon/beneath.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace zazen {
-
-UniqueFd open_beneath(int directory_fd, const char* path, int flags) {
-  struct open_how how = {};
-  how.flags = static_cast<unsigned>(flags | O_CLOEXEC);
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
-  return UniqueFd(
-      static_cast<int>(::syscall(SYS_openat2, directory_fd, path, &how, sizeof how)));
-}
 
 UniqueFd make_directory_beneath(int directory_fd, const std::string& path) {
   UniqueFd current = open_beneath(directory_fd, ".", O_RDONLY | O_DIRECTORY);

@@ -1,15 +1,12 @@
-// Opening below a directory and never outside of it: openat2 with RESOLVE_BENEATH and
-// RESOLVE_NO_SYMLINKS, so neither ".." nor a link that is swapped in between leads out.
+// Making and flushing directories below a directory and never outside of it, as open_beneath()
+// opens there.
 #pragma once
 #include <string>
 #include <utility>
 
-#include "bodhi/unique_fd.h"
+#include "bodhi/open_beneath.h"
 
 namespace zazen {
-
-// Not valid, with errno, if it fails. O_CLOEXEC is added.
-UniqueFd open_beneath(int directory_fd, const char* path, int flags);
 
 // mkdir -p below directory_fd, mode 0700, and opens the last one for reading. "" is the
 // directory itself.

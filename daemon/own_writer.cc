@@ -1,12 +1,14 @@
 #include "daemon/own_writer.h"
 
+#include <algorithm>
+
 #include "bodhi/writer_settings.h"
 #include "daemon/log.h"
 
 namespace zazen {
 namespace {
 
-constexpr int kLeaveMs = 1'000;
+constexpr std::chrono::milliseconds kLeave{1'000};
 
 void add(const Writer::Figures& more, Writer::Figures* sum) {
   sum->queued += more.queued;
@@ -15,33 +17,45 @@ void add(const Writer::Figures& more, Writer::Figures* sum) {
   sum->left += more.left;
   sum->waiting += more.waiting;
   sum->bytes += more.bytes;
+  sum->memory_bytes += more.memory_bytes;
+}
+
+bool same_peers(const WriterSettings& a, const WriterSettings& b) {
+  return a.peers == b.peers && a.credentials.key == b.credentials.key &&
+         a.credentials.munge == b.credentials.munge && a.memory_bytes == b.memory_bytes &&
+         a.timeout_ms == b.timeout_ms;
 }
 
 }  // namespace
 
-OwnWriter::OwnWriter(const Config& config, IsBeingWritten is_being_written)
-    : config_(config), is_being_written_(std::move(is_being_written)), keys_(config) {}
+OwnWriter::OwnWriter(const Config& config, IsBeingWritten is_being_written, int idle_ms)
+    : config_(config),
+      is_being_written_(std::move(is_being_written)),
+      idle_ms_(idle_ms),
+      keys_(config) {}
 
-Result<std::shared_ptr<Writer>> OwnWriter::make_writer() const {
-  Result<WriterSettings> settings = writer_settings(keys_);
-  if (!settings) return settings.error();
-  // The datasets as the daemon knows them: not every key changes with a reload.
-  settings->datasets.clear();
-  for (const DatasetConfig& dataset : config_.datasets) {
-    settings->datasets.push_back({dataset.path, dataset.name});
+Result<std::shared_ptr<Writer>> OwnWriter::make_writer(std::uint32_t dataset) {
+  if (!settings_) {
+    Result<WriterSettings> read = writer_settings(keys_);
+    if (!read) return read.error();
+    settings_ = std::move(*read);
   }
-  settings->spool.clear();
-  settings->is_being_written = is_being_written_;
-  return Writer::start(std::move(*settings));
+  WriterSettings settings = *settings_;
+  // As the daemon knows it: not every key changes with a reload.
+  settings.datasets = {{config_.datasets[dataset].path, config_.datasets[dataset].name}};
+  settings.spool.clear();
+  settings.is_being_written = is_being_written_;
+  settings.idle_ms = idle_ms_;
+  settings.homes =
+      std::clamp(kHomes / config_.datasets.size(), kFewestHomes, WriteQueue::kMostHomes);
+  return Writer::start(std::move(settings));
 }
 
-Writer* OwnWriter::present() {
-  if (writer_ || failed_ || stopping_) return writer_.get();
-  Result<std::shared_ptr<Writer>> made = make_writer();
-  if (made) {
-    writer_ = std::move(*made);
-    return writer_.get();
-  }
+Writer* OwnWriter::writer_of(std::uint32_t dataset) {
+  if (auto known = writers_.find(dataset); known != writers_.end()) return known->second.get();
+  if (failed_ || stopping_) return nullptr;
+  Result<std::shared_ptr<Writer>> made = make_writer(dataset);
+  if (made) return writers_.emplace(dataset, std::move(*made)).first->second.get();
   failed_ = true;
   log_line(LogLevel::kError, "no_writer",
            {{"what", "frames that programs write are not pushed"},
@@ -50,10 +64,20 @@ Writer* OwnWriter::present() {
   return nullptr;
 }
 
+// All have writer_memory together; of what is left of it each may take half.
+bool OwnWriter::has_room(Writer& writer) {
+  Writer::Figures all;
+  for (const auto& [dataset, other] : writers_) add(other->figures(), &all);
+  for (const auto& other : retired_) add(other->figures(), &all);
+  return all.memory_bytes + writer.figures().memory_bytes < keys_.writer_memory_bytes;
+}
+
 void OwnWriter::push(std::uint32_t dataset, FrameSeq seq) {
   std::lock_guard lock(mutex_);
-  Writer* writer = present();
-  if (writer != nullptr && writer->write_file(config_.datasets[dataset].path, seq)) return;
+  Writer* writer = writer_of(dataset);
+  if (writer != nullptr && has_room(*writer) &&
+      writer->write_file(config_.datasets[dataset].path, seq))
+    return;
   ++ended_.queued;
   ++ended_.dropped;
 }
@@ -63,7 +87,17 @@ void OwnWriter::renew(const Config& next) {
   keys_ = next;
   keys_.runtime = config_.runtime;  // which no reload changes
   failed_ = false;
-  if (writer_) retired_.push_back(std::move(writer_));
+  const std::optional<WriterSettings> before = std::exchange(settings_, std::nullopt);
+  if (before) {
+    if (Result<WriterSettings> read = writer_settings(keys_)) settings_ = std::move(*read);
+  }
+  const bool same = before && settings_ && same_peers(*before, *settings_);
+  std::erase_if(writers_, [&](auto& entry) {
+    const DatasetConfig& dataset = config_.datasets[entry.first];
+    if (same && dataset.push && !dataset.removed) return false;
+    retired_.push_back(std::move(entry.second));
+    return true;
+  });
   retire();
 }
 
@@ -82,17 +116,28 @@ Writer::Figures OwnWriter::figures() {
   retire();
   Writer::Figures sum = ended_;
   for (const auto& writer : retired_) add(writer->figures(), &sum);
-  if (writer_) add(writer_->figures(), &sum);
+  for (const auto& [dataset, writer] : writers_) add(writer->figures(), &sum);
   return sum;
 }
 
+// Whether a node answers is said by the writer that asked it last.
 std::vector<Writer::NodeFigures> OwnWriter::nodes() {
   std::lock_guard lock(mutex_);
   std::vector<Writer::NodeFigures> nodes;
-  for (std::size_t i = 0; writer_; ++i) {
-    std::optional<Writer::NodeFigures> node = writer_->node_figures(i);
-    if (!node) break;
-    nodes.push_back(std::move(*node));
+  for (const auto& [dataset, writer] : writers_) {
+    for (std::size_t i = 0; std::optional<Writer::NodeFigures> node = writer->node_figures(i);
+         ++i) {
+      if (i == nodes.size()) {
+        nodes.push_back(std::move(*node));
+        continue;
+      }
+      Writer::NodeFigures& sum = nodes[i];
+      sum.pushed += node->pushed;
+      sum.bytes += node->bytes;
+      if (node->known_at < sum.known_at) continue;
+      sum.answers = node->answers;
+      sum.known_at = node->known_at;
+    }
   }
   return nodes;
 }
@@ -100,10 +145,16 @@ std::vector<Writer::NodeFigures> OwnWriter::nodes() {
 bool OwnWriter::stop() {
   std::lock_guard lock(mutex_);
   stopping_ = true;
-  if (writer_) retired_.push_back(std::move(writer_));
+  for (auto& [dataset, writer] : writers_) retired_.push_back(std::move(writer));
+  writers_.clear();
   for (const auto& writer : retired_) writer->close(0, 0);
+  const auto deadline = std::chrono::steady_clock::now() + kLeave;
   bool ended = true;
-  for (const auto& writer : retired_) ended = writer->close(0, kLeaveMs) && ended;
+  for (const auto& writer : retired_) {
+    auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline -
+                                                             std::chrono::steady_clock::now());
+    ended = writer->close(0, std::max(0, static_cast<int>(left.count()))) && ended;
+  }
   return ended;
 }
 

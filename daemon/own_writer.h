@@ -2,12 +2,22 @@
 // pushes to the nodes, as libbodhi's writer would: the same peers, placement and limits, no
 // spool, for the origin has the frames.
 //
-// The writer is made when the first frame is to be pushed, and anew after a reload; the old one
-// sends what it has. Thread safe.
+// Each dataset has a writer of its own, so that an origin that hangs holds up nobody else's
+// pushes. It is made when the first frame is to be pushed, and remains: it knows which node has
+// which frame. A reload makes a new one only if that has changed who the peers are or how to
+// reach them; the old one sends what it has.
+//
+// A writer has a thread and a connection for each node that it has sent something to within
+// the last kIdleMs; 200 datasets that rest have none. All writers together remember where
+// kHomes frames went (80 bytes each), but each at least kFewestHomes.
+//
+// Thread safe.
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,9 +28,11 @@ namespace zazen {
 
 class OwnWriter {
  public:
+  static constexpr int kIdleMs = 5'000;
+  static constexpr std::size_t kHomes = 1 << 18, kFewestHomes = 1 << 12;
   using IsBeingWritten = std::function<bool(const std::string& dataset, FrameSeq seq)>;
 
-  OwnWriter(const Config& config, IsBeingWritten is_being_written);
+  OwnWriter(const Config& config, IsBeingWritten is_being_written, int idle_ms = kIdleMs);
 
   void push(std::uint32_t dataset, FrameSeq seq);
   // A reload: `next` says who the peers are.
@@ -28,23 +40,27 @@ class OwnWriter {
 
   // Of all writers since the daemon started.
   Writer::Figures figures();
-  std::vector<Writer::NodeFigures> nodes();  // of the present one
+  std::vector<Writer::NodeFigures> nodes();  // of the present ones
   // Bounded; what waits is not sent. False: a thread hangs.
   bool stop();
 
  private:
-  Result<std::shared_ptr<Writer>> make_writer() const;
-  Writer* present();  // mutex_ is held; null: there can be none
-  void retire();      // mutex_ is held
+  // With mutex_ held:
+  Result<std::shared_ptr<Writer>> make_writer(std::uint32_t dataset);
+  Writer* writer_of(std::uint32_t dataset);  // null: there can be none
+  bool has_room(Writer& writer);
+  void retire();
 
   const Config& config_;
   const IsBeingWritten is_being_written_;
+  const int idle_ms_;
   std::mutex mutex_;
-  Config keys_;  // where peers and credentials are read
-  std::shared_ptr<Writer> writer_;
-  std::vector<std::shared_ptr<Writer>> retired_;  // that may have frames to send
-  Writer::Figures ended_;                         // of those that had none
-  bool failed_ = false;                           // to make one
+  Config keys_;                             // where peers and credentials are read,
+  std::optional<WriterSettings> settings_;  // once somebody needs them
+  std::map<std::uint32_t, std::shared_ptr<Writer>> writers_;  // by dataset
+  std::vector<std::shared_ptr<Writer>> retired_;              // that may have frames to send
+  Writer::Figures ended_;                                     // of those that had none
+  bool failed_ = false;                                       // to make one
   bool stopping_ = false;
 };
 

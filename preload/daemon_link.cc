@@ -74,7 +74,8 @@ int exchange(MessageType type, const Route& route, const char* name, int passed_
   if (size == 0) return -EMSGSIZE;
 
   CancellationOff no_cancellation;  // in poll or sendmsg it would leak the socket
-  int patience_ms = type == MessageType::kWritten ? 0 : answer_ms > 0 ? kAnswerMs : kSendMs;
+  const bool is_notice = type == MessageType::kWritten;
+  int patience_ms = is_notice ? 0 : answer_ms > 0 ? kAnswerMs : kSendMs;
   int socket = connect_daemon(settings.runtime, patience_ms);
   int result = socket;
   if (socket >= 0) result = send_message(socket, packet, size, passed_fd, kSendMs);
@@ -93,7 +94,8 @@ int exchange(MessageType type, const Route& route, const char* name, int passed_
   }
   if (socket >= 0) raw::close(socket);
   if (result < 0) {
-    quiet_until_ms.store(now_ms + kQuietMs, std::memory_order_relaxed);
+    // A notice has no patience: that it failed tells little about a daemon that is waited for.
+    if (!is_notice) quiet_until_ms.store(now_ms + kQuietMs, std::memory_order_relaxed);
     log_line(LogLevel::kWarn, "the daemon does not answer: errno %d", -result);
   }
   return result;

@@ -25,7 +25,7 @@ void invalidate_copy(const Route& route, Reason reason = Reason::kChange);
 
 // The frame was opened for writing, or changed: where the dataset says `push`, the daemon
 // pushes it when it is closed. One try, without an answer: the message waits in the socket for
-// a daemon that is busy, or stopped.
+// a daemon that is busy, or stopped. A try that fails leaves nobody else's message unsent.
 void tell_written(const Route& route);
 
 // Asks the daemon to compare a sample of the dataset's copies with the origin (D10).

@@ -39,6 +39,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kConnectTimeoutMs = 5'000;
 constexpr int kLookPeriodMs = 100;
+// While no node answers; the writer tries four times to reach one within it.
+constexpr std::chrono::milliseconds kPatience{5'000};
 constexpr std::size_t kMostFailuresShown = 10;
 
 struct Totals {
@@ -104,26 +106,29 @@ class DatasetPush {
     }
   };
 
-  // Shows how far it is, and who fell silent. False: nobody takes frames any more.
+  // Shows how far it is, and who fell silent. False: nobody takes frames any more. Who has
+  // hung up, or is silent, may do so again.
   bool look(Writer& writer) {
     if (Clock::now() - looked_at_ < std::chrono::milliseconds(kLookPeriodMs)) return true;
     looked_at_ = Clock::now();
-    bool any = false;
+    bool any = false, perhaps = false;
     for (std::size_t i = 0; i < peers_.size(); ++i) {
       Writer::NodeFigures figures = *writer.node_figures(i);
       if (!figures.answers && !silent_[i]) {
         progress_.clear();
         print_warning(
             fmt::format("{}: passed over: {}", figures.peer, std::strerror(figures.failure)),
-            "its frames go to the other nodes");
+            peers_.size() > 1 ? "its frames go to the other nodes" : "it is tried again");
       }
       silent_[i] = !figures.answers;
       any = any || figures.answers;
+      perhaps = perhaps || is_silence({figures.failure, {}, {}});
     }
+    if (any) answered_at_ = looked_at_;
     say_failures();
     Writer::Figures figures = writer.figures();
     progress_.show(figures.pushed, figures.bytes);
-    return any;
+    return any || (perhaps && looked_at_ - answered_at_ < kPatience);
   }
 
   void say_failures() {
@@ -177,7 +182,7 @@ class DatasetPush {
   const std::shared_ptr<Outcomes> outcomes_;
   Totals& totals_;
   Progress progress_;
-  Clock::time_point looked_at_;
+  Clock::time_point looked_at_, answered_at_ = Clock::now();
 };
 
 // All at once, for a silent one takes its time. False if none can take frames of this dataset.

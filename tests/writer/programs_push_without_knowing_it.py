@@ -77,7 +77,9 @@ with Nodes(3) as nodes:
     for seq in KILLED:
         expect(len(frame_bytes(data, seq)) == 30000, f"frame {seq} is half a frame")
 
-    # Written once more, a frame replaces its old copy wherever that is.
+    # Written once more, a frame replaces its old copy wherever that is, also after a reload.
+    nodes[0].signal(signal.SIGHUP)
+    wait_until(lambda: "reloaded" in nodes[0].said(), "the daemon to read its configuration")
     before = nodes[0].status()["writer"]["pushed"]
     for seq in range(6):
         path = data.file(f"f{seq}")

@@ -217,6 +217,51 @@ TEST_F(SequenceLogTest, WhatASummaryCoversIsNotReadAgain) {
   EXPECT_EQ(read(), (Frames{6, 9}));
 }
 
+// Damage anywhere that no summary covers yet, then more records and summaries.
+TEST_F(SequenceLogTest, SummaryOfADamagedLogEndsWhereTheLogEnds) {
+  const std::string summary = scratch_ / "log.summary", aside = scratch_ / "aside";
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    std::mt19937_64 random(seed);
+    for (const std::string& name : {file(), summary}) std::filesystem::remove(name);
+    SequenceLog log = open();
+    std::size_t covered = 0;
+    for (int round = 0; round < 12; ++round) {
+      Frames added, forgotten;
+      for (int i = 0; i < 6; ++i) added.push_back(random() % 60);
+      for (int i = 0; i < 3; ++i) forgotten.push_back(random() % 60);
+      ASSERT_TRUE(log.append(added, forgotten).ok());
+      if (random() % 4 == 0) {
+        std::string bytes = read_file(file());
+        bytes[covered + random() % (bytes.size() - covered)] ^=
+            static_cast<char>(1 << random() % 8);
+        write_file(file(), bytes);
+      }
+      if (random() % 2 == 0) {
+        ASSERT_TRUE(log.summarize(directory_.get(), "log").ok());
+        covered = log.size_bytes();
+      }
+      const Frames with = read();
+      const bool is_there = std::filesystem::exists(summary);
+      if (is_there) std::filesystem::rename(summary, aside);
+      const Frames without = read();
+      if (is_there) std::filesystem::rename(aside, summary);
+      ASSERT_EQ(with, without) << seed << ", round " << round;
+    }
+  }
+}
+
+TEST_F(SequenceLogTest, DamagedHeaderLeavesNothing) {
+  SequenceLog log = open();
+  ASSERT_TRUE(log.append(Frames{4, 5, 6}, {}).ok());
+  ASSERT_TRUE(log.summarize(directory_.get(), "log").ok());
+  std::string bytes = read_file(file());
+  bytes[3] ^= 1;
+  write_file(file(), bytes);
+  EXPECT_EQ(read(), Frames{});
+  ASSERT_TRUE(log.summarize(directory_.get(), "log").ok());
+  EXPECT_EQ(read(), Frames{});
+}
+
 TEST_F(SequenceLogTest, DamagedSummaryIsNotUsed) {
   SequenceLog log = open();
   ASSERT_TRUE(log.append(Frames{4, 8, 12, 100}, {}).ok());

@@ -104,6 +104,23 @@ TEST_F(WrittenFramesTest, WhatIsClosedAlreadyIsPushedAtOnce) {
   EXPECT_EQ(closed(1), Frames{1});
 }
 
+// The kernel tells of a closing before the file has lost its writer. On ext4 there is much to
+// do in between where a file was cut to nothing and written anew.
+TEST_F(WrittenFramesTest, WhatIsStillBeingClosedIsNotForgotten) {
+  const std::string content(64 << 20, 'x');
+  Frames all;
+  for (FrameSeq seq = 0; seq < 3; ++seq) {
+    write(seq);
+    UniqueFd fd(::open(name(seq).c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
+    EXPECT_EQ(say(seq), 0);
+    EXPECT_EQ(::write(fd.get(), content.data(), content.size()),
+              static_cast<ssize_t>(content.size()));
+    fd.reset();
+    all.push_back(seq);
+    ASSERT_EQ(closed(all.size()), all);
+  }
+}
+
 TEST_F(WrittenFramesTest, AMappingHoldsIt) {
   UniqueFd fd = write(1);
   void* map = ::mmap(nullptr, 5, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
