@@ -41,6 +41,9 @@ with Nodes(3) as nodes:
     figures = json.loads(stopped.stdout)
     expect(figures["stopped"] and figures["failed"] == 0, f"{figures}")
     expect(figures["pushed"] < FRAMES, f"{figures}")
+    # What was under way when it was stopped may still arrive.
+    wait_until(lambda: all(node.status()["network"]["connections"] == 0 for node in nodes),
+               "the end of its connections")
     pushed = sum(len(frames) for frames in held())
     expect(figures["pushed"] <= pushed < FRAMES, f"{figures}: what was answered is there")
     check_copies()
