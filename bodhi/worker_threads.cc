@@ -17,6 +17,11 @@ void WorkerThreads::start(std::function<void()> work) {
   ++state_->running;
 }
 
+void WorkerThreads::reap() {
+  std::lock_guard lock(state_->mutex);
+  join_ended();
+}
+
 void WorkerThreads::join_ended() {
   if (state_->ended.empty()) return;
   std::erase_if(threads_, [this](std::thread& thread) {
@@ -31,10 +36,7 @@ bool WorkerThreads::join_for(std::chrono::milliseconds limit) {
   std::unique_lock lock(state_->mutex);
   const bool ended =
       state_->changed.wait_for(lock, limit, [this] { return state_->running == 0; });
-  std::vector<std::thread> threads = std::move(threads_);
-  threads_.clear();
-  lock.unlock();
-  for (std::thread& thread : threads) ended ? thread.join() : thread.detach();
+  join_ended();
   return ended;
 }
 

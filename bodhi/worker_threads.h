@@ -1,8 +1,8 @@
 // WorkerThreads: threads that may be caught in an origin or a network that does not answer.
 //
 // Such a thread cannot be ended from outside. join_for() waits for all, up to a limit; if one
-// is still busy then, they are left to themselves, and all that they use must stay in place; so
-// are those for whom nobody has waited when this object goes.
+// is still busy then, all that it uses must stay in place. Those that are busy when this object
+// goes are left to themselves.
 #pragma once
 #include <chrono>
 #include <condition_variable>
@@ -21,8 +21,9 @@ class WorkerThreads {
   WorkerThreads(const WorkerThreads&) = delete;
   WorkerThreads& operator=(const WorkerThreads&) = delete;
 
-  // Also joins those that have ended.
+  // Also joins those that have ended, as reap() does: until then they keep their stacks.
   void start(std::function<void()> work);
+  void reap();
   // True: all have ended. To be called once no more are started, and again if it was false.
   bool join_for(std::chrono::milliseconds limit);
   std::size_t size() const { return threads_.size(); }  // of those not joined

@@ -87,6 +87,8 @@ int Writer::start_thread(Work work) {
     threads_.start([self = shared_from_this(), work] { work(); });
   } catch (const std::system_error& error) {
     return error.code().value();
+  } catch (const std::bad_alloc&) {
+    return ENOMEM;
   }
   return 0;
 }
@@ -232,6 +234,8 @@ bool Writer::close(int timeout_ms, int leave_ms) {
 
 Writer::Figures Writer::figures() {
   Lock lock(mutex_);
+  threads_.reap();
+  wake_idle();  // if there was no thread to be had the last time
   Figures figures = figures_;
   figures.waiting = figures.queued - figures.pushed - figures.dropped - figures.left;
   figures.memory_bytes = queue_.memory_bytes();

@@ -83,6 +83,7 @@ bool Writer::await_turn(std::size_t index, Lock& lock) {
     node.wake.wait_until(lock, node.retry_at);
   } else {
     queue_.put_on_probation(index);
+    wake_all();  // a frame that waited for any node may have got another one
   }
   return true;
 }
@@ -301,7 +302,7 @@ void Writer::forget(const QueuedFrame& frame) {
   settled_.notify_all();
 }
 
-// For want of a thread frames wait for the next one that is queued.
+// For want of a thread frames wait for the next one that is queued, or look at the figures.
 void Writer::wake_idle() {
   if (settings_.idle_ms > 0 && !stopping_) start_nodes(false);
 }

@@ -85,6 +85,7 @@ class FrameTable {
           found = {std::min(found.first, seq), std::max(found.last, seq)};
         });
     std::unique_lock lock(mutex);
+    if (size() == 0) return std::nullopt;
     if (changes == changes_) extent_ = found;
     return found;
   }

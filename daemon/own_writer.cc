@@ -68,7 +68,6 @@ Writer* OwnWriter::writer_of(std::uint32_t dataset) {
 bool OwnWriter::has_room(Writer& writer) {
   Writer::Figures all;
   for (const auto& [dataset, other] : writers_) add(other->figures(), &all);
-  for (const auto& other : retired_) add(other->figures(), &all);
   return all.memory_bytes + writer.figures().memory_bytes < keys_.writer_memory_bytes;
 }
 

@@ -56,6 +56,7 @@ TEST(OriginLanesTest, StopDoesNotWaitForWhatHangs) {
   lanes->post(1, [&] { dropped = false; });
   gate.set_value();
   left.get_future().wait();
+  EXPECT_TRUE(lanes->stop(std::chrono::seconds(60)));
   EXPECT_TRUE(dropped);
 }
 

@@ -63,6 +63,7 @@ TEST(OriginThreadsTest, StopDoesNotWaitForWhatHangs) {
             ECANCELED);
   gate->set_value();
   has_left.wait();
+  EXPECT_TRUE(origins->stop(std::chrono::seconds(60)));
 }
 
 }  // namespace
