@@ -62,6 +62,8 @@ int Store::adopt(std::uint32_t dataset, FrameSeq seq, UniqueFd copy, const struc
     if (code != 0) return code;
   }
   code = files.waiting->move_out(seq, directory.get(), leaf.c_str());
+  // Nor must the move be lost when frame and directory go: it would be back where it waited.
+  if (code == 0 && !below.empty() && ::fsync(directory.get()) != 0) code = errno;
   if (code == 0) index(dataset, copy.get());
   return note_full_directory(dataset, code);
 }

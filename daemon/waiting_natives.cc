@@ -80,6 +80,7 @@ int WaitingNatives::move_out(FrameSeq seq, int directory_fd, const char* leaf) {
   if (::renameat(directory_.get(), name_of(seq).c_str(), directory_fd, leaf) != 0) return errno;
   std::lock_guard lock(mutex_);
   frames_.erase(seq);
+  unflushed_ = true;
   return 0;
 }
 
@@ -99,7 +100,11 @@ int WaitingNatives::flush() {
     if (!unflushed_) return 0;
     unflushed_ = false;
   }
-  return ::fsync(directory_.get()) == 0 ? 0 : errno;
+  if (::fsync(directory_.get()) == 0) return 0;
+  const int code = errno;
+  std::lock_guard lock(mutex_);
+  unflushed_ = true;
+  return code;
 }
 
 }  // namespace zazen

@@ -39,7 +39,9 @@ class WaitingNatives {
   int publish(Temporary& file, FrameSeq seq);
   int move_out(FrameSeq seq, int directory_fd, const char* leaf);
   int remove(FrameSeq seq);
-  int flush();  // what was published and removed since the last time
+  // What was published, moved out and removed since the last time: else a frame that has been
+  // invalidated under its name could come back here when the power goes.
+  int flush();
 
  private:
   explicit WaitingNatives(UniqueFd directory) : directory_(std::move(directory)) {}
@@ -48,7 +50,7 @@ class WaitingNatives {
   mutable std::mutex mutex_;
   std::unordered_set<FrameSeq> frames_;
   bool loaded_ = false;
-  bool unflushed_ = false;
+  bool unflushed_ = true;  // as an earlier daemon may have left it
 };
 
 }  // namespace zazen
