@@ -88,10 +88,13 @@ class Node:
     def status(self):
         return json.loads(self.ctl("status", "--json").succeeded().stdout)
 
+    def status_of(self, data):
+        return [d for d in self.status()["datasets"] if d["path"] == data.path][0]
+
     def held(self, data, kind=("native", "alien")):
         """How many frames of the dataset the node says that it holds."""
-        figures = [d for d in self.status()["datasets"] if d["path"] == data.path]
-        return sum(figures[0][k] for k in ([kind] if isinstance(kind, str) else kind))
+        figures = self.status_of(data)
+        return sum(figures[k] for k in ([kind] if isinstance(kind, str) else kind))
 
     def settle(self):
         """Waits until every miss was filled or refused."""
@@ -106,6 +109,18 @@ class Node:
         directory = self.cache + data.path
         found = os.listdir(directory) if os.path.isdir(directory) else []
         return set(found) - {".zazen"}
+
+    def counts(self, data, names):
+        """Whether these copies are on its disk and counted: a name comes first, its record after."""
+        waiting = f"{self.cache}{data.path}/.zazen/waiting"
+        waits = len(os.listdir(waiting)) if os.path.isdir(waiting) else 0
+        if not set(names) <= self.copies(data) or self.status_of(data)["waiting"] != waits:
+            return False
+        frames = json.loads(self.ctl("ls", data.path, "--json").succeeded().stdout)["frames"]
+        return set(names) <= {frame["name"] for frame in frames}
+
+    def wait_for_copies(self, data, names, seconds=30):
+        wait_until(lambda: self.counts(data, names), f"the copies on {self.name}", seconds)
 
     def said(self):
         """The daemon's log so far."""
@@ -240,7 +255,7 @@ class Nodes:
     def warm(self, node, data, names):
         """Reads these frames through the shim on one node and waits for the fills."""
         self.serial(node, ["cat", *(data.file(name) for name in names)]).succeeded()
-        wait_until(lambda: set(names) <= node.copies(data), "the fills")
+        node.wait_for_copies(data, names)
 
     def start_mpirun(self, programs, data, ranks=2, shims=None, env=None, before=(), after=()):
         """Starts `ranks` ranks on each node (or a list of numbers, one for each node).

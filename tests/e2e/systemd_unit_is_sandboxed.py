@@ -20,7 +20,7 @@ def fill(nodes, node, data, names):
     """Again and again: a daemon under strace may be too slow to be told of a miss."""
     def filled():
         nodes.serial(node, ["cat", *(data.file(name) for name in names)]).succeeded()
-        return set(names) <= node.copies(data)
+        return node.counts(data, names)
     wait_until(filled, "the fills")
 
 

@@ -51,7 +51,7 @@ for sweep in ("1h", "off"):
         expect(shown(names) == expected("two", names), "old bytes after all was compared")
 
         # And once all copies are right, they are trusted again.
-        wait_until(lambda: node.copies(data) == set(names), "the fills")
+        node.wait_for_copies(data, names)
         node.kill()
         node.start()
         wait_until(lambda: not checks(), "the doubt to pass")

@@ -3,7 +3,7 @@ import json
 import os
 
 from nodes import Nodes
-from processes import expect, wait_until
+from processes import expect
 
 COPY_MODE = 0o1400
 
@@ -72,7 +72,7 @@ with Nodes(1) as nodes:
         nodes.serial(node, ["cp", data.file(name), nodes.path("copy")]).succeeded()
         with open(nodes.path("copy"), "rb") as file, open(data.file(name), "rb") as origin:
             expect(file.read() == origin.read(), f"{name} was served bad")
-    wait_until(lambda: set(damage) <= node.copies(data), "the fills")
+    node.wait_for_copies(data, damage)
     expect(verify() == (0, all_good), "all good again")
 
     for words in (("/",), (data.path, "--frames", "x"), (data.file("f1"), "--frames", "1-2")):

@@ -49,7 +49,7 @@ with Nodes(1) as nodes:
     # ^C: what is there is whole and stays, and the summary tells it.
     process = Process([ZAZENCTL, "--config", node.config, "warm", small.path, "--json", "--jobs",
                        "1"], nodes.env)
-    wait_until(lambda: node.copies(small), "the first copy")
+    wait_until(lambda: node.held(small) > 0, "the first copy")
     process.signal(signal.SIGINT)
     done = process.finish()
     figures = json.loads(done.stdout)

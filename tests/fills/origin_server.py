@@ -112,7 +112,7 @@ class OriginServer:
         return self.node.copies(self)
 
     def wait_for_copy(self, name, seconds=60):
-        wait_until(lambda: name in self.copies(), f"the fill of {name}", seconds)
+        self.node.wait_for_copies(self, [name], seconds)
 
     def check_copy(self, name):
         with open(os.path.join(self.node.cache + self.path, name), "rb") as file:

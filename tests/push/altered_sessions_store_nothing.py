@@ -4,7 +4,8 @@ the daemon goes on."""
 import random
 import socket
 
-from network import (Content, Nodes, check_held, expect, left_overs, listen, make_key, push, wait_until)
+from network import (Content, Nodes, check_held, expect, left_overs, listen, make_key, push,
+                     wait_for_rest)
 from tampering import Proxy
 
 MESSAGE = 32 + 32  # header and MAC
@@ -19,7 +20,7 @@ with Nodes(1) as nodes:
     listen(node, [data], key)
 
     def clean():
-        wait_until(lambda: node.status()["network"]["connections"] == 0, "the writer to be gone")
+        wait_for_rest(node)
         held = node.held(data)
         node.ctl("evict", "--all").succeeded()
         expect(left_overs(node, data) == [], "left over")
@@ -72,7 +73,7 @@ with Nodes(1) as nodes:
         with Proxy(node.address, change=flip) as proxy:
             answers, done = push(nodes, proxy.address, key, data, "bytes", content.words())
         expect(done.status == 3, f"bit {bit} of {place}: {done}")
-        wait_until(lambda: node.status()["network"]["connections"] == 0, "the writer to be gone")
+        wait_for_rest(node)
         held = [name for name in content.sizes if name in answers]
         expect(node.held(data) <= 1, f"{place}: {node.held(data)} frames")
         if held:

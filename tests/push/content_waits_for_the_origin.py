@@ -28,7 +28,7 @@ with Nodes(2) as nodes:
     read = nodes.serial(node, ["sha256sum", *(data.file(name) for name in SIZES)]).succeeded()
     expect(read.stdout == run(["sha256sum", *(data.file(name) for name in SIZES)], nodes.env).stdout,
            "the origin's bytes")
-    wait_until(lambda: node.copies(data) == set(SIZES), "the adoptions")
+    node.wait_for_copies(data, SIZES)
     check_held(node, data, content)
     figures = node.status()
     expect((figures["datasets"][0]["waiting"], figures["misses"]) == (0, 5), f"{figures}")
@@ -55,7 +55,7 @@ with Nodes(2) as nodes:
     data.write("f9", 100_003)
     os.utime(data.file("f9"), (0, 0))
     nodes.serial(node, ["cat", data.file("f9")]).succeeded()
-    wait_until(lambda: "f9" in node.copies(data), "the fill")
+    node.wait_for_copies(data, ["f9"])
     with open(node.cache + data.file("f9"), "rb") as copy, open(data.file("f9"), "rb") as origin:
         expect(copy.read() == origin.read(), "the origin's bytes")
     expect(node.held(data, "alien") == 1, "fetched anew")
@@ -77,7 +77,7 @@ with Nodes(2) as nodes:
     with open(data.file("f11"), "wb") as file:
         file.write(open(content.file("f3"), "rb").read())
     nodes.serial(node, ["cat", data.file("f10")]).succeeded()
-    wait_until(lambda: "f11" in node.copies(data), "the sample to adopt it")
+    node.wait_for_copies(data, ["f11"])  # adopted by the sample
     expect(node.status()["datasets"][0]["waiting"] == 1, "the other one waits")
     expect(node.ctl("verify", data.path).status == 0, "verify")
     expect(node.ctl("evict", "--all").status == 0 and node.held(data) == 0, "evicted")

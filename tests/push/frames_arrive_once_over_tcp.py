@@ -1,7 +1,7 @@
 """Frames that are pushed over TCP, with a key and on loopback without one, arrive once, as natives,
 byte for byte; the node tells which it has; a clean stop loses none that was answered."""
 from network import (Content, Nodes, check_held, expect, left_overs, listen, make_key, natives, push,
-                     wait_until)
+                     wait_for_rest)
 
 SIZES = {"f0": 0, "f1": 1, "f2": 255, "f3": 4096, "f4": 262_144, "f5": 262_145, "f6": 5_000_000}
 SIZES.update({f"f{i}": 2000 + i for i in range(10, 210)})
@@ -22,7 +22,7 @@ with Nodes(2) as nodes:
         expect(figures["frames"] == 2 * len(SIZES) and figures["refused"] == figures["failed"] == 0,
                f"{figures}")
         expect(figures["bytes"] == 2 * sum(SIZES.values()), f"{figures}")
-        wait_until(lambda: node.status()["network"]["connections"] == 0, "the writers to be gone")
+        wait_for_rest(node)
         metrics = node.ctl("status", "--prometheus").succeeded().stdout
         expect(f"zazen_network_frames_total {2 * len(SIZES)}\n" in metrics, metrics)
         expect(f'zazen_dataset_waiting_files{{dataset="0"}} {len(SIZES)}\n' in metrics, metrics)
@@ -30,7 +30,7 @@ with Nodes(2) as nodes:
     content.write_origin(data)
     for node in nodes:
         nodes.serial(node, ["cat", *(data.file(name) for name in SIZES)]).succeeded()
-        wait_until(lambda: node.copies(data) == set(SIZES), "the adoptions")
+        node.wait_for_copies(data, SIZES)
         check_held(node, data, content)
         node.stop()
         node.start()

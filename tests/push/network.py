@@ -107,6 +107,14 @@ def check_held(node, data, content, names=None):
             expect(file.read() == content_of(name, content.sizes[name]), f"the bytes of {name}")
 
 
+def wait_for_rest(node):
+    """Until no writer is connected, and nothing that one sent is on its way to the disk."""
+    def at_rest():
+        figures = node.status()
+        return figures["network"]["connections"] == 0 and figures["fills_under_way"] == 0
+    wait_until(at_rest, "the writers to be gone")
+
+
 def left_overs(node, data):
     """Files in the cache that are neither frames nor the daemon's own."""
     waiting = f"{node.cache}{data.path}/.zazen/waiting"

@@ -129,7 +129,7 @@ class SystemNode:
         return set(user.do(look)["value"])
 
     def wait_for_copies(self, data, names):
-        wait_until(lambda: set(names) == self.node.copies(data),
+        wait_until(lambda: self.node.copies(data) == set(names) and self.node.counts(data, names),
                    f"the copies: {self.node.copies(data)}, not {names}")
 
     def ctl(self, user, *words):

@@ -39,7 +39,7 @@ with SystemNode() as node:
     for user in ALL:
         def filled():
             readable = {os.path.basename(path) for path in node.check(user, files, "with the unit")}
-            return readable <= node.node.copies(data)
+            return node.node.counts(data, readable)
         wait_until(filled, f"{user}'s fills")
     for user, count in ((ALICE, 6), (BOB, 5), (CAROL, 4)):
         expect(answer(node, user, SAMPLE, data) == 0, f"{user}'s sample")

@@ -25,7 +25,7 @@ with Nodes(1) as nodes:
     done = nodes.serial(nodes[0], [PYTHON, "-c", PROGRAM, *(data.file(f"f{seq}") for seq in (0, 7, 1))],
                         ZAZEN_LOG="warn").succeeded()
     expect("does not answer: errno 24" in done.stderr, f"the daemon was told after all: {done}")
-    wait_until(lambda: nodes[0].copies(data) == {"f0", "f1"}, "the fills", 5)
+    nodes[0].wait_for_copies(data, {"f0", "f1"}, 5)
     nodes[0].ctl("push", data.path).succeeded()
     wait_until(lambda: nodes[0].held(data, "native") == 3, "the natives")
     check_placed(nodes, data, (0, 1, 7))
