@@ -56,6 +56,9 @@ void SliceOwner::decide(std::span<const Claims> claims) {
   for (std::size_t c = 0; c < residues_.chunks(); ++c) decide_chunk(c);
   for (const Node& node : nodes_) demand(node.native_reader.done() && node.alien_reader.done());
   for (const PackedSet& lost : lost_) lost_count_ += lost.count();
+  // 16 KB for each node, while a simulation has as many owners in its memory.
+  rows_ = std::vector<Row>();
+  alien_rows_ = std::vector<Row>();
 }
 
 void SliceOwner::decide_chunk(std::size_t chunk) {

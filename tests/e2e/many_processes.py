@@ -48,7 +48,7 @@ with Nodes(1) as nodes:
     right = {f"{right[0]} {right[1]}\n"}
     nodes.start()
     expect(read_at_once(nodes, data) == right, "wrong bytes when nothing was cached")
-    wait_until(lambda: nodes[0].held(data) == FRAMES, "the fills")
+    wait_until(lambda: nodes[0].held(data) == FRAMES and nodes[0].status()["fills_under_way"] == 0, "the fills")
     before = nodes[0].status()
     expect(before["hits"] + before["misses"] == count * FRAMES, f"not every open counted: {before}")
     expect(before["fills"] == FRAMES, f"frames were fetched more than once: {before}")

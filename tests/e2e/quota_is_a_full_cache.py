@@ -48,7 +48,8 @@ with Nodes(1) as nodes:
         # Of another dataset: an alien that is pushed itself becomes a native, and nobody gives way.
         pushed = node.ctl("push", more.path)
         expect(pushed.status == 1 and "quota exceeded" in pushed.stderr.lower(), f"{pushed}")
-        expect(node.held(more, "native") >= 8, "natives took the place of aliens")
+        natives = node.held(more, "native")
+        expect(natives >= 8, f"natives took the place of aliens: {natives}")
         status = node.status()
         expect(status["evictions"] > 0, f"nobody gave way: {status}")
         expect(status["healthy"], "a quota is not a failing disk")

@@ -1,6 +1,6 @@
 """With a page cache the server sends each byte once, however many read, however fast."""
 from origin_server import MB, OriginServer
-from processes import expect
+from processes import expect, wait_until
 
 SIZE = 16 * MB
 CASES = {  # frame: readers, and how each of them reads
@@ -26,5 +26,6 @@ with OriginServer(rate=40 * MB) as server:
         server.check_copy(name)
         sent = server.sent(name)
         expect(SIZE <= sent <= 1.1 * SIZE, f"{name}: the server sent {sent / SIZE:.2f} times the file")
+        wait_until(lambda: server.node.status()["fills_under_way"] == 0, "the fill's end")
         fills = server.node.status()["fills"]
         expect(fills == done + 1, f"{name}: {fills} fills")

@@ -32,7 +32,7 @@ with OriginServer(rate=40 * MB) as server:
 
     # The file ends earlier than it said.
     reader = server.start_reader("f2", end=MB)
-    wait_until(lambda: server.sent("f2") > 0, "the fill to begin")
+    wait_until(lambda: server.sent("f2") > 2 * MB, "the fill to begin")
     os.truncate(os.path.join(server.backing, "f2"), SIZE // 4)
     reader.finish().succeeded()
     wait_until(lambda: failed_fills(server) == 2, "the fill to fail")

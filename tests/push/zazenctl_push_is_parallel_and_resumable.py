@@ -3,7 +3,7 @@ on; the frames of a node that dies midway go to the others."""
 import json
 import signal
 
-from network import Nodes, expect, listen, make_key, natives, wait_until
+from network import Nodes, expect, listen, make_key, natives, wait_for_rest, wait_until
 from nodes import ZAZENCTL
 from processes import Process
 
@@ -42,8 +42,8 @@ with Nodes(3) as nodes:
     expect(figures["stopped"] and figures["failed"] == 0, f"{figures}")
     expect(figures["pushed"] < FRAMES, f"{figures}")
     # What was under way when it was stopped may still arrive.
-    wait_until(lambda: all(node.status()["network"]["connections"] == 0 for node in nodes),
-               "the end of its connections")
+    for node in nodes:
+        wait_for_rest(node)
     pushed = sum(len(frames) for frames in held())
     expect(figures["pushed"] <= pushed < FRAMES, f"{figures}: what was answered is there")
     check_copies()

@@ -44,6 +44,10 @@ with Nodes(1) as nodes:
 
     nodes.serial(node, ["sh", "-c", f"cd {data.path}; for i in 7 8 2; do echo more >> run$i/traj; done"])
     wait_until(lambda: node.held(data, "native") == 3, "the one that is a frame")
-    wait_until(lambda: node.status()["writer"]["being_written"] == 0, "the others to be looked at")
+
+    def at_rest():
+        figures = node.status()["writer"]
+        return figures["being_written"] == figures["waiting"] == 0
+    wait_until(at_rest, "the others to be looked at")
     expect(node.status()["writer"]["pushed"] == 1, f"{node.status()['writer']}")
     expect(not any(SECRET in content for content in cached(node)), "the cache has what is outside")

@@ -37,6 +37,7 @@ with Nodes(2) as nodes:
     nodes[0].signal(signal.SIGCONT)
     wait_until(lambda: nodes[1].held(data, "native") == 10, "what was written meanwhile")
     check_placed(nodes, data, range(10, 20), [nodes[1]])
+    wait_until(lambda: nodes[0].status()["writer"]["waiting"] == 0, "the answers")
 
     nodes[1].kill()
     write(nodes, data, range(20, 25))
