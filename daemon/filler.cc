@@ -234,12 +234,8 @@ int Filler::bring(Lane& lane, const JobPointer& job, const struct stat& origin,
   Temporary file = store_.make_temporary(request.dataset);
   if (file.fd() < 0) return errno;
   copy->emplace(request.origin.get(), origin, std::move(file));
-  int code = 0;
-  do {
-    code = (*copy)->allocate();
-  } while ((code == ENOSPC || code == EDQUOT) &&
-           store_.make_room(request.dataset, request.kind, size, request.wanted));
-  store_.health().note(code);
+  int code = store_.allocate(request.dataset, request.kind, size, request.wanted,
+                             [&] { return (*copy)->allocate(); });
   if (code != 0) return code;
   room->allocated();
   return (*copy)->transfer(lane.pace, {[&] { return stopping_ || job->cancelled->load(); },

@@ -10,12 +10,8 @@ int PushIntake::begin(std::uint32_t dataset, std::uint64_t bytes) {
   if (!room_.valid()) return room_.refusal();
   file_ = store_.make_temporary(dataset);
   if (file_.fd() < 0) return errno;
-  int code = 0;
-  do {
-    code = file_.allocate(bytes);
-  } while ((code == ENOSPC || code == EDQUOT) &&
-           store_.make_room(dataset, FrameKind::kNative, bytes));
-  store_.health().note(code);
+  int code = store_.allocate(dataset, FrameKind::kNative, bytes, Wanted::kNow,
+                             [&] { return file_.allocate(bytes); });
   if (code == 0) room_.allocated();
   return code;
 }

@@ -191,10 +191,10 @@ class Store {
   // store is reconciled; before that, no alien makes room for another.
   Reservation reserve(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes,
                       Wanted wanted = Wanted::kNow);
-  // The disk was full before its limit (ENOSPC, EDQUOT): aliens go as in a full cache. False if
-  // none did.
-  bool make_room(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes,
-                 Wanted wanted = Wanted::kNow);
+  // Takes the room on the disk: `take` gives 0 or an errno. If the disk is full before its limit
+  // (ENOSPC, EDQUOT), aliens go as in a full cache, and it is tried again.
+  int allocate(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes, Wanted wanted,
+               const std::function<int()>& take);
   Temporary make_temporary(std::uint32_t dataset) const;
   void publish(std::span<FinishedCopy> batch);
 
@@ -254,6 +254,7 @@ class Store {
   Reservation try_reserve(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes,
                           Wanted wanted);
   Reservation hold(std::uint64_t bytes);  // mutex_ is held
+  bool make_room(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes, Wanted wanted);
   // Aliens of these datasets, in turn, until there is room. names_mutex_ is held.
   bool evict_for(Room need, std::span<const std::uint32_t> from);
   std::optional<FrameSeq> choose_victim(std::uint32_t dataset);

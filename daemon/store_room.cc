@@ -84,6 +84,20 @@ Reservation Store::try_reserve(std::uint32_t dataset, FrameKind kind, std::uint6
   return deficit(bytes, 1).none() ? hold(bytes) : Reservation();
 }
 
+int Store::allocate(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes, Wanted wanted,
+                    const std::function<int()>& take) {
+  auto is_full = [](int code) { return code == ENOSPC || code == EDQUOT; };
+  int code = take();
+  while (is_full(code) && make_room(dataset, kind, bytes, wanted)) {
+    code = take();
+    // btrfs gives a quota's room back when it commits; else all aliens would go for nothing.
+    if (is_full(code) && disk_.sync() == 0) code = take();
+  }
+  health_.note(code);
+  return code;
+}
+
+// False if no alien went.
 bool Store::make_room(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes,
                       Wanted wanted) {
   if (!wait_until_reconciled()) return false;
