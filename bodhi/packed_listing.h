@@ -8,6 +8,7 @@
 //
 // The file is read, not mapped: a disk that fails would end the program with SIGBUS.
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <string>
@@ -92,6 +93,19 @@ class InodeWalk {
         break;
     }
     return wide_[i];
+  }
+  // The numbers at position, position + step, ...: how many of them lie as far from each other
+  // as the first two, `count` at most.
+  struct Stretch {
+    std::uint64_t first;
+    std::uint64_t step;  // of no meaning for one
+    std::uint64_t count;
+  };
+  Stretch stretch(std::size_t position, std::uint64_t step, std::uint64_t count) {
+    const std::uint64_t first = at(position);
+    if (count == 1 || listing_.inode_form_ != InodeForm::kRuns) return {first, 0, 1};
+    const std::uint64_t here = 1 + (first_ + count_ - 1 - position) / step;
+    return {first, run_.stride * step, std::min(count, here)};
   }
   // False if the file could not be read; what at() said then means nothing.
   bool ok() const { return ok_; }

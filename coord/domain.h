@@ -4,6 +4,7 @@
 //
 // It is made of strided runs, however many frames there are.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -101,6 +102,20 @@ class DomainWalk {
     const DomainRun& run = runs_[current_];
     const std::uint64_t k = index - run.index;
     return {run.first + k * run.stride, run.position + k * run.step};
+  }
+
+  // The frames of index, index + stride, ... that are in one run of the domain, `count` of them
+  // at most. The next index is above theirs.
+  struct Stretch {
+    Frame first;
+    std::uint64_t seq_step, position_step;
+    std::uint64_t count;
+  };
+  Stretch stretch(std::size_t index, std::size_t stride, std::uint64_t count) {
+    const Frame first = at(index);
+    const DomainRun& run = runs_[current_];
+    const std::uint64_t here = 1 + (run.index + run.count - 1 - index) / stride;
+    return {first, run.stride * stride, run.step * stride, std::min(count, here)};
   }
 
  private:

@@ -7,14 +7,15 @@ namespace zazen {
 
 namespace {
 
-// Where all the numbers from the first to the last are frames of the domain, so are their
-// indexes.
+// Where all the numbers from the first to the last are frames of the domain, their indexes lie
+// as far apart as they do.
 void add_run(const FrameRun& run, DomainFinder& finder, Bitmap& held) {
   const std::size_t first = finder.index_of(run.first);
   const std::size_t last = finder.index_of(run.first + run.stride * (run.count - 1));
-  if (run.stride == 1 && first != DomainFinder::kAbsent && last != DomainFinder::kAbsent &&
-      last - first == run.count - 1) {
-    held.set_all(first, last + 1);
+  if (first != DomainFinder::kAbsent && last != DomainFinder::kAbsent &&
+      last - first == run.stride * (run.count - 1)) {
+    if (run.stride == 1) return held.set_all(first, last + 1);
+    for (std::size_t index = first; index <= last; index += run.stride) held.set(index);
     return;
   }
   for (std::uint64_t k = 0; k < run.count; ++k) {

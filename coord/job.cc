@@ -402,13 +402,7 @@ class JobStart {
     content.names = listing.others();
     content.own_count = dataset.share.frames.count();
     content.own = [&dataset](ViewFrames& out) {
-      DomainWalk walk(dataset.domain);
-      InodeWalk inodes(*dataset.listing);
-      dataset.share.frames.for_each([&](std::size_t index) {
-        const DomainWalk::Frame frame = walk.at(index);
-        out.add({frame.seq, inodes.at(frame.position)});
-      });
-      if (!inodes.ok())
+      if (!add_own_frames(dataset.share.frames, dataset.domain, *dataset.listing, &out))
         throw std::runtime_error(dataset.named.path + ": the kept listing cannot be read");
     };
     agreement_.datasets.push_back({content.path, content.frames, listing.directory(),

@@ -145,6 +145,9 @@ bool read_chunk(const PackedChunk& chunk, std::size_t limit, ChunkPositions* pos
     ChunkPositions& to;
     std::size_t most;
     void bit(std::size_t position) { range(position, position); }
+    void stride(std::size_t first, std::size_t stride, std::size_t count) {
+      for (std::size_t i = 0; i < count; ++i) bit(first + i * stride);
+    }
     void range(std::size_t first, std::size_t last) {
       for (; first <= last && to.size() < most; ++first) to.append(first);
     }

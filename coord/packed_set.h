@@ -84,6 +84,9 @@ class PackedSet {
 
   template <class Visit>
   void for_each(Visit&& visit) const;
+  // visit(first, stride, count), ascending: whole runs and strides of a chunk, else one by one.
+  template <class Visit>
+  void for_each_run(Visit&& visit) const;
   bool operator==(const PackedSet& other) const;
 
  private:
@@ -157,8 +160,9 @@ inline std::size_t load_position(const std::byte* bytes, std::size_t index) {
 
 bool bitmap_is_sound(const PackedChunk& chunk, std::size_t limit);
 
-// Calls visitor.bit(position), .range(first, last) or .words(bytes, count), ascending, with
-// positions below `limit`. False, perhaps after some calls, if the payload is malformed.
+// Calls visitor.bit(position), .range(first, last), .stride(first, stride, count) or
+// .words(bytes, count), ascending, with positions below `limit`. False, perhaps after some
+// calls, if the payload is malformed.
 template <class Visitor>
 bool decode_chunk(const PackedChunk& chunk, std::size_t limit, Visitor&& visitor) {
   const std::byte* payload = chunk.payload.data();
@@ -193,7 +197,7 @@ bool decode_chunk(const PackedChunk& chunk, std::size_t limit, Visitor&& visitor
       if (size != 4) return false;
       const std::size_t first = load_position(payload, 0), stride = load_position(payload, 1);
       if (count < 2 || stride == 0 || first + stride * (count - 1) >= limit) return false;
-      for (std::size_t i = 0; i < count; ++i) visitor.bit(first + i * stride);
+      visitor.stride(first, stride, count);
       return true;
     }
     case ChunkForm::kGaps: {
@@ -225,6 +229,9 @@ struct ByWords {
     op(first / 64, head);
     for (std::size_t w = first / 64 + 1; w < last / 64; ++w) op(w, all);
     op(last / 64, tail);
+  }
+  void stride(std::size_t first, std::size_t stride, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) bit(first + i * stride);
   }
   void words(const std::byte* bytes, std::size_t count) {
     for (std::size_t w = 0; w < count; ++w) op(w, load_word(bytes, w));
@@ -258,6 +265,26 @@ void PackedSet::for_each(Visit&& visit) const {
     };
     decode_chunk(chunk(c), chunk_limit(c), ByWords{each});
   }
+}
+
+template <class Visit>
+void PackedSet::for_each_run(Visit&& visit) const {
+  struct ByRuns {
+    std::size_t begin;  // of the chunk
+    Visit& visit;
+    void bit(std::size_t position) { visit(begin + position, std::size_t{1}, std::size_t{1}); }
+    void range(std::size_t first, std::size_t last) { stride(first, 1, last - first + 1); }
+    void stride(std::size_t first, std::size_t stride, std::size_t count) {
+      visit(begin + first, stride, count);
+    }
+    void words(const std::byte* bytes, std::size_t count) {
+      for (std::size_t w = 0; w < count; ++w)
+        for (std::uint64_t bits = load_word(bytes, w); bits != 0; bits &= bits - 1)
+          bit(w * 64 + static_cast<std::size_t>(std::countr_zero(bits)));
+    }
+  };
+  for (std::size_t c = 0; c < offsets_.size(); ++c)
+    decode_chunk(chunk(c), chunk_limit(c), ByRuns{c * kChunkFrames, visit});
 }
 
 }  // namespace zazen

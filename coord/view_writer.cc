@@ -164,6 +164,17 @@ void ViewFrames::begin_or_widen(const ViewFrame& frame) {
   last_ = frame;
 }
 
+void ViewFrames::add(ViewFrame frame, std::uint64_t seq_step, std::uint64_t ino_step,
+                     std::uint64_t count) {
+  for (; count != 0; --count, frame.seq += seq_step, frame.ino += ino_step) {
+    add(frame);
+    if (length_ < 2 || run_.stride != seq_step || ino_step_ != ino_step) continue;
+    length_ += count - 1;
+    last_ = {frame.seq + (count - 1) * seq_step, frame.ino + (count - 1) * ino_step};
+    return;
+  }
+}
+
 void ViewFrames::end_run() {
   if (length_ == 0) return;
   waiting_[used_++] = run_;
@@ -182,6 +193,23 @@ int ViewFrames::flush() {
   end_run();
   write_waiting();
   return code_;
+}
+
+bool add_own_frames(const PackedSet& indexes, const Domain& domain,
+                    const PackedListing& listing, ViewFrames* out) {
+  DomainWalk walk(domain);
+  InodeWalk inodes(listing);
+  indexes.for_each_run([&](std::size_t index, std::size_t stride, std::uint64_t count) {
+    while (count != 0) {
+      const DomainWalk::Stretch frames = walk.stretch(index, stride, count);
+      const InodeWalk::Stretch numbers =
+          inodes.stretch(frames.first.position, frames.position_step, frames.count);
+      out->add({frames.first.seq, numbers.first}, frames.seq_step, numbers.step, numbers.count);
+      index += numbers.count * stride;
+      count -= numbers.count;
+    }
+  });
+  return inodes.ok();
 }
 
 Result<std::string> make_view_directory(const std::vector<std::string>& candidates) {

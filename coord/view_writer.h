@@ -12,9 +12,12 @@
 
 #include "bodhi/frame_set.h"
 #include "bodhi/listing.h"
+#include "bodhi/packed_listing.h"
 #include "bodhi/result.h"
 #include "bodhi/view.h"
+#include "coord/domain.h"
 #include "coord/job_identity.h"
+#include "coord/packed_set.h"
 
 namespace zazen {
 
@@ -32,6 +35,9 @@ class ViewFrames {
     }
     begin_or_widen(frame);
   }
+  // So many frames, with these steps from one to the next.
+  void add(ViewFrame frame, std::uint64_t seq_step, std::uint64_t ino_step,
+           std::uint64_t count);
   // 0, or the errno of why not all could be written.
   int flush();
   std::uint64_t count() const { return run_.index + length_; }
@@ -54,6 +60,11 @@ class ViewFrames {
   std::uint64_t ino_step_ = 0;  // run_.ino_stride, widened
   ViewFrame last_{};
 };
+
+// Adds the frames with these indexes in a domain of the listing. False if the listing's inode
+// numbers cannot be read.
+bool add_own_frames(const PackedSet& indexes, const Domain& domain,
+                    const PackedListing& listing, ViewFrames* out);
 
 struct ViewDatasetContent {
   std::string path;

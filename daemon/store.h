@@ -191,8 +191,8 @@ class Store {
   // store is reconciled; before that, no alien makes room for another.
   Reservation reserve(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes,
                       Wanted wanted = Wanted::kNow);
-  // Takes the room on the disk: `take` gives 0 or an errno. If the disk is full before its limit
-  // (ENOSPC, EDQUOT), aliens go as in a full cache, and it is tried again.
+  // Takes the room on the disk: `take` gives 0 or an errno. If the disk is full before its
+  // limit (ENOSPC, EDQUOT), aliens go as in a full cache, and it is tried again.
   int allocate(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes, Wanted wanted,
                const std::function<int()>& take);
   Temporary make_temporary(std::uint32_t dataset) const;

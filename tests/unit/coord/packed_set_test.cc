@@ -16,6 +16,14 @@ Indexes members(const PackedSet& set) {
   return all;
 }
 
+Indexes members_of_runs(const PackedSet& set) {
+  Indexes all;
+  set.for_each_run([&](std::size_t first, std::size_t stride, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) all.push_back(first + i * stride);
+  });
+  return all;
+}
+
 PackedSet pack(const Indexes& frames, std::size_t domain) {
   PackedSetWriter writer(domain);
   for (std::size_t i : frames) writer.append(i);
@@ -60,6 +68,7 @@ TEST(PackedSet, EachKindOfContentTakesItsCheapestForm) {
     EXPECT_EQ(set.chunk(0).form, shape.form) << shape.name;
     EXPECT_LE(set.bytes().size(), shape.most_bytes) << shape.name;
     EXPECT_EQ(members(set), shape.frames) << shape.name;
+    EXPECT_EQ(members_of_runs(set), shape.frames) << shape.name;
     EXPECT_EQ(set.count(), shape.frames.size()) << shape.name;
   }
 }
@@ -70,6 +79,7 @@ TEST(PackedSet, RoundTripsOverSeveralChunksAndOddEnds) {
       const Indexes frames = random_frames(domain, density, 5);
       const PackedSet set = pack(frames, domain);
       ASSERT_EQ(members(set), frames) << domain << ' ' << density;
+      ASSERT_EQ(members_of_runs(set), frames) << domain << ' ' << density;
       Bitmap bitmap(domain);
       for (std::size_t i : frames) bitmap.set(i);
       EXPECT_EQ(PackedSet::pack(bitmap), set);
