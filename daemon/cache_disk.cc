@@ -143,8 +143,13 @@ DiskRoom CacheDisk::room() const {
           counts_files ? fs.f_files - fs.f_ffree : kVeryMany};
 }
 
+int sync_disk(int directory) {
+  return ::syncfs(directory) == 0 ? 0 : errno;
+}
+
 int CacheDisk::sync() const {
-  return ::syncfs(root_.get()) == 0 ? 0 : errno;
+  UniqueFd own(::openat(root_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return own.valid() ? sync_disk(own.get()) : errno;
 }
 
 int CacheDisk::probe() const {

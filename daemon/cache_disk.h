@@ -45,6 +45,10 @@ struct DiskRoom {
   std::uint64_t used_files;
 };
 
+// The whole file system of an open directory, which is told here of every write that failed
+// since the last time. 0 or an errno.
+int sync_disk(int directory);
+
 class CacheDisk {
  public:
   enum class Temporaries { kUnnamedIfPossible, kNamed };
@@ -67,7 +71,9 @@ class CacheDisk {
   Temporary make_temporary(int directory_fd) const;
   // What the file system has left for us.
   DiskRoom room() const;
-  int sync() const;  // syncfs: 0 or an errno
+  // The kernel tells of a write that failed once for each open file: a sync by another one
+  // does not hide it from who must know. This one is by a file of its own. 0 or an errno.
+  int sync() const;
   // Writes a small file, flushes it and reads it back: 0, also if the disk is full, or an
   // errno.
   int probe() const;

@@ -135,6 +135,7 @@ std::vector<Writer::NodeFigures> OwnWriter::nodes() {
       sum.bytes += node->bytes;
       if (node->known_at < sum.known_at) continue;
       sum.answers = node->answers;
+      sum.failure = node->failure;
       sum.known_at = node->known_at;
     }
   }

@@ -1,6 +1,8 @@
 // The order of the steps in publish() is what D6 and D22 rest on: data, flush, name, flush,
 // log, flush. A flush of a small batch is one fsync for each file (fdatasync need not cover its
-// mode and its attribute); for more, one syncfs is cheaper. Directories of frames
+// mode and its attribute); for more, one syncfs is cheaper, by the dataset's own directory,
+// which no other thread syncs by: it is told of writes that failed only once. Directories of
+// frames
 // ("run1/7/traj.dcd") are made when a name is given, under the same lock under which empty ones
 // are removed.
 #include "daemon/store.h"
@@ -215,10 +217,15 @@ void Store::publish(std::span<FinishedCopy> batch) {
 
 void Store::flush_data(std::span<FinishedCopy> batch) {
   DiskHealth::Operation operation(health_);
-  int together = batch.size() > kSmallBatch ? disk_.sync() : 0;
+  std::map<std::uint32_t, int> synced;  // by dataset
   for (FinishedCopy& copy : batch) {
-    copy.status = together;
-    if (batch.size() <= kSmallBatch && ::fsync(copy.file.fd()) != 0) copy.status = errno;
+    if (batch.size() <= kSmallBatch) {
+      copy.status = ::fsync(copy.file.fd()) == 0 ? 0 : errno;
+      continue;
+    }
+    auto [status, first] = synced.try_emplace(copy.dataset);
+    if (first) status->second = sync_disk(files_[copy.dataset].directory.get());
+    copy.status = status->second;
   }
 }
 
@@ -281,10 +288,14 @@ void Store::keep_names(std::span<FinishedCopy> batch) {
 
 int Store::flush_names(const std::set<std::uint32_t>& touched, bool all) {
   DiskHealth::Operation operation(health_);
-  if (all) return disk_.sync();
   int code = 0;
   for (std::uint32_t dataset : touched) {
-    if (::fsync(files_[dataset].directory.get()) != 0) code = errno;
+    int directory = files_[dataset].directory.get();
+    if (all) {
+      if (int failed = sync_disk(directory); failed != 0) code = failed;
+      continue;
+    }
+    if (::fsync(directory) != 0) code = errno;
     if (int waiting = files_[dataset].waiting->flush(); waiting != 0) code = waiting;
   }
   return code;

@@ -331,7 +331,7 @@ void Store::stop_cleanly(bool trusted) {
                              {mark.stamp, log_of(i, kind).size_bytes(), inventory_.newest(i)}));
     }
   }
-  if (code == 0) code = disk_.sync();
+  if (code == 0) code = sync_disk(disk_.root_fd());
   if (code == 0) code = leave_clean_mark(disk_.state_fd(), mark);
   if (code != 0) log_line(LogLevel::kWarn, "no_clean_mark", {{"error", std::strerror(code)}});
 }

@@ -88,10 +88,17 @@ int Store::allocate(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes, 
                     const std::function<int()>& take) {
   auto is_full = [](int code) { return code == ENOSPC || code == EDQUOT; };
   int code = take();
-  while (is_full(code) && make_room(dataset, kind, bytes, wanted)) {
+  // Twice as many aliens each time: a sync for each would take hours.
+  for (std::uint64_t wanted_gone = 1; is_full(code); wanted_gone *= 2) {
+    std::uint64_t gone = 0;
+    while (gone < wanted_gone && make_room(dataset, kind, bytes, wanted)) ++gone;
+    if (gone == 0) break;
     code = take();
+    if (!is_full(code)) break;
     // btrfs gives a quota's room back when it commits; else all aliens would go for nothing.
-    if (is_full(code) && disk_.sync() == 0) code = take();
+    DiskHealth::Operation operation(health_);
+    code = disk_.sync();
+    if (code == 0) code = take();
   }
   health_.note(code);
   return code;
@@ -100,7 +107,7 @@ int Store::allocate(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes, 
 // False if no alien went.
 bool Store::make_room(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes,
                       Wanted wanted) {
-  if (!wait_until_reconciled()) return false;
+  if (!wait_until_reconciled() || giving_up_) return false;
   Room need{std::max<std::uint64_t>(bytes, 1), 1};
   std::unique_lock lock(mutex_);
   std::vector<std::uint32_t> from = who_gives_way(dataset, kind, need, wanted);

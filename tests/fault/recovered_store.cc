@@ -118,7 +118,13 @@ class Check {
 
   void look_for(const Promises::Frame& frame, std::size_t version) {
     auto held = held_.find(frame);
-    if (held == held_.end() || held->second.first != version) {
+    // What waits has no identity yet, and two versions may have the same bytes.
+    const auto& versions = origin_.versions(frame.first, frame.second);
+    auto is_it = [&](std::size_t found) {
+      return found == version || (store_.is_waiting(frame.first, frame.second) &&
+                                  versions[found].bytes == versions[version].bytes);
+    };
+    if (held == held_.end() || !is_it(held->second.first)) {
       complain(frame.first, frame.second,
                fmt::format("version {} was pushed and is lost", version));
     } else if (held->second.second != FrameKind::kNative) {

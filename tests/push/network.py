@@ -109,10 +109,8 @@ def check_held(node, data, content, names=None):
 
 def wait_for_rest(node):
     """Until no writer is connected, and nothing that one sent is on its way to the disk."""
-    def at_rest():
-        figures = node.status()
-        return figures["network"]["connections"] == 0 and figures["fills_under_way"] == 0
-    wait_until(at_rest, "the writers to be gone")
+    wait_until(lambda: node.status()["network"]["connections"] == 0, "the writers to be gone")
+    wait_until(lambda: node.status()["fills_under_way"] == 0, "what they sent")
 
 
 def left_overs(node, data):

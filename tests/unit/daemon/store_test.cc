@@ -2,7 +2,45 @@
 // left behind, files and logs agree after the next start.
 #include "daemon/store.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <mutex>
+
 #include "tests/unit/daemon/scratch.h"
+
+namespace {
+
+// As the kernel does: a write that failed is told once to each open file.
+std::mutex sync_mutex;
+std::vector<int> syncs;
+bool write_has_failed = false;
+
+std::size_t count_syncs() {
+  std::lock_guard lock(sync_mutex);
+  return syncs.size();
+}
+void forget_syncs(bool failed) {
+  std::lock_guard lock(sync_mutex);
+  syncs.clear();
+  write_has_failed = failed;
+}
+
+}  // namespace
+
+extern "C" int syncfs(int fd) {
+  {
+    std::lock_guard lock(sync_mutex);
+    const bool told = std::ranges::count(syncs, fd) != 0;
+    syncs.push_back(fd);
+    if (write_has_failed && !told) {
+      errno = EIO;
+      return -1;
+    }
+  }
+  return static_cast<int>(::syscall(SYS_syncfs, fd));
+}
 
 namespace zazen {
 namespace {
@@ -440,6 +478,59 @@ TEST_F(StoreTest, NativeEvictsAliensButNeverNatives) {
   EXPECT_NE(exists(copy("f3")), exists(copy("f2")));
   EXPECT_TRUE(exists(copy("f1")));
   EXPECT_EQ(store_->usage().evictions, 1u);
+}
+
+TEST_F(StoreTest, DiskThatStaysFullCostsTheAliensAndFewSyncs) {
+  open_store();
+  for (FrameSeq seq = 0; seq < 7; ++seq) ASSERT_EQ(publish(seq, "hello"), 0);
+  int tries = 0;
+  auto always_full = [&] { return ++tries, EDQUOT; };
+  EXPECT_EQ(store_->allocate(0, FrameKind::kNative, 5, Wanted::kNow, always_full), EDQUOT);
+  EXPECT_EQ(files(), 0u);
+  EXPECT_EQ(tries, 7);  // first, and before and after a sync for 1, 2 and 4 aliens
+  EXPECT_EQ(store_->health().problem(), "");
+}
+
+TEST_F(StoreTest, RoomThatComesBackWithASyncCostsOneAlien) {
+  open_store();
+  for (FrameSeq seq = 0; seq < 7; ++seq) ASSERT_EQ(publish(seq, "hello"), 0);
+  forget_syncs(false);
+  auto until_synced = [] { return count_syncs() == 0 ? EDQUOT : 0; };
+  EXPECT_EQ(store_->allocate(0, FrameKind::kNative, 5, Wanted::kNow, until_synced), 0);
+  EXPECT_EQ(files(), 6u);
+}
+
+TEST_F(StoreTest, NobodyGivesWayToAStoreThatIsStopped) {
+  open_store();
+  ASSERT_EQ(publish(1, "hello"), 0);
+  store_->give_up_reconciling();
+  auto always_full = [] { return ENOSPC; };
+  EXPECT_EQ(store_->allocate(0, FrameKind::kNative, 5, Wanted::kNow, always_full), ENOSPC);
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(StoreTest, FailedWriteIsHiddenFromNoBatch) {
+  add_dataset(directory() + "/sim2", "f{seq}");
+  open_store();
+  for (FrameSeq seq = 100; seq < 120; ++seq) ASSERT_EQ(publish(seq, "hello"), 0);
+  std::vector<FinishedCopy> batches[2];
+  for (std::uint32_t dataset : {0, 1})
+    for (FrameSeq seq = 0; seq < 12; ++seq) {
+      batches[dataset].push_back(finished(seq, "hello"));
+      batches[dataset].back().dataset = dataset;
+    }
+  forget_syncs(true);
+  // Others that sync the disk: who has no room, and who drops copies.
+  auto always_full = [] { return EDQUOT; };
+  EXPECT_EQ(store_->allocate(0, FrameKind::kNative, 5, Wanted::kNow, always_full), EIO);
+  std::vector<FrameSeq> some{100, 101, 102, 103, 104, 105, 106, 107, 108, 109};
+  store_->drop(0, some);
+  for (std::vector<FinishedCopy>& batch : batches) {
+    store_->publish(batch);
+    for (const FinishedCopy& copy : batch) EXPECT_EQ(copy.status, EIO);
+  }
+  forget_syncs(false);
+  EXPECT_FALSE(std::filesystem::exists(copy("f0")));
 }
 
 TEST_F(StoreTest, NumberOfFilesIsLimited) {
