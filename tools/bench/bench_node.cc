@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
 
@@ -21,6 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr auto kStartLimit = std::chrono::seconds(60);
+constexpr int kStatusLimitMs = 600'000;
 constexpr auto kPause = std::chrono::milliseconds(2);
 
 Status write_file(const std::string& path, const std::string& content) {
@@ -127,6 +129,21 @@ Result<ChildProcess> start_daemon(const std::string& zazend, const BenchLayout& 
   if (!daemon) return daemon.error();
   if (Status serving = wait_until_serving(layout, *daemon); !serving) return serving.error();
   return daemon;
+}
+
+std::vector<std::string> shim_environment(const Programs& programs, const BenchLayout& layout) {
+  std::vector<std::string> environment = plain_environment();
+  environment.push_back("LD_PRELOAD=" + programs.shim);
+  environment.push_back("ZAZEN_CONFIG=" + layout.config());
+  return environment;
+}
+
+Result<nlohmann::json> status_of(const BenchLayout& layout) {
+  Result<Client> client = Client::connect(layout.runtime(), kStatusLimitMs);
+  if (!client) return client.error();
+  Result<std::string> text = client->status();
+  if (!text) return text.error();
+  return nlohmann::json::parse(*text);
 }
 
 Result<BenchNode> BenchNode::start(const std::string& zazend, const std::string& parent) {

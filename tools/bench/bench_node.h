@@ -1,12 +1,15 @@
 // BenchNode: one real node for a benchmark: a temporary directory with an origin, a cache, a
 // configuration and a running zazend, all frames pushed. All of it goes with the object.
 #pragma once
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "bodhi/result.h"
 #include "tools/bench/cases.h"
 #include "tools/bench/child_process.h"
+#include "tools/bench/programs.h"
 
 namespace zazen {
 
@@ -32,6 +35,12 @@ std::string bench_configuration(const BenchLayout& layout, const std::string& fr
 
 // A zazend with this layout's configuration, as soon as it serves.
 Result<ChildProcess> start_daemon(const std::string& zazend, const BenchLayout& layout);
+
+// For a program that runs with the shim and this layout's configuration.
+std::vector<std::string> shim_environment(const Programs& programs, const BenchLayout& layout);
+
+// What `zazenctl status --json` prints.
+Result<nlohmann::json> status_of(const BenchLayout& layout);
 
 class BenchNode {
  public:

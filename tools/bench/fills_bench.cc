@@ -19,12 +19,11 @@
 #include "tools/bench/interruption.h"
 #include "tools/bench/programs.h"
 #include "tools/bench/samples.h"
+#include "tools/bench/stopwatch.h"
 #include "tools/bench/worker_process.h"
 
 namespace zazen {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kMb = 1 << 20;
 constexpr std::uint64_t kRate = 20 * kMb, kFrameBytes = 32 * kMb;
@@ -48,10 +47,6 @@ constexpr FillCase kCases[] = {
     {"begin_of_8", "the first 4 MB of 8 frames at once", 8, 0, 4 * kMb, kMb / 8, 0},
     {"whole_of_8", "8 whole frames at once", 8, 0, kFrameBytes, kMb, 0},
 };
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 template <class Condition>
 Status wait_until(const std::string& what, Condition&& condition) {
@@ -171,11 +166,9 @@ class FillsBench {
   }
 
   Result<std::uint64_t> fills() const {
-    Result<Client> client = Client::connect(layout_.runtime());
-    if (!client) return client.error();
-    Result<std::string> status = client->status();
+    Result<nlohmann::json> status = status_of(layout_);
     if (!status) return status.error();
-    return nlohmann::json::parse(*status).at("fills").get<std::uint64_t>();
+    return status->at("fills").get<std::uint64_t>();
   }
 
   void set_rate(std::uint64_t rate) const {
@@ -186,11 +179,8 @@ class FillsBench {
 
   // Until the last of the readers has all that it wants.
   Result<double> read_all(const FillCase& fill_case, bool shim) const {
-    std::vector<std::string> environment = plain_environment();
-    if (shim) {
-      environment.push_back("LD_PRELOAD=" + programs_.shim);
-      environment.push_back("ZAZEN_CONFIG=" + layout_.config());
-    }
+    const std::vector<std::string> environment =
+        shim ? shim_environment(programs_, layout_) : plain_environment();
     std::vector<WorkerProcess> readers;
     for (int i = 0; i < fill_case.readers; ++i) {
       Result<WorkerProcess> reader = WorkerProcess::start(

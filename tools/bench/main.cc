@@ -14,6 +14,7 @@
 #include "tools/bench/plain_push.h"
 #include "tools/bench/protocol_start.h"
 #include "tools/bench/push_bench.h"
+#include "tools/bench/readers_bench.h"
 #include "tools/bench/restart_bench.h"
 #include "tools/bench/shim_bench.h"
 #include "tools/bench/worker.h"
@@ -92,17 +93,44 @@ int hook_command(const HookBenchOptions& options, bool json) {
   return 0;
 }
 
-int push_command(PushBenchOptions options, const std::string& frame_size, bool json) {
-  Result<std::uint64_t> bytes = parse_size(frame_size);
-  if (!bytes || *bytes == 0) {
-    print_error("--frame-size " + frame_size + ": not a size", "for example 2MB");
-    return kUsage;
+// False, and said so, if it is none.
+bool size_option(const std::string& name, const std::string& text, std::uint64_t* bytes) {
+  Result<std::uint64_t> size = parse_size(text);
+  if (!size || *size == 0) {
+    print_error(name + " " + text + ": not a size", "for example 2MB");
+    return false;
   }
-  options.frame_bytes = *bytes;
+  *bytes = *size;
+  return true;
+}
+
+int push_command(PushBenchOptions options, const std::string& frame_size, bool json) {
+  if (!size_option("--frame-size", frame_size, &options.frame_bytes)) return kUsage;
   note_interruptions();
   Result<std::vector<PushFigures>> figures = measure_push(options);
   if (!figures) return failed(figures.error());
   print_push_figures(*figures, json);
+  return 0;
+}
+
+struct ReadersSizes {  // as they were given
+  std::vector<std::string> read{"2MB", "64MB", "256MB"}, write{"2MB", "64MB", "256MB"};
+  std::string read_bytes = "1GB", rate;
+};
+
+int readers_command(ReadersBenchOptions options, const ReadersSizes& sizes, bool json) {
+  for (const std::string& size : sizes.read) {
+    if (!size_option("--read-size", size, &options.read_sizes.emplace_back())) return kUsage;
+  }
+  for (const std::string& size : sizes.write) {
+    if (!size_option("--write-size", size, &options.write_sizes.emplace_back())) return kUsage;
+  }
+  if (!size_option("--read-bytes", sizes.read_bytes, &options.read_bytes)) return kUsage;
+  if (!sizes.rate.empty() && !size_option("--rate", sizes.rate, &options.rate)) return kUsage;
+  note_interruptions();
+  Result<std::vector<ReadersFigures>> figures = measure_readers(options);
+  if (!figures) return failed(figures.error());
+  print_readers_figures(*figures, json);
   return 0;
 }
 
@@ -265,6 +293,43 @@ int zazen_bench(int argc, char** argv) {
       "\nExample:\n  zazen-bench push --frame-size 4KB --frames 1e6 --rounds 1 --only "
       "key_memory\n");
 
+  ReadersBenchOptions readers_options;
+  readers_options.directory = options.directory;
+  ReadersSizes sizes;
+  CLI::App* readers = app.add_subcommand(
+      "readers", "Compare reads of cached frames with and without pushes to the same node.");
+  readers->add_flag("--json", json, "Print JSON");
+  readers
+      ->add_option("--dir", readers_options.directory,
+                   "Where to make frames and cache, on a disk (default: $TMPDIR or /tmp)")
+      ->type_name("DIR");
+  readers
+      ->add_option("--read-size", sizes.read,
+                   "Of a frame that is read; may be repeated (default: 2MB, 64MB, 256MB)")
+      ->type_name("SIZE");
+  readers
+      ->add_option("--write-size", sizes.write,
+                   "Of a frame that is pushed; may be repeated (default: 2MB, 64MB, 256MB)")
+      ->type_name("SIZE");
+  readers
+      ->add_option("--read-bytes", sizes.read_bytes,
+                   "Of all frames of one size that are read (default: 1GB)")
+      ->type_name("SIZE");
+  readers
+      ->add_option("--rate", sizes.rate,
+                   "Pushed in a second (default: 5% of what is read without pushes)")
+      ->type_name("SIZE");
+  readers->add_option("--readers", readers_options.readers, "How many processes (default: 2)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 256).description(""));
+  readers->add_option("--rounds", readers_options.rounds, "Pairs of turns (default: 5)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000).description(""));
+  readers->footer(
+      "\nA turn is so long that a whole frame is pushed in it: 20 times as much is read. "
+      "Frames of\n1 GB take long, and 3 GB of memory.\n"
+      "\nExample:\n  zazen-bench readers --read-size 64MB --write-size 1GB --rounds 3\n");
+
   Side side = Side::kPlain;
   std::string root;
   CLI::App* worker = app.add_subcommand("shim-worker", "One side of one round")->group("");
@@ -277,6 +342,8 @@ int zazen_bench(int argc, char** argv) {
   std::string directory;
   CLI::App* lister = app.add_subcommand("listing-worker", "One side")->group("");
   lister->add_option("DIRECTORY", directory)->required();
+  CLI::App* one_reader = app.add_subcommand("readers-worker", "A reader")->group("");
+  one_reader->add_option("ROOT", root)->required();
   CLI::App* reader = app.add_subcommand("restart-worker", "The reader")->group("");
   reader->add_option("DIRECTORY", directory)->required();
   CLI::App* receiver = app.add_subcommand("push-receiver", "The plain one")->group("");
@@ -315,6 +382,8 @@ int zazen_bench(int argc, char** argv) {
     push_options.frames = static_cast<std::uint64_t>(push_frames);
     return push_command(push_options, frame_size, json);
   }
+  if (one_reader->parsed()) return readers_worker(root);
+  if (readers->parsed()) return readers_command(readers_options, sizes, json);
   if (hook->parsed()) {
     hook_options.frames = static_cast<std::uint64_t>(hook_frames);
     return hook_command(hook_options, json);

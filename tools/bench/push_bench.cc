@@ -1,6 +1,5 @@
 #include "tools/bench/push_bench.h"
 
-#include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,10 +9,8 @@
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <thread>
 
-#include "bodhi/push_keys.h"
 #include "bodhi/units.h"
 #include "bodhi/writer.h"
 #include "tools/bench/bench_node.h"
@@ -21,30 +18,16 @@
 #include "tools/bench/other_copiers.h"
 #include "tools/bench/plain_push.h"
 #include "tools/bench/programs.h"
+#include "tools/bench/pushed_node.h"
 #include "tools/bench/samples.h"
+#include "tools/bench/stopwatch.h"
 
 namespace zazen {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr auto kSamplePeriod = std::chrono::milliseconds(5);
 constexpr int kPatienceMs = 60'000;
 constexpr FrameSeq kFirstWithoutOrigin = 1'000'000'000;
-
-double seconds_between(Clock::time_point begin, Clock::time_point end) {
-  return std::chrono::duration<double>(end - begin).count();
-}
-
-std::vector<char> random_content(std::uint64_t bytes) {
-  std::vector<char> content(bytes);
-  std::mt19937_64 random(1);
-  for (std::size_t i = 0; i + 8 <= content.size(); i += 8) {
-    std::uint64_t word = random();
-    std::memcpy(content.data() + i, &word, sizeof word);
-  }
-  return content;
-}
 
 // In kilobytes there.
 std::uint64_t peak_memory_of(pid_t pid) {
@@ -54,12 +37,6 @@ std::uint64_t peak_memory_of(pid_t pid) {
   }
   return 0;
 }
-
-struct PushedNode {  // with or without a key
-  BenchLayout layout;
-  std::string address, key_file;
-  std::unique_ptr<ChildProcess> daemon;
-};
 
 class PushBench {
  public:
@@ -188,29 +165,13 @@ class PushBench {
 
   // Both nodes serve the same dataset.
   Status start_node(bool with_key) {
-    PushedNode& node = with_key ? with_key_ : without_key_;
-    node.layout = BenchLayout{root_ + (with_key ? "/key" : "/open")};
-    Result<std::uint16_t> port = free_port();
-    if (!port) return port.error();
-    node.address = "127.0.0.1:" + std::to_string(*port);
-    std::string keys = "listen = \"" + node.address + "\"\n";
-    if (with_key) {
-      node.key_file = node.layout.root + "/key";
-      Bytes32 key = random_bytes();
-      UniqueFd file(open(node.key_file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-      if (write(file.get(), key.data(), key.size()) != static_cast<ssize_t>(key.size())) {
-        return last_error(node.key_file);
-      }
-      keys += "key_file = \"" + node.key_file + "\"\n";
-    }
-    BenchLayout place = node.layout;
-    std::string text = keys + bench_configuration(place, kFrameTemplate, {});
+    BenchLayout place{root_ + (with_key ? "/key" : "/open")};
+    std::string text = bench_configuration(place, kFrameTemplate, {});
     std::string own = place.dataset(), common = BenchLayout{root_}.dataset();
     text.replace(text.find("path = \"" + own) + 8, own.size(), common);
-    std::ofstream(place.config()) << text;
-    Result<ChildProcess> daemon = start_daemon(programs_.zazend, place);
-    if (!daemon) return daemon.error();
-    node.daemon = std::make_unique<ChildProcess>(std::move(*daemon));
+    Result<PushedNode> node = PushedNode::start(programs_.zazend, place, with_key, text);
+    if (!node) return node.error();
+    (with_key ? with_key_ : without_key_) = std::make_unique<PushedNode>(std::move(*node));
     return Done{};
   }
 
@@ -240,22 +201,13 @@ class PushBench {
   }
 
   Result<double> push(bool with_key, bool from_files) {
-    PushedNode& node = with_key ? with_key_ : without_key_;
+    const PushedNode& node = with_key ? *with_key_ : *without_key_;
     const std::string dataset = BenchLayout{root_}.dataset();
-    WriterSettings settings;
-    settings.peers = {node.address};
-    WriterSettings::Dataset one{dataset, {}};
-    const char* why = "";
-    if (!FrameName::parse(kFrameTemplate, std::strlen(kFrameTemplate), &one.name, &why)) {
-      return Error{EINVAL, why, {}};
-    }
-    settings.datasets = {one};
-    Result<Credentials> credentials = load_credentials(node.key_file);
-    if (!credentials) return credentials.error();
-    settings.credentials = std::move(*credentials);
+    Result<WriterSettings> settings = node.writer_settings(dataset);
+    if (!settings) return settings.error();
 
     Clock::time_point begin = Clock::now();
-    Result<std::shared_ptr<Writer>> writer = Writer::start(std::move(settings));
+    Result<std::shared_ptr<Writer>> writer = Writer::start(std::move(*settings));
     if (!writer) return writer.error();
     std::atomic<bool> done = false;
     Clock::time_point tenth = begin, ninth = begin;
@@ -298,7 +250,7 @@ class PushBench {
     figures.first_rate = part / std::max(seconds_between(begin, tenth), 1e-9);
     figures.last_rate = part / std::max(seconds_between(ninth, end), 1e-9);
     figures.writer_peak_bytes = peak_memory_of(getpid());
-    figures.daemon_peak_bytes = peak_memory_of(node.daemon->pid());
+    figures.daemon_peak_bytes = peak_memory_of(node.daemon.pid());
     return seconds_between(begin, end);
   }
 
@@ -307,7 +259,7 @@ class PushBench {
   const std::string root_;
   std::vector<char> content_;
   std::vector<std::string> files_;
-  PushedNode with_key_, without_key_;
+  std::unique_ptr<PushedNode> with_key_, without_key_;
   std::unique_ptr<PlainPush> plain_;
   std::unique_ptr<OtherCopier> rsync_, scp_;
   std::vector<Way> ways_;  // the plain one first

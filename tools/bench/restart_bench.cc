@@ -22,22 +22,17 @@
 #include "tools/bench/interruption.h"
 #include "tools/bench/programs.h"
 #include "tools/bench/samples.h"
+#include "tools/bench/stopwatch.h"
 #include "tools/bench/worker_process.h"
 
 namespace zazen {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr FrameSeq kFramesRead = 256;  // and not evicted
 constexpr int kStatusSamples = 100;
 constexpr int kPatienceMs = 600'000;
 constexpr auto kPause = std::chrono::milliseconds(20);
 constexpr char kContent[] = "a frame";
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 // One origin file has so many names: a name is cheaper to make than a file.
 constexpr FrameSeq kNamesOfOne = 60'000;
@@ -124,14 +119,6 @@ Status make_cache(const BenchLayout& layout, const RestartBenchOptions& options)
   return Done{};
 }
 
-Result<nlohmann::json> status_of(const BenchLayout& layout) {
-  Result<Client> client = Client::connect(layout.runtime(), kPatienceMs);
-  if (!client) return client.error();
-  Result<std::string> text = client->status();
-  if (!text) return text.error();
-  return nlohmann::json::parse(*text);
-}
-
 // Anonymous memory, in kilobytes. What is mapped from files is not the process's own.
 std::uint64_t private_kb(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/status");
@@ -195,11 +182,8 @@ Result<double> wait_until_reconciled(const BenchLayout& layout, Measured& node) 
 
 Status measure_eviction(const Programs& programs, const BenchLayout& layout, Measured& node,
                         RestartFigures& figures) {
-  std::vector<std::string> variables = plain_environment();
-  variables.push_back("LD_PRELOAD=" + programs.shim);
-  variables.push_back("ZAZEN_CONFIG=" + layout.config());
-  Result<WorkerProcess> reader =
-      WorkerProcess::start({programs.self, "restart-worker", layout.dataset()}, variables);
+  Result<WorkerProcess> reader = WorkerProcess::start(
+      {programs.self, "restart-worker", layout.dataset()}, shim_environment(programs, layout));
   if (!reader) return reader.error();
   std::vector<double> before, during, status_ms;
   for (int i = 0; i < 20; ++i) {

@@ -20,13 +20,10 @@ constexpr int kTurns = 4;  // of each side, at each case, in a round
 
 Result<WorkerProcess> start_worker(Side side, const Programs& programs,
                                    const BenchLayout& layout) {
-  std::vector<std::string> environment = plain_environment();
-  if (side == Side::kShim) {
-    environment.push_back("LD_PRELOAD=" + programs.shim);
-    environment.push_back("ZAZEN_CONFIG=" + layout.config());
-  }
   const char* name = side == Side::kShim ? "shim" : "plain";
-  return WorkerProcess::start({programs.self, "shim-worker", name, layout.root}, environment);
+  return WorkerProcess::start(
+      {programs.self, "shim-worker", name, layout.root},
+      side == Side::kShim ? shim_environment(programs, layout) : plain_environment());
 }
 
 class ShimBench {
