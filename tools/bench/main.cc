@@ -134,6 +134,15 @@ int readers_command(ReadersBenchOptions options, const ReadersSizes& sizes, bool
   return 0;
 }
 
+// Also as 1e6.
+void add_frames(CLI::App* command, std::uint64_t* frames, double least, const char* text) {
+  command
+      ->add_option_function<double>(
+          "--frames", [frames](double n) { *frames = static_cast<std::uint64_t>(n); }, text)
+      ->type_name("N")
+      ->check(CLI::Range(least, 1e8).description(""));
+}
+
 int zazen_bench(int argc, char** argv) {
   CLI::App app("Measure what Zazen costs and what it gains, on this machine.", "zazen-bench");
   app.set_version_flag("--version", "zazen-bench " ZAZEN_VERSION);
@@ -172,12 +181,11 @@ int zazen_bench(int argc, char** argv) {
       ->add_option("--dir", listing_options.directory,
                    "Where to make the directory of frames (default: $TMPDIR or /tmp)")
       ->type_name("DIR");
-  listing->add_option("--frames", listing_options.frames, "How many frames (default: 1000000)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 100'000'000).description(""));
+  add_frames(listing, &listing_options.frames, 1, "How many frames (default: 1e6)");
   listing->add_option("--rounds", listing_options.rounds, "How often (default: 5)")
       ->type_name("N")
       ->check(CLI::Range(1, 1000).description(""));
+  listing->footer("\nExample:\n  zazen-bench listing --frames 1e5\n");
 
   RestartBenchOptions restart_options;
   restart_options.directory = options.directory;
@@ -189,11 +197,10 @@ int zazen_bench(int argc, char** argv) {
       ->add_option("--dir", restart_options.directory,
                    "Where to make the cache (default: $TMPDIR or /tmp)")
       ->type_name("DIR");
-  restart->add_option("--frames", restart_options.frames, "How many copies (default: 1000000)")
-      ->type_name("N")
-      ->check(CLI::Range(1000, 100'000'000).description(""));
+  add_frames(restart, &restart_options.frames, 1000, "How many copies (default: 1e6)");
   restart->add_flag("--synthetic", restart_options.synthetic,
                     "Only in the sequence log, without a file for each");
+  restart->footer("\nExample:\n  zazen-bench restart --frames 1e7 --synthetic\n");
 
   std::string frames = "1e7", workload = "roundrobin";
   CLI::App* protocol = app.add_subcommand(
@@ -222,7 +229,9 @@ int zazen_bench(int argc, char** argv) {
   fills->add_option("--rounds", fills_options.rounds, "Pairs of each case (default: 5)")
       ->type_name("N")
       ->check(CLI::Range(1, 1000).description(""));
-  fills->footer("\nIt needs FUSE. A round takes about 40 seconds.\n");
+  fills->footer(
+      "\nIt needs FUSE. A round takes about 40 seconds.\n"
+      "\nExample:\n  zazen-bench fills --rounds 3\n");
 
   ClientsBenchOptions clients_options;
   clients_options.directory = options.directory;
@@ -241,19 +250,17 @@ int zazen_bench(int argc, char** argv) {
                    "Of each kind in a turn (default: 500)")
       ->type_name("N")
       ->check(CLI::Range(1, 1'000'000).description(""));
+  clients->footer("\nExample:\n  zazen-bench clients --rounds 3\n");
 
   HookBenchOptions hook_options;
   hook_options.directory = options.directory;
-  double hook_frames = 1e6;
   CLI::App* hook = app.add_subcommand(
       "hook", "Measure what the hook adds to MPI_Init, with real daemons and mpirun.");
   hook->add_flag("--json", json, "Print JSON");
   hook->add_option("--dir", hook_options.directory,
                    "Where to make the frames and the caches (default: $TMPDIR or /tmp)")
       ->type_name("DIR");
-  hook->add_option("--frames", hook_frames, "How many frames (default: 1e6)")
-      ->type_name("N")
-      ->check(CLI::Range(1.0, 1e8).description(""));
+  add_frames(hook, &hook_options.frames, 1, "How many frames (default: 1e6)");
   hook->add_option("--ranks", hook_options.ranks, "How many ranks (default: 8)")
       ->type_name("N")
       ->check(CLI::Range(1, 1024).description(""));
@@ -265,11 +272,11 @@ int zazen_bench(int argc, char** argv) {
   hook->add_option("--rounds", hook_options.rounds, "How many jobs (default: 10)")
       ->type_name("N")
       ->check(CLI::Range(1, 1000).description(""));
+  hook->footer("\nExample:\n  zazen-bench hook --frames 1e6 --ranks 8 --nodes 1\n");
 
   PushBenchOptions push_options;
   push_options.directory = options.directory;
   std::string frame_size = "2MB";
-  double push_frames = 100;
   CLI::App* push = app.add_subcommand(
       "push", "Compare pushes over TCP with a plain sendfile loop, rsync and scp.");
   push->add_flag("--json", json, "Print JSON");
@@ -278,9 +285,7 @@ int zazen_bench(int argc, char** argv) {
       ->type_name("DIR");
   push->add_option("--frame-size", frame_size, "Of each frame (default: 2MB)")
       ->type_name("SIZE");
-  push->add_option("--frames", push_frames, "How many frames in a turn (default: 100)")
-      ->type_name("N")
-      ->check(CLI::Range(1.0, 1e8).description(""));
+  add_frames(push, &push_options.frames, 1, "How many frames in a turn (default: 100)");
   push->add_option("--rounds", push_options.rounds, "How many turns of each (default: 5)")
       ->type_name("N")
       ->check(CLI::Range(1, 1000).description(""));
@@ -378,16 +383,10 @@ int zazen_bench(int argc, char** argv) {
   if (fills->parsed()) return fills_command(fills_options, json);
   if (clients->parsed()) return clients_command(clients_options, json);
   if (receiver->parsed()) return plain_receiver(directory);
-  if (push->parsed()) {
-    push_options.frames = static_cast<std::uint64_t>(push_frames);
-    return push_command(push_options, frame_size, json);
-  }
+  if (push->parsed()) return push_command(push_options, frame_size, json);
   if (one_reader->parsed()) return readers_worker(root);
   if (readers->parsed()) return readers_command(readers_options, sizes, json);
-  if (hook->parsed()) {
-    hook_options.frames = static_cast<std::uint64_t>(hook_frames);
-    return hook_command(hook_options, json);
-  }
+  if (hook->parsed()) return hook_command(hook_options, json);
   if (restart->parsed()) return restart_command(restart_options, json);
   if (listing->parsed()) return listing_command(listing_options, json);
   return shim_command(options, json);
