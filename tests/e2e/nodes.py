@@ -17,10 +17,11 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 
 from dataset import Dataset
 from job import Job
-from processes import Process, expect, run, wait_until
+from processes import Process, expect, run, session_members, wait_until
 
 BUILD = os.environ.get("ZAZEN_BUILD") or sys.exit("ZAZEN_BUILD must name the build directory")
 SHIM = f"{BUILD}/preload/libzazen.so"
@@ -183,6 +184,20 @@ class RunningJob:
         self._nodes.running.remove(self._process)
         done = self._process.finish(seconds)
         return Job(done, self._data, self.out, self._node_names, self._report_file)
+
+    def finish_with_ranks(self, seconds=40):
+        """As finish(), where ranks leave without MPI_Finalize: when all are gone, mpirun may wait for itself
+        for ever (a race in PMIx_server_finalize()), and is then ended."""
+        def gone():
+            ranks = [pid for pid in session_members(self._process.pid) if pid != self._process.pid]
+            begun = sum(name.startswith("rank-") for name in os.listdir(self.out)) == len(self._node_names)
+            return not ranks and begun or not self._process.running()
+        wait_until(gone, "the ranks to be gone", seconds)
+        give_up = time.monotonic() + 10
+        while self._process.running() and time.monotonic() < give_up:
+            time.sleep(0.05)
+        self._process.kill_session()
+        return self.finish()
 
 
 class Nodes:

@@ -8,7 +8,7 @@ with Nodes(2) as nodes:
     nodes.start()
     nodes.push(data)
     for how in ("abort", "crash", "kill", "exit"):
-        job = nodes.mpirun("end_oddly_c", data, after=[how], seconds=40)
+        job = nodes.start_mpirun("end_oddly_c", data, after=[how]).finish_with_ranks()
         job.check_bytes()
         read = [name for output in job.ranks for name in output.frames_read(data)]
         expect(sorted(read) == sorted(data.frames), f"{how}: not each frame once")
