@@ -134,6 +134,10 @@ int readers_command(ReadersBenchOptions options, const ReadersSizes& sizes, bool
   return 0;
 }
 
+void add_directory(CLI::App* command, std::string* directory, const char* text) {
+  command->add_option("--dir", *directory, text)->type_name("DIR");
+}
+
 // Also as 1e6.
 void add_frames(CLI::App* command, std::uint64_t* frames, double least, const char* text) {
   command
@@ -156,10 +160,9 @@ int zazen_bench(int argc, char** argv) {
   CLI::App* shim = app.add_subcommand(
       "shim", "Compare calls through the shim with the same calls without it.");
   shim->add_flag("--json", json, "Print JSON");
-  shim->add_option("--dir", options.directory,
-                   "Where to make the temporary directory; origin and cache are below it "
-                   "(default: $TMPDIR or /tmp)")
-      ->type_name("DIR");
+  add_directory(shim, &options.directory,
+                "Where to make the temporary directory; origin and cache are below it "
+                "(default: $TMPDIR or /tmp)");
   shim->add_option("--rounds", options.rounds,
                    "How often to measure all; more is steadier (default: 30)")
       ->type_name("N")
@@ -177,10 +180,8 @@ int zazen_bench(int argc, char** argv) {
   CLI::App* listing = app.add_subcommand(
       "listing", "Compare a rank's listing of a large directory with the plain one.");
   listing->add_flag("--json", json, "Print JSON");
-  listing
-      ->add_option("--dir", listing_options.directory,
-                   "Where to make the directory of frames (default: $TMPDIR or /tmp)")
-      ->type_name("DIR");
+  add_directory(listing, &listing_options.directory,
+                "Where to make the directory of frames (default: $TMPDIR or /tmp)");
   add_frames(listing, &listing_options.frames, 1, "How many frames (default: 1e6)");
   listing->add_option("--rounds", listing_options.rounds, "How often (default: 5)")
       ->type_name("N")
@@ -193,10 +194,8 @@ int zazen_bench(int argc, char** argv) {
       "restart",
       "Start a daemon that holds many copies, after a clean stop and after SIGKILL.");
   restart->add_flag("--json", json, "Print JSON");
-  restart
-      ->add_option("--dir", restart_options.directory,
-                   "Where to make the cache (default: $TMPDIR or /tmp)")
-      ->type_name("DIR");
+  add_directory(restart, &restart_options.directory,
+                "Where to make the cache (default: $TMPDIR or /tmp)");
   add_frames(restart, &restart_options.frames, 1000, "How many copies (default: 1e6)");
   restart->add_flag("--synthetic", restart_options.synthetic,
                     "Only in the sequence log, without a file for each");
@@ -222,10 +221,8 @@ int zazen_bench(int argc, char** argv) {
   CLI::App* fills = app.add_subcommand(
       "fills", "Compare reads of a throttled file server's frames with and without Zazen.");
   fills->add_flag("--json", json, "Print JSON");
-  fills
-      ->add_option("--dir", fills_options.directory,
-                   "Where to make frames and cache (default: $TMPDIR or /tmp)")
-      ->type_name("DIR");
+  add_directory(fills, &fills_options.directory,
+                "Where to make frames and cache (default: $TMPDIR or /tmp)");
   fills->add_option("--rounds", fills_options.rounds, "Pairs of each case (default: 5)")
       ->type_name("N")
       ->check(CLI::Range(1, 1000).description(""));
@@ -238,10 +235,8 @@ int zazen_bench(int argc, char** argv) {
   CLI::App* clients = app.add_subcommand(
       "clients", "Compare a client's requests with and without others that attack the daemon.");
   clients->add_flag("--json", json, "Print JSON");
-  clients
-      ->add_option("--dir", clients_options.directory,
-                   "Where to make the temporary directory (default: $TMPDIR or /tmp)")
-      ->type_name("DIR");
+  add_directory(clients, &clients_options.directory,
+                "Where to make the temporary directory (default: $TMPDIR or /tmp)");
   clients->add_option("--rounds", clients_options.rounds, "Pairs of each attack (default: 5)")
       ->type_name("N")
       ->check(CLI::Range(1, 1000).description(""));
@@ -257,9 +252,8 @@ int zazen_bench(int argc, char** argv) {
   CLI::App* hook = app.add_subcommand(
       "hook", "Measure what the hook adds to MPI_Init, with real daemons and mpirun.");
   hook->add_flag("--json", json, "Print JSON");
-  hook->add_option("--dir", hook_options.directory,
-                   "Where to make the frames and the caches (default: $TMPDIR or /tmp)")
-      ->type_name("DIR");
+  add_directory(hook, &hook_options.directory,
+                "Where to make the frames and the caches (default: $TMPDIR or /tmp)");
   add_frames(hook, &hook_options.frames, 1, "How many frames (default: 1e6)");
   hook->add_option("--ranks", hook_options.ranks, "How many ranks (default: 8)")
       ->type_name("N")
@@ -280,9 +274,8 @@ int zazen_bench(int argc, char** argv) {
   CLI::App* push = app.add_subcommand(
       "push", "Compare pushes over TCP with a plain sendfile loop, rsync and scp.");
   push->add_flag("--json", json, "Print JSON");
-  push->add_option("--dir", push_options.directory,
-                   "Where to make frames and caches (default: $TMPDIR or /tmp)")
-      ->type_name("DIR");
+  add_directory(push, &push_options.directory,
+                "Where to make frames and caches (default: $TMPDIR or /tmp)");
   push->add_option("--frame-size", frame_size, "Of each frame (default: 2MB)")
       ->type_name("SIZE");
   add_frames(push, &push_options.frames, 1, "How many frames in a turn (default: 100)");
@@ -304,10 +297,8 @@ int zazen_bench(int argc, char** argv) {
   CLI::App* readers = app.add_subcommand(
       "readers", "Compare reads of cached frames with and without pushes to the same node.");
   readers->add_flag("--json", json, "Print JSON");
-  readers
-      ->add_option("--dir", readers_options.directory,
-                   "Where to make frames and cache, on a disk (default: $TMPDIR or /tmp)")
-      ->type_name("DIR");
+  add_directory(readers, &readers_options.directory,
+                "Where to make frames and cache, on a disk (default: $TMPDIR or /tmp)");
   readers
       ->add_option("--read-size", sizes.read,
                    "Of a frame that is read; may be repeated (default: 2MB, 64MB, 256MB)")
