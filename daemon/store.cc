@@ -1,8 +1,9 @@
 // The order of the steps in publish() is what D6 and D22 rest on: data, flush, name, flush,
 // log, flush. A flush of a small batch is one fsync for each file (fdatasync need not cover its
 // mode and its attribute); for more, one syncfs is cheaper, by the dataset's own directory,
-// which no other thread syncs by: it is told of writes that failed only once. Directories of
-// frames
+// which no other thread syncs by: it is told of writes that failed only once. What a frame of
+// this batch failed to write may have been told to the batch before, which the disk was synced
+// for while this frame came in: so each file is asked, too. Directories of frames
 // ("run1/7/traj.dcd") are made when a name is given, under the same lock under which empty ones
 // are removed.
 #include "daemon/store.h"
@@ -29,6 +30,11 @@ namespace {
 constexpr std::uint64_t kIdleRecords = 131'072, kRecentRecords = 65'536;
 // With less room than this a refused name says nothing of the directory.
 constexpr std::uint64_t kRoomForNames = 1 << 20;
+
+// Of a file whose data is on the disk, or should be: writes nothing, waits for nothing.
+int write_failure(int fd) {
+  return ::sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE) == 0 ? 0 : errno;
+}
 
 }  // namespace
 
@@ -225,7 +231,7 @@ void Store::flush_data(std::span<FinishedCopy> batch) {
     }
     auto [status, first] = synced.try_emplace(copy.dataset);
     if (first) status->second = sync_disk(files_[copy.dataset].directory.get());
-    copy.status = status->second;
+    copy.status = status->second != 0 ? status->second : write_failure(copy.file.fd());
   }
 }
 

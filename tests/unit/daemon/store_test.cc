@@ -16,6 +16,7 @@ namespace {
 std::mutex sync_mutex;
 std::vector<int> syncs;
 bool write_has_failed = false;
+std::vector<ino_t> failed_files;  // each is told of it once
 
 std::size_t count_syncs() {
   std::lock_guard lock(sync_mutex);
@@ -40,6 +41,16 @@ extern "C" int syncfs(int fd) {
     }
   }
   return static_cast<int>(::syscall(SYS_syncfs, fd));
+}
+
+extern "C" int sync_file_range(int fd, off64_t offset, off64_t size, unsigned flags) {
+  struct stat file = {};
+  std::lock_guard lock(sync_mutex);
+  if (::fstat(fd, &file) == 0 && std::erase(failed_files, file.st_ino) > 0) {
+    errno = EIO;
+    return -1;
+  }
+  return static_cast<int>(::syscall(SYS_sync_file_range, fd, offset, size, flags));
 }
 
 namespace zazen {
@@ -531,6 +542,23 @@ TEST_F(StoreTest, FailedWriteIsHiddenFromNoBatch) {
   }
   forget_syncs(false);
   EXPECT_FALSE(std::filesystem::exists(copy("f0")));
+}
+
+TEST_F(StoreTest, FailedWriteThatAnotherBatchWasToldOfIsNotForgotten) {
+  open_store();
+  std::vector<FinishedCopy> batches[2];
+  for (FrameSeq seq = 0; seq < 24; ++seq) batches[seq / 12].push_back(finished(seq, "hello"));
+  struct stat file = {};
+  ASSERT_EQ(::fstat(batches[1][3].file.fd(), &file), 0);
+  failed_files = {file.st_ino};
+  forget_syncs(true);
+  store_->publish(batches[0]);
+  for (const FinishedCopy& copy : batches[0]) EXPECT_EQ(copy.status, EIO);
+  store_->publish(batches[1]);
+  for (const FinishedCopy& copy : batches[1]) EXPECT_EQ(copy.status, copy.seq == 15 ? EIO : 0);
+  forget_syncs(false);
+  EXPECT_FALSE(std::filesystem::exists(copy("f15")));
+  EXPECT_TRUE(std::filesystem::exists(copy("f16")));
 }
 
 TEST_F(StoreTest, NumberOfFilesIsLimited) {
