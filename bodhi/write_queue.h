@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "bodhi/base_types.h"
+#include "bodhi/frame_memory.h"
 #include "bodhi/placement.h"
 
 namespace zazen {
@@ -34,8 +35,8 @@ struct QueuedFrame {
   std::size_t dataset = 0;
   FrameSeq seq = 0;
   FramePlace place = FramePlace::kMemory;
-  std::uint64_t size = 0;              // kOrigin: 0, it is asked for when its turn comes
-  std::unique_ptr<std::byte[]> bytes;  // kSpool: only while it is under way
+  std::uint64_t size = 0;    // kOrigin: 0, it is asked for when its turn comes
+  FrameMemory::Block bytes;  // kSpool: only while it is under way
   std::uint64_t spool_offset = 0;
   std::uint64_t generation = 0;  // of flushes: which of them wait for it
   std::uint32_t losses = 0;      // connections that ended before an answer

@@ -36,6 +36,7 @@ Writer::Writer(WriterSettings settings, std::optional<Spool> spool, OnSettled on
       on_settled_(std::move(on_settled)),
       window_bytes_(
           std::min(kLargestWindow, settings_.memory_bytes / settings_.peers.size() / 2)),
+      memory_(settings_.memory_bytes),
       queue_(settings_.peers.size(), std::random_device{}(), settings_.memory_bytes,
              spool.has_value(), settings_.homes),
       spool_(std::move(spool)) {
@@ -127,7 +128,7 @@ Status Writer::write(const std::string& dataset, FrameSeq seq,
   Lock lock(mutex_);
   if (!admit(frame)) return Done{};
   lock.unlock();
-  frame.bytes.reset(new (std::nothrow) std::byte[std::max<std::size_t>(bytes.size(), 1)]);
+  frame.bytes = memory_.take(bytes.size());
   if (frame.bytes) std::copy(bytes.begin(), bytes.end(), frame.bytes.get());
   lock.lock();
   if (!frame.bytes) {

@@ -136,6 +136,7 @@ class Writer : public std::enable_shared_from_this<Writer> {
   std::condition_variable settled_;  // for flush and close: a frame was pushed or given up
   std::condition_variable room_;
   std::condition_variable spooling_;
+  const FrameMemory memory_;
   WriteQueue queue_;
   std::optional<Spool> spool_;
   std::vector<std::unique_ptr<Node>> nodes_;

@@ -3,7 +3,6 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
-#include <new>
 
 #include "bodhi/open_beneath.h"
 #include "bodhi/raw_call.h"
@@ -172,7 +171,7 @@ Result<PushContent> Writer::load(Outstanding& outstanding, const std::string& na
     return content;
   }
   if (frame.place == FramePlace::kSpool) {
-    frame.bytes.reset(new (std::nothrow) std::byte[std::max<std::size_t>(frame.size, 1)]);
+    frame.bytes = memory_.take(frame.size);
     if (!frame.bytes) return Error{ENOMEM, path, {}};
     Status read = spool_->read(frame.spool_offset, {frame.bytes.get(), frame.size});
     if (!read) return read.error();

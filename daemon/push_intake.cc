@@ -1,8 +1,16 @@
 #include "daemon/push_intake.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <utility>
+
 namespace zazen {
+namespace {
+
+constexpr std::uint64_t kHandOnBytes = 4 << 20;
+
+}  // namespace
 
 int PushIntake::begin(std::uint32_t dataset, std::uint64_t bytes) {
   if (store_.directory_is_full(dataset)) return EMLINK;
@@ -20,16 +28,22 @@ int PushIntake::write(const char* bytes, std::size_t size) {
   while (size > 0) {
     ssize_t done = ::pwrite(file_.fd(), bytes, size, static_cast<off_t>(written_));
     if (done < 0 && errno == EINTR) continue;
-    if (done < 0) {
-      int code = errno;
-      store_.health().note(code);
-      return code;
-    }
+    if (done < 0) return note_failure();
     bytes += done;
     size -= static_cast<std::size_t>(done);
     written_ += static_cast<std::uint64_t>(done);
   }
-  return 0;
+  if (written_ - handed_on_ < kHandOnBytes) return 0;
+  const off_t first = static_cast<off_t>(std::exchange(handed_on_, written_));
+  const off_t size_on = static_cast<off_t>(written_) - first;
+  int code = ::sync_file_range(file_.fd(), first, size_on, SYNC_FILE_RANGE_WRITE);
+  return code == 0 ? 0 : note_failure();
+}
+
+int PushIntake::note_failure() {
+  int code = errno;
+  store_.health().note(code);
+  return code;
 }
 
 ReceivedContent PushIntake::finish(std::uint64_t checksum) {

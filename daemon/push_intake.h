@@ -1,5 +1,7 @@
 // PushIntake: the content of one frame on its way from the network into a file of the cache
-// that has no name yet. Its room is reserved, and given by the disk, before the first byte.
+// that has no name yet. Its room is reserved, and given by the disk, before the first byte. The
+// disk begins to write while the rest still comes: whoever reads other frames from it is not
+// held up by a large one all at once.
 #pragma once
 #include "daemon/filler.h"
 #include "daemon/store.h"
@@ -18,10 +20,12 @@ class PushIntake {
   ReceivedContent finish(std::uint64_t checksum);
 
  private:
+  int note_failure();  // errno
+
   Store& store_;
   Temporary file_;
   Reservation room_;
-  std::uint64_t written_ = 0;
+  std::uint64_t written_ = 0, handed_on_ = 0;  // to the kernel, and by it to the disk
 };
 
 }  // namespace zazen
