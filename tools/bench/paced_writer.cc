@@ -47,15 +47,16 @@ void PacedWriter::run(const std::stop_token& stop) {
   std::condition_variable_any never;
   std::unique_lock lock(mutex);
   const Clock::time_point begin = Clock::now();
-  for (FrameSeq seq = 0; queued_ && !stop.stop_requested(); ++seq) {
+  for (FrameSeq seq = 0; queued_; ++seq) {
+    const auto due =
+        std::chrono::duration_cast<Clock::duration>(period_ * (static_cast<double>(seq) + 0.5));
+    never.wait_until(lock, stop, begin + due, [] { return false; });
+    if (stop.stop_requested()) return;
     if (writer_->await_room(kPatienceMs)) {
       queued_ = writer_->write(dataset_, seq, std::as_bytes(content_));
     } else {
       queued_ = Error{ETIMEDOUT, "a push", {}};
     }
-    const auto next =
-        std::chrono::duration_cast<Clock::duration>(period_ * static_cast<double>(seq + 1));
-    never.wait_until(lock, stop, begin + next, [] { return false; });
   }
 }
 

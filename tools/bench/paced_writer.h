@@ -1,6 +1,6 @@
 // PacedWriter: pushes frames of one size from memory to a node, each when its time has come, so
-// that they come to a fixed rate. Frames go as fast as the node takes them, as from a
-// simulation: between them is silence.
+// that they come to a fixed rate: the first after half of a frame's time. Frames go as fast as
+// the node takes them, as from a simulation: between them is silence.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -15,7 +15,7 @@ namespace zazen {
 
 class PacedWriter {
  public:
-  // From the first frame on. The content must outlive it.
+  // The content must outlive it.
   static Result<std::unique_ptr<PacedWriter>> start(const PushedNode& node,
                                                     const std::string& dataset,
                                                     std::span<const char> content,

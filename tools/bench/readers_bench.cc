@@ -31,7 +31,7 @@ namespace {
 
 // 1 GB/s into 100 nodes that read 20 GB/s.
 constexpr double kShareOfPaper = 0.05;
-constexpr double kShortestTurnSeconds = 1;
+constexpr double kShortestTurnSeconds = 3;
 constexpr double kPatienceSeconds = 120;
 constexpr int kPatienceMs = 120'000;
 constexpr auto kPause = std::chrono::milliseconds(5);
@@ -40,8 +40,6 @@ constexpr std::size_t kPieceBytes = 1 << 20;
 struct ReadFrames {  // of one size
   std::uint64_t size;
   FrameSeq first, end;
-
-  double bytes() const { return static_cast<double>(size * (end - first)); }
 };
 
 struct Turn {
@@ -90,7 +88,7 @@ class ReadersBench {
       }
       // What has just been written may be in memory yet.
       for (int i = 0; i < 2; ++i) {
-        if (Result<Turn> turn = read_alone(frames, 1); !turn) return turn.error();
+        if (Result<Turn> turn = read_alone(frames, 0); !turn) return turn.error();
       }
       for (int round = 0; round < options_.rounds; ++round) {
         for (std::size_t i = first; i < pairs_.size(); ++i) {
@@ -173,15 +171,14 @@ class ReadersBench {
   Status run_pair(Pair& pair, bool writer_first) {
     const double rate =
         options_.rate > 0 ? static_cast<double>(options_.rate) : kShareOfPaper * alone_;
-    // So long that a whole frame comes at this rate.
-    const double seconds =
-        std::max(kShortestTurnSeconds, static_cast<double>(pair.written.size()) / rate);
-    const int passes = static_cast<int>(std::ceil(seconds * alone_ / pair.read.bytes()));
+    // So long that whole frames come at this rate.
+    const double period = static_cast<double>(pair.written.size()) / rate;
+    const double seconds = std::ceil(kShortestTurnSeconds / period) * period;
     Turn alone, beside;
     for (bool with_writer : {writer_first, !writer_first}) {
       Result<Turn> turn = with_writer
-                              ? read_beside_writer(pair.read, passes, pair.written, rate)
-                              : read_alone(pair.read, passes);
+                              ? read_beside_writer(pair.read, seconds, pair.written, rate)
+                              : read_alone(pair.read, seconds);
       if (!turn) return turn.error();
       (with_writer ? beside : alone) = *turn;
     }
@@ -194,19 +191,21 @@ class ReadersBench {
     return Done{};
   }
 
-  Result<Turn> read_alone(const ReadFrames& frames, int passes) {
-    Result<Turn> turn = read_all(frames, [&](int pass) { return pass < passes; });
+  Result<Turn> read_alone(const ReadFrames& frames, double seconds) {
+    Result<Turn> turn =
+        read_all(frames, [&](double passed_seconds) { return passed_seconds < seconds; });
     if (turn) alone_ = turn->read_rate();
     return turn;
   }
 
-  Result<Turn> read_beside_writer(const ReadFrames& frames, int passes,
+  Result<Turn> read_beside_writer(const ReadFrames& frames, double seconds,
                                   std::span<const char> content, double rate) {
     Result<std::unique_ptr<PacedWriter>> writer =
         PacedWriter::start(*node_, written_dataset(), content, rate);
     if (!writer) return writer.error();
-    Result<Turn> turn = read_all(
-        frames, [&](int pass) { return pass < passes || (*writer)->pushed_bytes() == 0; });
+    Result<Turn> turn = read_all(frames, [&](double passed_seconds) {
+      return passed_seconds < seconds || (*writer)->pushed_bytes() == 0;
+    });
     if (!turn) return turn.error();
     turn->pushed_bytes = static_cast<double>((*writer)->pushed_bytes());
     if (Status finished = (*writer)->finish(); !finished) return finished.error();
@@ -242,13 +241,13 @@ class ReadersBench {
     const std::string share =
         fmt::format("{} {} {}", frames.first + reader, frames.end, readers_.size());
     double bytes = 0;
-    for (int pass = 0; more(pass); ++pass) {
+    do {
       if (interruption() != 0) return Error{EINTR, "a reader", {}};
       if (seconds_since(begin) > kPatienceSeconds) return Error{ETIMEDOUT, "a turn", {}};
       Result<std::vector<double>> answer = readers_[reader].take_turn(share);
       if (!answer) return answer.error();
       bytes += answer->at(0);
-    }
+    } while (more(seconds_since(begin)));
     return bytes;
   }
 
