@@ -321,8 +321,13 @@ int zazen_bench(int argc, char** argv) {
   readers->add_option("--rounds", readers_options.rounds, "Pairs of turns (default: 5)")
       ->type_name("N")
       ->check(CLI::Range(1, 1000).description(""));
+  readers
+      ->add_option("--turn", readers_options.turn_seconds,
+                   "How long a turn is, at least (default: 3)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.01, 600.0).description(""));
   readers->footer(
-      "\nA turn is so long that a whole frame is pushed in it: 20 times as much is read. "
+      "\nA turn is so long that whole frames are pushed in it: 20 times as much is read. "
       "Frames of\n1 GB take long, and 3 GB of memory.\n"
       "\nExample:\n  zazen-bench readers --read-size 64MB --write-size 1GB --rounds 3\n");
 

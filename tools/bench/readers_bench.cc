@@ -31,7 +31,6 @@ namespace {
 
 // 1 GB/s into 100 nodes that read 20 GB/s.
 constexpr double kShareOfPaper = 0.05;
-constexpr double kShortestTurnSeconds = 3;
 constexpr double kPatienceSeconds = 120;
 constexpr int kPatienceMs = 120'000;
 constexpr auto kPause = std::chrono::milliseconds(5);
@@ -173,7 +172,7 @@ class ReadersBench {
         options_.rate > 0 ? static_cast<double>(options_.rate) : kShareOfPaper * alone_;
     // So long that whole frames come at this rate.
     const double period = static_cast<double>(pair.written.size()) / rate;
-    const double seconds = std::ceil(kShortestTurnSeconds / period) * period;
+    const double seconds = std::ceil(options_.turn_seconds / period) * period;
     Turn alone, beside;
     for (bool with_writer : {writer_first, !writer_first}) {
       Result<Turn> turn = with_writer

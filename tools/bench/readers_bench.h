@@ -18,6 +18,7 @@ struct ReadersBenchOptions {
   std::uint64_t rate = 0;  // bytes pushed in a second; 0: in the paper's proportion
   int readers = 2;
   int rounds = 5;
+  double turn_seconds = 3;  // at least
 };
 
 struct ReadersFigures {  // of one size read and one size written
