@@ -154,6 +154,12 @@ Status Writer::write_file(const std::string& dataset, FrameSeq seq) {
   return Done{};
 }
 
+bool Writer::will_read(const std::string& dataset, FrameSeq seq) {
+  Result<std::size_t> index = dataset_index(dataset, seq);
+  Lock lock(mutex_);
+  return index && queue_.will_read(*index, seq);
+}
+
 bool Writer::admit(QueuedFrame& frame) {
   ++figures_.queued;
   if (queue_.wants_spool()) relieve_memory();
