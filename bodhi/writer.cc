@@ -1,10 +1,10 @@
 #include "bodhi/writer.h"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <new>
 #include <random>
+
+#include "bodhi/no_signals.h"
 
 namespace zazen {
 namespace {
@@ -12,22 +12,6 @@ namespace {
 constexpr std::chrono::milliseconds kSpoolPause{2'000};  // after a disk said no
 constexpr std::chrono::milliseconds kLate{1'000};
 constexpr int kLeaveMs = 1'000;  // beyond a call's own limit, for a thread to end
-
-// Of this thread, so that one that it starts takes no signals of the program's.
-class NoSignals {
- public:
-  NoSignals() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~NoSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  NoSignals(const NoSignals&) = delete;
-  NoSignals& operator=(const NoSignals&) = delete;
-
- private:
-  sigset_t before_;
-};
 
 }  // namespace
 
