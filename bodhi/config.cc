@@ -26,6 +26,7 @@
 #pragma pop_macro("TOML_UNREACHABLE")
 #include <toml++/toml.h>
 
+#include "bodhi/no_signals.h"
 #include "bodhi/push_address.h"
 #include "bodhi/runtime_line.h"
 #include "bodhi/units.h"
@@ -306,11 +307,14 @@ DatasetConfig dataset_of(const toml::table& table) {
 std::string resolve(const std::string& path) {
   std::promise<std::string> promise;
   std::future<std::string> answer = promise.get_future();
-  std::thread([path, promise = std::move(promise)]() mutable {
-    std::error_code error;
-    auto real = std::filesystem::weakly_canonical(path, error);
-    promise.set_value(error ? path : real.string());
-  }).detach();
+  {
+    NoSignals no_signals;
+    std::thread([path, promise = std::move(promise)]() mutable {
+      std::error_code error;
+      auto real = std::filesystem::weakly_canonical(path, error);
+      promise.set_value(error ? path : real.string());
+    }).detach();
+  }
   bool answered = answer.wait_for(std::chrono::seconds(1)) == std::future_status::ready;
   return answered ? answer.get() : path;
 }

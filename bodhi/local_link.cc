@@ -17,8 +17,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::minutes kLongestWork{10};  // on one answer
-
 Result<UniqueFd> sealed_file(std::span<const std::byte> bytes) {
   UniqueFd fd(::memfd_create("zazen-frame", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd.valid()) return last_error("memfd_create");

@@ -2,10 +2,12 @@
 // that neither side ever waits for the other to read.
 #include "bodhi/network_link.h"
 
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/sendfile.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -30,7 +32,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint64_t kWindowBytes = 64 << 20, kSlowestBytes = 1 << 20;
+constexpr std::uint64_t kWindowBytes = 64 << 20;
+constexpr int kLooks = 8;  // at what has moved, within the time limit
 constexpr std::size_t kMostOutstanding = 256;
 constexpr std::size_t kPieceBytes = 256 << 10;
 constexpr std::size_t kMessageBytes = sizeof(PushHeader) + sizeof(Bytes32);
@@ -116,18 +119,15 @@ class NetworkLink : public NodeLink {
   int take_answer();
   bool has_message() const;
   Error broken(int code);
-  void allow(std::uint64_t bytes) {
-    deadline_ = Clock::now() + std::chrono::milliseconds(timeout_ms_) +
-                std::chrono::milliseconds(bytes * 1000 / kSlowestBytes);
-  }
-  void note_movement() {
-    deadline_ = std::max(deadline_, Clock::now() + std::chrono::milliseconds(timeout_ms_));
-  }
+  void note_movement();
+  void note_sign();  // of life, with which alone nothing is done
+  void look_for_movement();
 
   UniqueFd socket_;
   const bool is_local_;  // the daemon is on this machine
   const int timeout_ms_;
-  Clock::time_point deadline_;
+  Clock::time_point moved_at_, deadline_;
+  std::uint64_t sent_bytes_ = 0, taken_bytes_ = 0;  // by the other kernel
   PushHello hello_ = {};
   std::unique_ptr<PushKeys> keys_;
   bool is_tagged_ = false;
@@ -146,13 +146,35 @@ Error NetworkLink::broken(int code) {
   return silent(is_silence ? code : ECONNRESET);
 }
 
+void NetworkLink::note_movement() {
+  moved_at_ = Clock::now();
+  note_sign();
+}
+
+void NetworkLink::note_sign() {
+  deadline_ =
+      std::min(Clock::now() + std::chrono::milliseconds(timeout_ms_), moved_at_ + kLongestWork);
+}
+
+void NetworkLink::look_for_movement() {
+  int waiting = 0;
+  if (::ioctl(socket_.get(), SIOCOUTQ, &waiting) != 0) return;
+  const std::uint64_t taken = sent_bytes_ - static_cast<std::uint64_t>(waiting);
+  if (std::exchange(taken_bytes_, taken) != taken) note_movement();
+}
+
 int NetworkLink::wait(short events) {
   if (!socket_.valid()) return EPIPE;
-  auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now()).count();
-  struct pollfd entry = {socket_.get(), events, 0};
-  int ready = left > 0 ? ::poll(&entry, 1, static_cast<int>(left)) : 0;
-  if (ready < 0 && errno != EINTR) return errno;
-  return ready == 0 ? ETIMEDOUT : 0;
+  for (;;) {
+    look_for_movement();
+    auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now()).count();
+    if (left <= 0) return ETIMEDOUT;
+    struct pollfd entry = {socket_.get(), events, 0};
+    int pause = std::min(static_cast<int>(left), timeout_ms_ / kLooks + 1);
+    int ready = ::poll(&entry, 1, pause);
+    if (ready > 0) return 0;
+    if (ready < 0 && errno != EINTR) return errno;
+  }
 }
 
 int NetworkLink::take_in() {
@@ -161,7 +183,7 @@ int NetworkLink::take_in() {
   ssize_t size = ::recv(socket_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
   if (size < 0) return errno == EINTR ? EAGAIN : errno;
   if (size == 0) return ECONNRESET;
-  note_movement();
+  note_sign();
   input_.append(buffer, static_cast<std::size_t>(size));
   return 0;
 }
@@ -183,9 +205,9 @@ int NetworkLink::send(const void* bytes, std::size_t size, int flags) {
     if (!socket_.valid()) return EPIPE;
     ssize_t sent = ::send(socket_.get(), at, size, MSG_NOSIGNAL | MSG_DONTWAIT | flags);
     if (sent > 0) {
-      note_movement();
       at += sent;
       size -= static_cast<std::size_t>(sent);
+      sent_bytes_ += static_cast<std::uint64_t>(sent);
       continue;
     }
     if (errno != EAGAIN && errno != EINTR) return errno;
@@ -227,6 +249,7 @@ int NetworkLink::take_answer() {
   std::string body;
   if (int code = receive_message(&header, &body); code != 0) return code;
   if (header.type == PushType::kWorking) return 0;
+  note_movement();
   if (header.type == PushType::kNativesAnswer) {
     if (header.request != natives_request_) return EPROTO;
     natives_ = header.status == 0
@@ -280,7 +303,7 @@ Result<NetworkLink::Introducing> NetworkLink::choose_method(
 }
 
 Status NetworkLink::introduce(const Credentials& credentials) {
-  allow(0);
+  note_movement();
   if (int code = receive(&hello_, sizeof hello_); code != 0) return broken(code);
   if (!is_valid(hello_)) return Error{EPROTO, "no zazend of this version answers there", {}};
   Result<Introducing> chosen = choose_method(credentials);
@@ -314,8 +337,8 @@ int NetworkLink::send_piece(const PushContent& content, std::uint64_t at, const 
     if (!socket_.valid()) return EPIPE;
     ssize_t sent = ::sendfile(socket_.get(), content.fd, &offset, size);
     if (sent > 0) {
-      note_movement();
       size -= static_cast<std::size_t>(sent);
+      sent_bytes_ += static_cast<std::uint64_t>(sent);
       continue;
     }
     // A file that cannot be sent so, or has become shorter: as it was read.
@@ -381,7 +404,7 @@ Status NetworkLink::start_push(std::uint64_t request, const std::string& dataset
     answers_.push_back({request, EFBIG});
     return Done{};
   }
-  allow(bytes);
+  note_movement();
   int code = socket_.valid() ? 0 : EPIPE;
   while (code == 0 && !under_way_.empty() &&
          (has_message() || under_way_.size() >= kMostOutstanding ||
@@ -406,7 +429,7 @@ Status NetworkLink::start_push(std::uint64_t request, const std::string& dataset
 }
 
 Result<PushAnswer> NetworkLink::next_answer() {
-  allow(window_bytes_);  // much of it may still be in the buffers of both kernels
+  note_movement();
   while (answers_.empty()) {
     if (int code = take_answer(); code != 0) return broken(code);
   }
@@ -416,7 +439,7 @@ Result<PushAnswer> NetworkLink::next_answer() {
 }
 
 Result<FrameSet> NetworkLink::natives(const std::string& dataset) {
-  allow(0);
+  note_movement();
   PushHeader header = {};
   header.type = PushType::kNatives;
   header.request = ++natives_request_;

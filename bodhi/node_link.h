@@ -1,12 +1,13 @@
 // NodeLink: a connection to the daemon of a node that takes pushes: "unix:RUNTIME" on this
 // machine, "HOST:PORT" on another one. Pushes are pipelined: start some, then collect as many
 // answers, which may come in any order. Every call is bounded by the time limit, which is for
-// silence: a daemon that says that it is at work is waited for. ETIMEDOUT,
+// silence: a daemon that says that it is at work is waited for, up to kLongestWork. ETIMEDOUT,
 // ECONNREFUSED, ECONNRESET and EPIPE mean that the node does not answer; the link is of no use
 // from then on. Not thread safe.
 #pragma once
 #include <sys/stat.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -34,6 +35,8 @@ struct PushAnswer {
 
 class NodeLink {
  public:
+  static constexpr std::chrono::minutes kLongestWork{10};  // on one answer
+
   static Result<std::unique_ptr<NodeLink>> connect(const std::string& peer,
                                                    const Credentials& credentials,
                                                    int timeout_ms);

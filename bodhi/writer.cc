@@ -1,10 +1,10 @@
 #include "bodhi/writer.h"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <new>
 #include <random>
+
+#include "bodhi/no_signals.h"
 
 namespace zazen {
 namespace {
@@ -12,22 +12,6 @@ namespace {
 constexpr std::chrono::milliseconds kSpoolPause{2'000};  // after a disk said no
 constexpr std::chrono::milliseconds kLate{1'000};
 constexpr int kLeaveMs = 1'000;  // beyond a call's own limit, for a thread to end
-
-// Of this thread, so that one that it starts takes no signals of the program's.
-class NoSignals {
- public:
-  NoSignals() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~NoSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  NoSignals(const NoSignals&) = delete;
-  NoSignals& operator=(const NoSignals&) = delete;
-
- private:
-  sigset_t before_;
-};
 
 }  // namespace
 
@@ -153,6 +137,12 @@ Status Writer::write_file(const std::string& dataset, FrameSeq seq) {
   if (queue_.will_read(*index, seq)) return Done{};  // as it will be then
   if (admit(frame)) enqueue(std::move(frame));
   return Done{};
+}
+
+bool Writer::will_read(const std::string& dataset, FrameSeq seq) {
+  Result<std::size_t> index = dataset_index(dataset, seq);
+  Lock lock(mutex_);
+  return index && queue_.will_read(*index, seq);
 }
 
 bool Writer::admit(QueuedFrame& frame) {

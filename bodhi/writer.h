@@ -59,6 +59,8 @@ class Writer : public std::enable_shared_from_this<Writer> {
   Status write(const std::string& dataset, FrameSeq seq, std::span<const std::byte> bytes);
   // The same for a frame that is at the origin already, whose bytes are read when it is pushed.
   Status write_file(const std::string& dataset, FrameSeq seq);
+  // It is in line for that already, and will be pushed as it is then.
+  bool will_read(const std::string& dataset, FrameSeq seq);
   // For who can wait: until at most half of the memory is in use. False: it was not, so long.
   bool await_room(int timeout_ms);
   // Waits for what was queued before. A negative limit: as long as any node answers.

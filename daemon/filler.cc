@@ -243,7 +243,7 @@ int Filler::bring(Lane& lane, const JobPointer& job, const struct stat& origin,
 }
 
 int Filler::commit(const JobPointer& job, FinishedCopy finished, const struct stat* origin) {
-  const FillRequest& request = job->request;
+  FillRequest& request = job->request;
   finished.dataset = request.dataset;
   finished.seq = request.seq;
   finished.kind = request.kind;
@@ -260,15 +260,16 @@ int Filler::commit(const JobPointer& job, FinishedCopy finished, const struct st
   if (origin != nullptr) {
     bool fetched = request.kind == FrameKind::kAlien;
     finished.is_current = [this, fetched, index = request.dataset, seq = request.seq,
-                           fd = request.origin.get(), client = request.client,
+                           fd = origins_.share(request.dataset, std::move(request.origin)),
+                           client = request.client,
                            identity = identity_of(*origin, request.kind, 0)] {
-      // The descriptor is closed by the thread that answers, so it is open until then.
+      // It may outlive the job.
       auto question = [fetched, fd, client, identity, dataset = store_.dataset(index),
                        name = store_.name_of(index, seq)] {
         struct stat now = {};
-        if (int refused = verify_origin(dataset, name, fd, client, &now); refused != 0)
+        if (int refused = verify_origin(dataset, name, fd->get(), client, &now); refused != 0)
           return refused;
-        return same_file(identity, now) && !(fetched && has_writer(fd)) ? 0 : ESTALE;
+        return same_file(identity, now) && !(fetched && has_writer(fd->get())) ? 0 : ESTALE;
       };
       return origins_.ask(index, std::move(question), kOriginLimit) == 0;
     };

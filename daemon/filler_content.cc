@@ -51,7 +51,8 @@ int Filler::receive(Lane& lane, const JobPointer& job) {
   return 0;
 }
 
-// One question for all, as far as that goes quickly. The daemon looks at the origin itself.
+// One question for all, as far as that goes quickly; of one that does not answer nothing is
+// known, and those behind it are asked about anew. The daemon looks at the origin itself.
 std::vector<std::shared_ptr<Filler::OriginLook>> Filler::look_at_origins(
     std::span<const JobPointer> jobs) {
   using Clock = std::chrono::steady_clock;
@@ -72,15 +73,18 @@ std::vector<std::shared_ptr<Filler::OriginLook>> Filler::look_at_origins(
   while (answers.size() < jobs.size()) {
     struct Looks {
       std::vector<Look> all;
-      std::size_t done = 0;
+      std::atomic<bool> begun = false;
+      std::atomic<std::size_t> done = 0;
     };
     auto looks = std::make_shared<Looks>();
     for (const JobPointer& job : jobs.subspan(answers.size())) looks->all.push_back(make(job));
     auto question = [looks, waits = store_.serves_all_users(),
                      dataset = store_.dataset(dataset)] {
       for (auto begin = Clock::now();
-           looks->done < looks->all.size() && Clock::now() - begin < kOriginLimit / 4;) {
-        Look& one = looks->all[looks->done++];
+           looks->done < looks->all.size() && Clock::now() - begin < kOriginLimit / 4;
+           ++looks->done) {
+        looks->begun = true;
+        Look& one = looks->all[looks->done];
         OriginLook& look = *one.look;
         look.fd = open_origin(dataset, one.name);
         if (!look.fd.valid()) continue;
@@ -92,12 +96,13 @@ std::vector<std::shared_ptr<Filler::OriginLook>> Filler::look_at_origins(
       }
       return 0;
     };
-    if (origins_.ask(dataset, question, kOriginLimit) != 0) {
-      // Perhaps it still runs. Whoever is left is not known to the origin.
-      while (answers.size() < jobs.size()) answers.push_back(std::make_shared<OriginLook>());
-      break;
-    }
-    for (std::size_t i = 0; i < looks->done; ++i) answers.push_back(looks->all[i].look);
+    const bool answered = origins_.ask(dataset, question, kOriginLimit) == 0;
+    const std::size_t done = looks->done;  // perhaps it still runs
+    for (std::size_t i = 0; i < done; ++i) answers.push_back(looks->all[i].look);
+    if (answered) continue;
+    // The next one hangs; or the whole origin does, and was not asked.
+    const std::size_t known = looks->begun ? answers.size() + 1 : jobs.size();
+    answers.resize(std::min(known, jobs.size()), std::make_shared<OriginLook>());
   }
   return answers;
 }

@@ -5,32 +5,38 @@
 
 namespace zazen {
 
-OriginThreads::Lane& OriginThreads::lane(std::uint32_t dataset) {
-  auto [it, is_new] = lanes_.try_emplace(dataset);
-  if (is_new) threads_.start([this, &lane = it->second] { run(lane); });
-  return it->second;
+void OriginThreads::post(Lane& lane, std::size_t most_threads, std::function<void()> work) {
+  lane.queue.push_back(std::move(work));
+  if (lane.queue.size() > lane.idle && lane.threads < most_threads) {
+    threads_.start([this, &lane] { run(lane); });
+    ++lane.threads;
+  }
+  lane.changed.notify_one();
 }
 
 int OriginThreads::ask(std::uint32_t dataset, std::function<int()> question,
                        std::chrono::milliseconds limit) {
   struct Answer {  // mutex_ protects it
     std::optional<int> code;
+    bool overdue = false;
     std::condition_variable given;  // one for each, so that nobody else is woken
   };
   auto answer = std::make_shared<Answer>();
   std::unique_lock lock(mutex_);
   if (stopping_) return ECANCELED;
-  Lane& asked = lane(dataset);
-  if (asked.overdue) return ETIMEDOUT;
-  asked.queue.push_back([this, answer, question = std::move(question)] {
-    int code = question();
-    std::lock_guard answering(mutex_);
-    answer->code = code;
-    answer->given.notify_one();
-  });
-  asked.changed.notify_one();
+  Lane& asked = lanes_[dataset];
+  if (asked.overdue >= threads_for_each_dataset_) return ETIMEDOUT;
+  post(asked, threads_for_each_dataset_,
+       [this, &asked, answer, question = std::move(question)] {
+         int code = question();
+         std::lock_guard answering(mutex_);
+         answer->code = code;
+         answer->given.notify_one();
+         if (answer->overdue) --asked.overdue;
+       });
   if (!answer->given.wait_for(lock, limit, [&] { return answer->code.has_value(); })) {
-    asked.overdue = true;
+    answer->overdue = true;
+    ++asked.overdue;
     return ETIMEDOUT;
   }
   return *answer->code;
@@ -44,9 +50,14 @@ void OriginThreads::close(std::uint32_t dataset, UniqueFd fd) {
     return;
   }
   auto owned = std::make_shared<UniqueFd>(std::move(fd));
-  Lane& closing = lane(dataset);
-  closing.queue.push_back([owned] { owned->reset(); });
-  closing.changed.notify_one();
+  post(lanes_[dataset], 1, [owned] { owned->reset(); });
+}
+
+std::shared_ptr<const UniqueFd> OriginThreads::share(std::uint32_t dataset, UniqueFd fd) {
+  return {new UniqueFd(std::move(fd)), [this, dataset](UniqueFd* last) {
+            close(dataset, std::move(*last));
+            delete last;
+          }};
 }
 
 bool OriginThreads::stop(std::chrono::milliseconds limit) {
@@ -61,7 +72,9 @@ bool OriginThreads::stop(std::chrono::milliseconds limit) {
 void OriginThreads::run(Lane& lane) {
   std::unique_lock lock(mutex_);
   for (;;) {
+    ++lane.idle;
     lane.changed.wait(lock, [&] { return stopping_ || !lane.queue.empty(); });
+    --lane.idle;
     if (lane.queue.empty()) return;
     std::function<void()> work = std::move(lane.queue.front());
     lane.queue.pop_front();
@@ -69,7 +82,6 @@ void OriginThreads::run(Lane& lane) {
     work();
     work = nullptr;
     lock.lock();
-    lane.overdue = false;
   }
 }
 

@@ -1,8 +1,11 @@
-// OriginThreads: one thread for each dataset, for what a server that has stopped would hold up
-// for ever: a stat of its files, the close of a descriptor (which FUSE reports to its server).
+// OriginThreads: a few threads for each dataset, for what a server that has stopped would hold
+// up for ever: a stat of its files, the close of a descriptor (which FUSE reports to its
+// server).
 //
-// Who may not be held up asks here and waits up to a limit. While a question is overdue, others
-// of the same dataset are refused at once; other datasets do not notice. Thread safe.
+// Who may not be held up asks here and waits up to a limit. A single file that hangs takes one
+// thread, and the next question has another; while as many questions are overdue as there may
+// be threads, others of the same dataset are refused at once. Other datasets do not notice.
+// Thread safe.
 #pragma once
 #include <condition_variable>
 #include <cstdint>
@@ -19,6 +22,10 @@ namespace zazen {
 
 class OriginThreads {
  public:
+  static constexpr std::size_t kThreads = 4;
+
+  explicit OriginThreads(std::size_t threads_for_each_dataset = kThreads)
+      : threads_for_each_dataset_(threads_for_each_dataset) {}
   ~OriginThreads() { stop(kForEver); }
 
   // 0 or the errno that `question` returns, ETIMEDOUT if it does not answer in time. It may
@@ -26,6 +33,8 @@ class OriginThreads {
   int ask(std::uint32_t dataset, std::function<int()> question,
           std::chrono::milliseconds limit);
   void close(std::uint32_t dataset, UniqueFd fd);
+  // It is closed so when the last one lets go of it.
+  std::shared_ptr<const UniqueFd> share(std::uint32_t dataset, UniqueFd fd);
   // False: a thread is caught.
   bool stop(std::chrono::milliseconds limit);
 
@@ -33,12 +42,15 @@ class OriginThreads {
   static constexpr std::chrono::hours kForEver{24};
   struct Lane {
     std::deque<std::function<void()>> queue;
-    bool overdue = false;  // a question has timed out, and nothing was answered since
+    std::size_t threads = 0, idle = 0;
+    std::size_t overdue = 0;  // questions that have timed out and are not answered yet
     std::condition_variable changed;
   };
-  Lane& lane(std::uint32_t dataset);  // mutex_ is held
+  void post(Lane& lane, std::size_t most_threads,
+            std::function<void()> work);  // mutex_ is held
   void run(Lane& lane);
 
+  const std::size_t threads_for_each_dataset_;
   std::mutex mutex_;
   std::map<std::uint32_t, Lane> lanes_;
   bool stopping_ = false;

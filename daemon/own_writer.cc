@@ -28,10 +28,12 @@ bool same_peers(const WriterSettings& a, const WriterSettings& b) {
 
 }  // namespace
 
-OwnWriter::OwnWriter(const Config& config, IsBeingWritten is_being_written, int idle_ms)
+OwnWriter::OwnWriter(const Config& config, IsBeingWritten is_being_written, int idle_ms,
+                     int retired_ms)
     : config_(config),
       is_being_written_(std::move(is_being_written)),
       idle_ms_(idle_ms),
+      retired_limit_(retired_ms),
       keys_(config) {}
 
 Result<std::shared_ptr<Writer>> OwnWriter::make_writer(std::uint32_t dataset) {
@@ -74,8 +76,9 @@ bool OwnWriter::has_room(Writer& writer) {
 void OwnWriter::push(std::uint32_t dataset, FrameSeq seq) {
   std::lock_guard lock(mutex_);
   Writer* writer = writer_of(dataset);
-  if (writer != nullptr && has_room(*writer) &&
-      writer->write_file(config_.datasets[dataset].path, seq))
+  const std::string& path = config_.datasets[dataset].path;
+  if (writer != nullptr && (writer->will_read(path, seq) || has_room(*writer)) &&
+      writer->write_file(path, seq))
     return;
   ++ended_.queued;
   ++ended_.dropped;
@@ -94,27 +97,54 @@ void OwnWriter::renew(const Config& next) {
   std::erase_if(writers_, [&](auto& entry) {
     const DatasetConfig& dataset = config_.datasets[entry.first];
     if (same && dataset.push && !dataset.removed) return false;
-    retired_.push_back(std::move(entry.second));
+    retired_.push_back({std::move(entry.second), Clock::now(), {}});
     return true;
   });
-  retire();
+  end_retired();
 }
 
-void OwnWriter::retire() {
-  std::erase_if(retired_, [this](const std::shared_ptr<Writer>& writer) {
-    Writer::Figures figures = writer->figures();
-    if (figures.waiting > 0) return false;
-    add(figures, &ended_);
-    writer->close(0, 0);
-    return true;
-  });
+void OwnWriter::keep_house() {
+  std::lock_guard lock(mutex_);
+  end_retired();
+}
+
+void OwnWriter::end_retired() {
+  std::erase_if(retired_, [this](Retired& retired) { return has_ended(retired); });
+}
+
+// What is answered while its threads leave counts as pushed.
+bool OwnWriter::has_ended(Retired& retired) {
+  Writer& writer = *retired.writer;
+  const Clock::time_point now = Clock::now();
+  if (!retired.closed_at) {
+    for (std::size_t i = 0; auto node = writer.node_figures(i); ++i) {
+      if (node->answers) retired.answered_at = now;
+    }
+    if (writer.figures().waiting > 0 && now - retired.answered_at < retired_limit_)
+      return false;
+    retired.closed_at = now;
+  }
+  if (!writer.close(0, 0) && now - *retired.closed_at < kLeave) return false;
+  Writer::Figures figures = writer.figures();
+  const std::uint64_t left = std::exchange(figures.waiting, 0);
+  if (left > 0) {
+    log_line(LogLevel::kWarn, "frames_not_pushed",
+             {{"waiting", std::to_string(left)},
+              {"why", "the nodes of before the reload do not answer"},
+              {"what", "the origin has them"},
+              {"hint", "zazenctl push DATASET"}});
+  }
+  figures.dropped += left;
+  figures.memory_bytes = 0;
+  add(figures, &ended_);
+  return true;
 }
 
 Writer::Figures OwnWriter::figures() {
   std::lock_guard lock(mutex_);
-  retire();
+  end_retired();
   Writer::Figures sum = ended_;
-  for (const auto& writer : retired_) add(writer->figures(), &sum);
+  for (const Retired& retired : retired_) add(retired.writer->figures(), &sum);
   for (const auto& [dataset, writer] : writers_) add(writer->figures(), &sum);
   return sum;
 }
@@ -145,15 +175,16 @@ std::vector<Writer::NodeFigures> OwnWriter::nodes() {
 bool OwnWriter::stop() {
   std::lock_guard lock(mutex_);
   stopping_ = true;
-  for (auto& [dataset, writer] : writers_) retired_.push_back(std::move(writer));
+  for (auto& [dataset, writer] : writers_) {
+    retired_.push_back({std::move(writer), Clock::now(), {}});
+  }
   writers_.clear();
-  for (const auto& writer : retired_) writer->close(0, 0);
-  const auto deadline = std::chrono::steady_clock::now() + kLeave;
+  for (const Retired& retired : retired_) retired.writer->close(0, 0);
+  const Clock::time_point deadline = Clock::now() + kLeave;
   bool ended = true;
-  for (const auto& writer : retired_) {
-    auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline -
-                                                             std::chrono::steady_clock::now());
-    ended = writer->close(0, std::max(0, static_cast<int>(left.count()))) && ended;
+  for (const Retired& retired : retired_) {
+    auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    ended = retired.writer->close(0, std::max(0, static_cast<int>(left.count()))) && ended;
   }
   return ended;
 }

@@ -17,7 +17,7 @@
 namespace zazen {
 namespace {
 
-constexpr int kTickMs = 1'000, kBacklog = 128;
+constexpr int kTickMs = 1'000, kSignMs = 200, kBacklog = 128;
 
 // Without a key and without MUNGE nobody can tell who pushes.
 Status require_proof(const Config& config, const Credentials& credentials,
@@ -126,9 +126,10 @@ void PushListener::run() {
   std::vector<pollfd> entries = {{stop_.get(), POLLIN, 0}};
   for (const UniqueFd& socket : sockets_) entries.push_back({socket.get(), POLLIN, 0});
   for (;;) {
-    ::poll(entries.data(), entries.size(), kTickMs);
+    ::poll(entries.data(), entries.size(), connections_.empty() ? kTickMs : kSignMs);
     if ((entries[0].revents & POLLIN) != 0) return;
     clear_ended();
+    for (Connection& connection : connections_) connection.session->say_at_work();
     for (std::size_t i = 1; i < entries.size(); ++i) {
       if ((entries[i].revents & POLLIN) != 0) accept_writer(entries[i].fd);
     }

@@ -22,7 +22,6 @@ namespace {
 
 constexpr std::size_t kBufferBytes = 256 << 10, kMostUnreadBytes = 64 << 10;
 constexpr std::chrono::seconds kLastAnswersLimit(5);
-constexpr std::chrono::milliseconds kWorkingPeriod(200);
 
 }  // namespace
 
@@ -57,6 +56,13 @@ void PushSession::stop() {
 
 void PushSession::abort() {
   ::shutdown(socket_.get(), SHUT_RDWR);
+}
+
+void PushSession::say_at_work() {
+  if (!has_request_ && open_ == 0) return;
+  if (unsent() > 0 || !terms_.store.health().problem().empty()) return;
+  say(PushType::kWorking, 0, 0);
+  send_output();
 }
 
 bool PushSession::break_off(const char* why) {
@@ -137,10 +143,10 @@ void PushSession::serve() {
   if (!stopping_) return;
   // What was promised is answered.
   deadline_ = Clock::now() + kLastAnswersLimit;
-  for (collect_answers(); open_ > 0 || !output_.empty(); collect_answers()) {
+  for (collect_answers(); open_ > 0 || unsent() > 0; collect_answers()) {
     if (!send_output() || Clock::now() >= deadline_) return;
     struct pollfd entries[] = {
-        {socket_.get(), static_cast<short>(output_.empty() ? 0 : POLLOUT), 0},
+        {socket_.get(), static_cast<short>(unsent() == 0 ? 0 : POLLOUT), 0},
         {box_->event.get(), POLLIN, 0}};
     ::poll(entries, 2, 100);
     if ((entries[0].revents & (POLLERR | POLLHUP)) != 0) return;
@@ -153,7 +159,7 @@ bool PushSession::serve_message() {
     if (!wait_for_input() || stopping_) return false;
   }
   // Who leaves answers unread is not read from, either.
-  if (output_.size() > kMostUnreadBytes) {
+  if (unsent() > kMostUnreadBytes) {
     deadline_ = Clock::now() + terms_.limits.message;
     if (!send_all()) return false;
   }
@@ -166,8 +172,11 @@ bool PushSession::serve_message() {
   bool is_request = header.type == PushType::kPush || header.type == PushType::kNatives;
   if (!is_request || !decode(body, &names))
     return break_off("a message that does not belong there");
-  return header.type == PushType::kPush ? take_push(header, names)
-                                        : answer_natives(header.request, names);
+  has_request_ = true;
+  bool goes_on = header.type == PushType::kPush ? take_push(header, names)
+                                                : answer_natives(header.request, names);
+  has_request_ = false;
+  return goes_on;
 }
 
 bool PushSession::receive_message(PushHeader* header, std::string* body) {
@@ -256,7 +265,10 @@ bool PushSession::take_content(std::uint64_t bytes, int* status, PushIntake& int
     const char* piece = buffer_.data() + begin_;
     XXH3_64bits_update(hash.get(), piece, size);
     if (tag) tag->add(piece, size);
-    if (*status == 0) *status = intake.write(piece, size);
+    if (*status == 0) {
+      DiskHealth::Operation operation(terms_.store.health());
+      *status = intake.write(piece, size);
+    }
     begin_ += size;
     left -= size;
     terms_.counts.bytes += size;
@@ -290,8 +302,7 @@ bool PushSession::answer_natives(std::uint64_t request, const PushNames& names) 
     header.status = ENOENT;
   }
   header.length = static_cast<std::uint32_t>(body.size());
-  Bytes32 mac = keys_->mac(PushSide::kDaemon, header, body);
-  output_.append(as_text(header)).append(body).append(as_text(mac));
+  say(header, body);
   deadline_ = Clock::now() + terms_.limits.message;
   return send_all();
 }
@@ -305,8 +316,13 @@ void PushSession::say(PushType type, std::uint64_t request, int status) {
   header.type = type;
   header.request = request;
   header.status = status;
-  Bytes32 mac = keys_->mac(PushSide::kDaemon, header, {});
-  output_.append(as_text(header)).append(as_text(mac));
+  say(header, {});
+}
+
+void PushSession::say(const PushHeader& header, std::string_view body) {
+  std::lock_guard lock(output_mutex_);
+  Bytes32 mac = keys_->mac(PushSide::kDaemon, header, body);
+  output_.append(as_text(header)).append(body).append(as_text(mac));
 }
 
 void PushSession::collect_answers() {
@@ -356,7 +372,7 @@ bool PushSession::wait_for_input() {
   auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now()).count();
   if (left <= 0) return false;
   short events = open_ < kMostOpen ? POLLIN : 0;
-  if (!output_.empty()) events |= POLLOUT;
+  if (unsent() > 0) events |= POLLOUT;
   struct pollfd entries[] = {{socket_.get(), events, 0}, {box_->event.get(), POLLIN, 0}};
   if (::poll(entries, 2, static_cast<int>(left)) < 0 && errno != EINTR) return false;
   if ((entries[1].revents & POLLIN) != 0) collect_answers();
@@ -365,26 +381,27 @@ bool PushSession::wait_for_input() {
   return send_output();
 }
 
-// For the writer silence would be a daemon that hangs.
 bool PushSession::pause(std::chrono::milliseconds time) {
   deadline_ += time;
   auto until = Clock::now() + time;
   while (time.count() > 0) {
     struct pollfd entry = {box_->event.get(), POLLIN, 0};
-    ::poll(&entry, 1, static_cast<int>(std::min(time, kWorkingPeriod).count()));
+    ::poll(&entry, 1, static_cast<int>(time.count()));
     collect_answers();
-    if (output_.empty() && Clock::now() - said_at_ >= kWorkingPeriod) {
-      say(PushType::kWorking, 0, 0);
-      said_at_ = Clock::now();
-    }
     if (stopping_ || !send_output()) return false;
     time = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
   }
   return true;
 }
 
+std::size_t PushSession::unsent() const {
+  std::lock_guard lock(output_mutex_);
+  return output_.size();
+}
+
 // As much as the writer takes now.
 bool PushSession::send_output() {
+  std::lock_guard lock(output_mutex_);
   std::size_t done = 0;
   while (done < output_.size()) {
     ssize_t sent = ::send(socket_.get(), output_.data() + done, output_.size() - done,
@@ -399,10 +416,10 @@ bool PushSession::send_output() {
 }
 
 bool PushSession::send_all() {
-  while (!output_.empty()) {
+  while (unsent() > 0) {
     if (!send_output()) return false;
     auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now()).count();
-    if (output_.empty()) break;
+    if (unsent() == 0) break;
     if (left <= 0 || stopping_) return false;
     struct pollfd entry = {socket_.get(), POLLOUT, 0};
     ::poll(&entry, 1, static_cast<int>(left));

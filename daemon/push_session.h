@@ -5,6 +5,9 @@
 // itself in time, or is too slow with what it has begun, is closed; so is who breaks the rules:
 // a MAC that is wrong, a message that does not belong there. What is refused with an answer
 // does no harm to the rest.
+//
+// For the writer silence is a daemon that hangs. So while a disk, or the rate limit, holds up
+// what it waits for, another thread says that the session is at work.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -57,6 +60,9 @@ class PushSession {
   // From another thread: no more is read; it ends when all is answered, or at once.
   void stop();
   void abort();
+  // From another thread, several times a second: a sign of life, if the writer waits for
+  // something and the cache's disk is in use.
+  void say_at_work();
   bool is_admitted() const { return admitted_; }
   bool has_ended() const { return ended_; }
 
@@ -92,7 +98,9 @@ class PushSession {
   bool pause(std::chrono::milliseconds time);
   void answer(std::uint64_t request, int status);
   void say(PushType type, std::uint64_t request, int status);
+  void say(const PushHeader& header, std::string_view body);
   void collect_answers();
+  std::size_t unsent() const;
   bool send_output();
   bool send_all();
   bool break_off(const char* why);
@@ -108,9 +116,10 @@ class PushSession {
   std::vector<char> buffer_;
   std::size_t begin_ = 0, end_ = 0;  // of what was received and is not used yet
   std::shared_ptr<AnswerBox> box_ = std::make_shared<AnswerBox>();
-  std::size_t open_ = 0;  // pushes that are not answered
-  std::string output_;
-  Clock::time_point said_at_;  // that it is at work
+  std::atomic<std::size_t> open_ = 0;      // pushes that are not answered
+  std::atomic<bool> has_request_ = false;  // not yet taken whole, or not yet answered
+  mutable std::mutex output_mutex_;
+  std::string output_;  // in the order of the MACs' counter
 };
 
 }  // namespace zazen

@@ -515,6 +515,7 @@ void Service::do_chores() {
 }
 
 void Service::keep_house() {
+  writer_.keep_house();
   // Not here: whoever lists a million copies holds the store's lock.
   if (!chores_posted_.exchange(true)) errands_.post([this] { do_chores(); });
   bool rights = store_.serves_all_users() && monotonic_ms() >= next_rights_ms_;

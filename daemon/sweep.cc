@@ -222,7 +222,7 @@ class Sweep::Worker {
   const std::int64_t period_ms_;
   const Hooks hooks_;
   const std::shared_ptr<Shared> shared_;
-  std::unique_ptr<OriginThreads> origins_ = std::make_unique<OriginThreads>();
+  std::unique_ptr<OriginThreads> origins_ = std::make_unique<OriginThreads>(1);
   std::int64_t begin_ms_ = 0;  // of the pass
   std::uint64_t done_ = 0;
   std::deque<FrameSeq> ahead_;

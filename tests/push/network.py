@@ -17,7 +17,7 @@ PUSH_FRAMES = f"{BUILD}/tests/push/push_frames"
 MAGIC, VERSION = 0x3150545A, 1
 BY_LOOPBACK, BY_KEY = 1, 2
 HELLO, INTRODUCTION, WELCOME, HEADER = "<IHHIIQ32s", "<IHHII32s32s", "<Ii32s", "<HHIQQiI"
-PUSH, CONTENT_END, NATIVES = 1, 2, 3
+PUSH, CONTENT_END, NATIVES, WORKING = 1, 2, 3, 6
 
 
 def free_port():
@@ -197,9 +197,9 @@ class Stranger:
         return struct.pack("<HH", len(dataset), len(name)) + dataset + name
 
     def answer(self):
-        """(request, status), or None if the connection was closed."""
-        message = self.receive(struct.calcsize(HEADER) + 32)
-        if message is None:
-            return None
-        fields = struct.unpack(HEADER, message[:struct.calcsize(HEADER)])
-        return fields[3], fields[5]
+        """(request, status), or None if the connection was closed. Signs of life answer nothing."""
+        while message := self.receive(struct.calcsize(HEADER) + 32):
+            fields = struct.unpack(HEADER, message[:struct.calcsize(HEADER)])
+            if fields[0] != WORKING:
+                return fields[3], fields[5]
+        return None

@@ -30,7 +30,13 @@ TEST(OriginThreadsTest, OneThatHangsHoldsUpItsOwnDatasetOnly) {
     open.wait();
     return 0;
   };
-  EXPECT_EQ(origins.ask(7, hang, kShort), ETIMEDOUT);
+  for (std::size_t i = 0; i < OriginThreads::kThreads; ++i) {
+    EXPECT_EQ(origins.ask(
+                  7, [] { return 0; }, kLong),
+              0)
+        << "by another thread";
+    EXPECT_EQ(origins.ask(7, hang, kShort), ETIMEDOUT);
+  }
   EXPECT_EQ(origins.ask(
                 7, [] { return 0; }, kLong),
             ETIMEDOUT)

@@ -142,6 +142,76 @@ TEST_F(OwnWriterTest, OneDatasetLeavesRoomForTheOthers) {
   EXPECT_TRUE(writer.stop());
 }
 
+TEST_F(OwnWriterTest, AFrameInLineIsNotDroppedThoughThereIsNoRoom) {
+  config_.writer_memory_bytes = 64 * WriteQueue::kFrameOverheadBytes;
+  std::promise<void> release;
+  std::atomic<bool> hangs = false;
+  OwnWriter writer(config_, [&, end = release.get_future().share()](auto&, FrameSeq) {
+    hangs = true;
+    end.wait();
+    return true;
+  });
+  for (FrameSeq seq = 0; seq < 32; ++seq) writer.push(0, seq);
+  EXPECT_TRUE(comes_true([&] { return hangs.load(); }));
+  for (FrameSeq seq = 1; seq < 32; ++seq) writer.push(0, seq);
+  EXPECT_EQ(writer.figures().queued, 32u);
+  EXPECT_EQ(writer.figures().dropped, 0u);
+  writer.push(0, 32);
+  EXPECT_EQ(writer.figures().dropped, 1u) << "this one was not in line";
+  release.set_value();
+  EXPECT_TRUE(comes_true([&] { return writer.figures().left == 32; }));
+  EXPECT_TRUE(writer.stop());
+}
+
+TEST_F(OwnWriterTest, OneOfBeforeAReloadEndsIfNoNodeAnswers) {
+  std::thread([] {}).join();  // with which a sanitizer's own begins
+  const std::ptrdiff_t before = threads();
+  const Config next = config_;
+  config_.peers = {"unix:" + directory() + "/none", "unix:" + directory() + "/neither"};
+  OwnWriter writer(config_, nobody_writes, 1, 2'000);
+  for (FrameSeq seq : {1, 2}) writer.push(0, seq);
+  EXPECT_TRUE(
+      comes_true([&] { return !writer.nodes()[0].answers && !writer.nodes()[1].answers; }));
+  EXPECT_EQ(writer.figures().waiting, 2u);
+  writer.renew(next);
+  EXPECT_EQ(writer.figures().waiting, 2u);
+  EXPECT_TRUE(comes_true([&] {
+    writer.keep_house();
+    return threads() == before;
+  })) << threads() - before;
+  Writer::Figures figures = writer.figures();
+  EXPECT_EQ(figures.queued, 2u);
+  EXPECT_EQ(figures.dropped, 2u);
+  EXPECT_EQ(figures.waiting, 0u);
+  writer.push(0, 1);
+  EXPECT_TRUE(comes_true([&] { return writer.figures().pushed == 1; })) << "by the new one";
+  EXPECT_TRUE(writer.stop());
+}
+
+TEST_F(OwnWriterTest, OneOfBeforeAReloadSendsWhatItHasToANodeThatAnswers) {
+  std::promise<void> release;
+  std::atomic<bool> hangs = false;
+  OwnWriter writer(
+      config_,
+      [&, end = release.get_future().share()](auto&, FrameSeq) {
+        hangs = true;
+        end.wait();
+        return false;
+      },
+      1, 1);
+  for (FrameSeq seq : {1, 2}) writer.push(0, seq);
+  EXPECT_TRUE(comes_true([&] { return hangs.load(); }));
+  Config next = config_;
+  next.writer_timeout_ms = 1'234;
+  writer.renew(next);
+  for (int i = 0; i < 20; ++i, std::this_thread::sleep_for(5ms)) writer.keep_house();
+  EXPECT_EQ(writer.figures().waiting, 2u);
+  release.set_value();
+  EXPECT_TRUE(comes_true([&] { return writer.figures().pushed == 2; }));
+  EXPECT_EQ(writer.figures().dropped, 0u);
+  EXPECT_TRUE(writer.stop());
+}
+
 TEST_F(OwnWriterTest, TheLastWordOnANodeCounts) {
   config_.peers.push_back("unix:" + directory() + "/later");
   OwnWriter writer(config_, nobody_writes, 1);

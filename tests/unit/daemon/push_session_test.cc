@@ -33,8 +33,9 @@ class PushSessionTest : public Scratch {
     if (thread_.joinable()) thread_.join();
   }
 
-  void start(const PushLimits& limits) {
-    auto take = [](FillRequest request) { request.done(0); };
+  void start(
+      const PushLimits& limits,
+      std::function<void(FillRequest)> take = [](FillRequest request) { request.done(0); }) {
     terms_.reset(new PushTerms{config_, *store_, Credentials{kKey, false}, counts_, take,
                                RateLimit(0), kByKey, limits});
     int ends[2];
@@ -96,6 +97,38 @@ class PushSessionTest : public Scratch {
   std::thread thread_;
   std::unique_ptr<PushKeys> keys_;
 };
+
+// A disk that takes its time is not silent.
+TEST_F(PushSessionTest, SaysThatItIsAtWorkWhileTheWriterWaits) {
+  std::function<void(int)> done;
+  std::atomic<bool> taken = false;
+  start({kForEver, kForEver, kForEver, 1}, [&](FillRequest request) {
+    done = std::move(request.done);
+    taken = true;
+  });
+  introduce();
+  session_->say_at_work();  // nobody waits
+  ContentTag tag(*keys_, 0);
+  ASSERT_TRUE(send(push(1) + "c"));
+  tag.add("c", 1);
+  ContentEnd end = {XXH3_64bits("c", 1), tag.finish()};
+  PushHeader header;
+  Bytes32 mac;
+  auto receive_next = [&] {
+    return receive(&header, sizeof header) && receive(&mac, sizeof mac);
+  };
+  ASSERT_TRUE(send(message(PushType::kContentEnd, std::string(as_text(end)))));
+  while (!taken) std::this_thread::yield();
+  session_->say_at_work();
+  ASSERT_TRUE(receive_next());
+  EXPECT_EQ(header.type, PushType::kWorking);
+  EXPECT_EQ(mac, keys_->mac(PushSide::kDaemon, header, {})) << "the first that was said";
+  done(0);
+  ASSERT_TRUE(receive_next());
+  EXPECT_EQ(header.type, PushType::kAnswer);
+  EXPECT_EQ(header.status, 0);
+  EXPECT_EQ(mac, keys_->mac(PushSide::kDaemon, header, {}));
+}
 
 TEST_F(PushSessionTest, WhoDoesNotIntroduceItselfIsClosed) {
   start({kShort, kForEver, kForEver, 1});
