@@ -42,7 +42,7 @@ class ChunkPositions {
 };
 
 Extent extent_of(std::span<const std::uint16_t> positions);
-// As write_gaps() of a chunk's words.
+// The bytes written, 0 if they would be more than `most`.
 std::size_t write_gaps(std::span<const std::uint16_t> positions, std::size_t most,
                        std::byte* out);
 

@@ -41,6 +41,12 @@ bool are_sparse(const PackedChunk& native, const PackedChunk& alien, const Packe
          native.count + alien.count + lost.count + adopted.count <= kFewMembers;
 }
 
+// Of what a node has few frames change, and it loses none but aliens.
+bool are_few(const PackedChunk& alien, const PackedChunk& lost, const PackedChunk& adopted) {
+  return is_sparse(alien) && is_sparse(adopted) &&
+         (lost.form == ChunkForm::kPart || lost.form == ChunkForm::kEmpty);
+}
+
 }  // namespace
 
 PackedSet apply_verdicts(PackedSet natives, const PackedSet& aliens,
@@ -63,6 +69,7 @@ PackedSet apply_verdicts(PackedSet natives, const PackedSet& aliens,
       PackedChunk lost, adopted;
       demand(losses.next(limit, &lost) && adoptions.next(limit, &adopted));
       const bool none_adopted = adopted.count == 0;
+      const std::int64_t gained = std::int64_t{alien.count} - lost.count + adopted.count;
       if (none_adopted &&
           ((lost.count == 0 && alien.count == 0) || (native.count == 0 && same(lost, alien))))
         own.keep();
@@ -71,12 +78,15 @@ PackedSet apply_verdicts(PackedSet natives, const PackedSet& aliens,
                read_part(lost, limit, few_aliens.all(), &few_lost) &&
                read_chunk(adopted, limit, &few_adopted) &&
                own.change(few_aliens.all(), few_lost.all(), few_adopted.all()));
+      else if (are_few(alien, lost, adopted))
+        demand(read_chunk(alien, limit, &few_aliens) && part_is_sound(lost, alien.count) &&
+               read_chunk(adopted, limit, &few_adopted) &&
+               own.change(few_aliens.all(), lost.payload, few_adopted.all(), gained));
       else
         demand(read_chunk(alien, limit, &aliens_here) &&
                read_part(lost, limit, aliens_here, &lost_here) &&
                read_chunk(adopted, limit, &adopted_here) &&
-               own.change(aliens_here, lost_here, adopted_here,
-                          std::int64_t{alien.count} - lost.count + adopted.count));
+               own.change(aliens_here, lost_here, adopted_here, gained));
     }
     demand(losses.done() && adoptions.done());
   }
