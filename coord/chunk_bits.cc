@@ -83,13 +83,16 @@ ZAZEN_INLINE Extent extent_loop(const ChunkWords& words) {
 }
 ZAZEN_LOOP(Extent, extent, (const ChunkWords& words), words)
 
+// The next chunk of the same node is likely to be a bitmap, too, and to follow this one. Other
+// nodes' chunks come before it: time enough to fetch it.
 ZAZEN_INLINE std::size_t unite_loop(const std::byte* words, ChunkWords& into) {
-  std::size_t sums[8] = {};
-  for (std::size_t w = 0; w < into.size(); w += 8) {
+  constexpr std::size_t kLine = 64 / sizeof(std::uint64_t);
+  std::size_t sums[4] = {};
+  for (std::size_t w = 0; w < into.size(); w += kLine) {
     const std::byte* at = words + w * sizeof(std::uint64_t);
     __builtin_prefetch(at + sizeof(ChunkWords));
 #pragma GCC unroll 8
-    for (std::size_t i = 0; i < 8; ++i) {
+    for (std::size_t i = 0; i < kLine; ++i) {
       const std::uint64_t word = load(at + i * sizeof word);
       into[w + i] |= word;
       sums[i % 4] += static_cast<std::size_t>(std::popcount(word));
@@ -229,39 +232,12 @@ ZAZEN_LOOP(bool, add_gaps,
             ChunkWords& words),
            gaps, size, count, limit, words)
 
-// So many members are written for each word, whether it has them or not: the processor cannot
-// guess how many it has. Nor must it guess whether there is one at all.
-template <std::size_t kAtOnce>
-ZAZEN_INLINE void list_words(const ChunkWords& words, std::uint16_t* out) {
-  for (std::size_t w = 0; w < words.size(); ++w) {
-    std::uint64_t bits = words[w];
-    const auto members = static_cast<std::size_t>(std::popcount(bits));
-    auto list_next = [&](std::size_t i) {
-      constexpr std::uint64_t kSome = std::uint64_t{1} << 63;
-      out[i] = static_cast<std::uint16_t>(
-          w * 64 + static_cast<std::size_t>(std::countr_zero(bits | kSome)));
-      bits &= bits - 1;
-    };
-#pragma GCC unroll 8
-    for (std::size_t i = 0; i < kAtOnce; ++i) list_next(i);
-    for (std::size_t i = kAtOnce; i < members; ++i) [[unlikely]] list_next(i);
-    out += members;
-  }
-}
-ZAZEN_INLINE void list_loop(const ChunkWords& words, std::size_t count, std::uint16_t* out) {
-  const std::size_t average = count / words.size();
-  if (average < 1)
-    list_words<3>(words, out);
-  else if (average < 4)
-    list_words<6>(words, out);
-  else
-    list_words<kListRoom>(words, out);
-}
-ZAZEN_LOOP(void, list, (const ChunkWords& words, std::size_t count, std::uint16_t* out), words,
-           count, out)
-
-// What the instructions PEXT and PDEP do.
+// What the instructions PEXT, PDEP and TZCNT do.
 struct AnyBits {
+  // Without asking whether there is a bit: then it is 63.
+  static std::size_t lowest(std::uint64_t bits) {
+    return static_cast<std::size_t>(std::countr_zero(bits | std::uint64_t{1} << 63));
+  }
   static std::uint64_t gather(std::uint64_t word, std::uint64_t mask) {
     std::uint64_t gathered = 0;
     for (std::uint64_t bit = 1; mask != 0; mask &= mask - 1, bit <<= 1)
@@ -275,6 +251,32 @@ struct AnyBits {
     return scattered;
   }
 };
+
+// So many members are written for each word, whether it has them or not: the processor cannot
+// guess how many it has.
+template <class Bits, std::size_t kAtOnce>
+ZAZEN_INLINE void list_words(const ChunkWords& words, std::uint16_t* out) {
+  for (std::size_t w = 0; w < words.size(); ++w) {
+    std::uint64_t bits = words[w];
+    const auto members = static_cast<std::size_t>(std::popcount(bits));
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < kAtOnce; ++i, bits &= bits - 1)
+      out[i] = static_cast<std::uint16_t>(w * 64 + Bits::lowest(bits));
+    for (std::size_t i = kAtOnce; i < members; ++i, bits &= bits - 1)
+      out[i] = static_cast<std::uint16_t>(w * 64 + Bits::lowest(bits));
+    out += members;
+  }
+}
+template <class Bits>
+ZAZEN_INLINE void list_loop(const ChunkWords& words, std::size_t count, std::uint16_t* out) {
+  const std::size_t average = count / words.size();
+  if (average < 1)
+    list_words<Bits, 3>(words, out);
+  else if (average < 4)
+    list_words<Bits, 6>(words, out);
+  else
+    list_words<Bits, kListRoom>(words, out);
+}
 
 template <class Bits>
 ZAZEN_INLINE std::size_t gather_loop(const ChunkWords& words, const ChunkWords& mask,
@@ -319,6 +321,9 @@ ZAZEN_INLINE bool scatter_loop(std::span<const std::byte> packed, const ChunkWor
 
 #if ZAZEN_TWO_VERSIONS
 struct Bmi2Bits {
+  [[gnu::target("bmi")]] static std::size_t lowest(std::uint64_t bits) {
+    return _tzcnt_u64(bits);
+  }
   [[gnu::target("bmi2")]] static std::uint64_t gather(std::uint64_t word, std::uint64_t mask) {
     return _pext_u64(word, mask);
   }
@@ -328,6 +333,11 @@ struct Bmi2Bits {
   }
 };
 
+[[gnu::target("avx2,bmi,bmi2,popcnt")]] void list_by_bmi(const ChunkWords& words,
+                                                         std::size_t count,
+                                                         std::uint16_t* out) {
+  list_loop<Bmi2Bits>(words, count, out);
+}
 [[gnu::target("avx2,bmi,bmi2,popcnt")]] std::size_t gather_by_bmi2(const ChunkWords& words,
                                                                    const ChunkWords& mask,
                                                                    ChunkWords& out) {
@@ -407,7 +417,10 @@ bool add_gaps(std::span<const std::byte> gaps, std::size_t count, std::size_t li
 }
 
 void list_members(const ChunkWords& words, std::size_t count, std::uint16_t* out) {
-  list_here(words, count, out);
+#if ZAZEN_TWO_VERSIONS
+  if (has_avx2()) return list_by_bmi(words, count, out);
+#endif
+  list_loop<AnyBits>(words, count, out);
 }
 
 }  // namespace zazen

@@ -12,8 +12,7 @@
 
 namespace zazen {
 
-// Beyond this a chunk's bits are faster (a revision: 5 ns for each position; with bits 8 us for
-// the chunk and 3.5 ns for each member).
+// A list's at most.
 inline constexpr std::size_t kFewMembers = 4096;
 
 class ChunkPositions {

@@ -192,16 +192,49 @@ void settle_frames(std::span<const std::uint16_t> frames, Mask* masks,
   }
 }
 
+// Of eight frames: those whose mask has the bit that is `shift` below the highest.
+[[gnu::target("avx2")]] inline std::uint64_t eight_bits(const std::uint16_t* frames,
+                                                        const std::uint8_t* masks,
+                                                        __m128i shift) {
+  __m128i eight = _mm_cvtsi32_si128(masks[frames[0]]);
+  eight = _mm_insert_epi8(eight, masks[frames[1]], 1);
+  eight = _mm_insert_epi8(eight, masks[frames[2]], 2);
+  eight = _mm_insert_epi8(eight, masks[frames[3]], 3);
+  eight = _mm_insert_epi8(eight, masks[frames[4]], 4);
+  eight = _mm_insert_epi8(eight, masks[frames[5]], 5);
+  eight = _mm_insert_epi8(eight, masks[frames[6]], 6);
+  eight = _mm_insert_epi8(eight, masks[frames[7]], 7);
+  return static_cast<std::uint64_t>(_mm_movemask_epi8(_mm_sll_epi64(eight, shift)));
+}
+[[gnu::target("avx2")]] inline std::uint64_t eight_bits(const std::uint16_t* frames,
+                                                        const std::uint16_t* masks,
+                                                        __m128i shift) {
+  __m128i eight = _mm_cvtsi32_si128(masks[frames[0]]);
+  eight = _mm_insert_epi16(eight, masks[frames[1]], 1);
+  eight = _mm_insert_epi16(eight, masks[frames[2]], 2);
+  eight = _mm_insert_epi16(eight, masks[frames[3]], 3);
+  eight = _mm_insert_epi16(eight, masks[frames[4]], 4);
+  eight = _mm_insert_epi16(eight, masks[frames[5]], 5);
+  eight = _mm_insert_epi16(eight, masks[frames[6]], 6);
+  eight = _mm_insert_epi16(eight, masks[frames[7]], 7);
+  const __m128i bytes = _mm_packs_epi16(_mm_sll_epi16(eight, shift), _mm_setzero_si128());
+  return static_cast<std::uint64_t>(_mm_movemask_epi8(bytes));
+}
+
 // Who is still in the mask of a frame has lost it.
 template <class Mask>
-[[gnu::target("bmi2")]] void gather_lost(std::span<const std::uint16_t> positions,
+[[gnu::target("avx2")]] void gather_lost(std::span<const std::uint16_t> positions,
                                          const Mask* masks, std::size_t claimant,
                                          std::uint64_t* lost) {
+  const auto below = static_cast<int>(8 * sizeof(Mask) - 1 - claimant);
+  const __m128i shift = _mm_cvtsi32_si128(below);
   for (std::size_t first = 0; first < positions.size(); first += 64) {
     const std::size_t size = std::min<std::size_t>(64, positions.size() - first);
+    const std::uint16_t* frames = &positions[first];
     std::uint64_t bits = 0;
-    for (std::size_t i = 0; i < size; ++i)
-      bits |= (std::uint64_t{masks[positions[first + i]]} >> claimant & 1) << i;
+    std::size_t i = 0;
+    for (; i + 8 <= size; i += 8) bits |= eight_bits(frames + i, masks, shift) << i;
+    for (; i < size; ++i) bits |= (std::uint64_t{masks[frames[i]]} >> claimant & 1) << i;
     lost[first / 64] = bits;
   }
 }

@@ -65,7 +65,7 @@ class SparseContest {
     return reinterpret_cast<Mask*>(masks_.data());
   }
 
-  ChunkWords claimed_, contested_;
+  ChunkWords claimed_{}, contested_{};
   std::vector<std::uint32_t> heads_;  // by position; 0: no claim
   std::vector<Claim> claims_;
   std::vector<std::uint16_t>

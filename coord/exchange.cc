@@ -30,6 +30,11 @@ void demand(bool sensible) {
   if (!sensible) throw std::runtime_error("another node's verdict is malformed");
 }
 
+// Frames of a chunk up to which lists of them are faster than its words: 3.3 ns for each, with
+// words 3.6 us for the chunk and 1.5 ns for each.
+constexpr std::size_t kFewFrames = 2048;
+static_assert(kFewFrames <= kFewMembers);
+
 bool same(const PackedChunk& a, const PackedChunk& b) {
   return a.form == b.form && a.count == b.count && std::ranges::equal(a.payload, b.payload);
 }
@@ -38,7 +43,7 @@ bool are_sparse(const PackedChunk& native, const PackedChunk& alien, const Packe
                 const PackedChunk& adopted) {
   return is_sparse(native) && is_sparse(alien) && is_sparse(adopted) &&
          (lost.form == ChunkForm::kPart || is_sparse(lost)) &&
-         native.count + alien.count + lost.count + adopted.count <= kFewMembers;
+         native.count + alien.count + lost.count + adopted.count <= kFewFrames;
 }
 
 // Of what a node has few frames change, and it loses none but aliens.
