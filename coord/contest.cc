@@ -1,6 +1,9 @@
 // A load with one more frame and, in the bits below it, the claimant's place make one number
 // for each claimant: so the winner is a minimum, found without a branch that the processor
 // could not guess.
+//
+// A chunk's masks are 64 or 128 KB, which fit into the second-level cache. Frames with a claim,
+// and with several, are found in them 32 at a time; after the contest they have who has lost.
 #include "coord/contest.h"
 
 #include <algorithm>

@@ -68,8 +68,7 @@ class SparseContest {
   ChunkWords claimed_{}, contested_{};
   std::vector<std::uint32_t> heads_;  // by position; 0: no claim
   std::vector<Claim> claims_;
-  std::vector<std::uint16_t>
-      masks_;  // by position, of 8 or 16 bits; all 0 but while claims are entered
+  std::vector<std::uint16_t> masks_;  // by position, of 8 or 16 bits; 0: no claim
   std::vector<std::uint16_t> positions_;
 };
 

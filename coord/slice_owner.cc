@@ -11,6 +11,9 @@ namespace {
 // A frame's weight for a node of one rank; for a node of several it is divided.
 constexpr std::uint64_t kFrameLoad = std::uint64_t{1} << 30;
 
+// Aliens that are natives, too, are seldom alone: so many of a node's tell soon enough.
+constexpr std::size_t kSample = 64;
+
 [[noreturn]] void malformed() {
   throw std::runtime_error("another node's claims are malformed");
 }
@@ -199,6 +202,8 @@ bool SliceOwner::decide_few_aliens(std::size_t chunk, std::size_t limit, std::si
   ChunkPositions aliens;
   for (std::size_t n : claimant_nodes_) {
     demand(read_chunk(nodes_[n].aliens, limit, &aliens));
+    for (std::size_t position : aliens.all().first(std::min(kSample, aliens.size())))
+      if ((native_[position / 64] >> (position % 64) & 1) != 0) return false;
     few_.push_back({{end, aliens.size()}, bits, wins_[n], step_[n]});
     end = std::copy_n(aliens.all().data(), aliens.size(), end);
     bits += (aliens.size() + 63) / 64;
