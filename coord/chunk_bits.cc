@@ -56,6 +56,12 @@ ZAZEN_INLINE std::uint64_t load(const std::byte* bytes) {
   return value;
 }
 
+// One of the eight bytes is 255.
+ZAZEN_INLINE bool has_full_byte(std::uint64_t bytes) {
+  constexpr std::uint64_t kOnes = 0x0101'0101'0101'0101ULL;
+  return ((~bytes - kOnes) & bytes & kOnes << 7) != 0;
+}
+
 ZAZEN_INLINE std::size_t count_loop(const ChunkWords& words) {
   std::size_t sums[4] = {};
   for (std::size_t w = 0; w < words.size(); w += 4)
@@ -77,11 +83,24 @@ ZAZEN_INLINE Extent extent_loop(const ChunkWords& words) {
 }
 ZAZEN_LOOP(Extent, extent, (const ChunkWords& words), words)
 
-ZAZEN_INLINE void unite_loop(const std::byte* words, ChunkWords& into) {
-  for (std::size_t w = 0; w < into.size(); ++w)
-    into[w] |= load(words + w * sizeof(std::uint64_t));
+// The next chunk of the same node is likely to be a bitmap, too, and to follow this one. Other
+// nodes' chunks come before it: time enough to fetch it.
+ZAZEN_INLINE std::size_t unite_loop(const std::byte* words, ChunkWords& into) {
+  constexpr std::size_t kLine = 64 / sizeof(std::uint64_t);
+  std::size_t sums[4] = {};
+  for (std::size_t w = 0; w < into.size(); w += kLine) {
+    const std::byte* at = words + w * sizeof(std::uint64_t);
+    __builtin_prefetch(at + sizeof(ChunkWords));
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < kLine; ++i) {
+      const std::uint64_t word = load(at + i * sizeof word);
+      into[w + i] |= word;
+      sums[i % 4] += static_cast<std::size_t>(std::popcount(word));
+    }
+  }
+  return sums[0] + sums[1] + sums[2] + sums[3];
 }
-ZAZEN_LOOP(void, unite, (const std::byte* words, ChunkWords& into), words, into)
+ZAZEN_LOOP(std::size_t, unite, (const std::byte* words, ChunkWords& into), words, into)
 
 ZAZEN_INLINE void count_in_loop(const ChunkWords& words, ChunkWords& once, ChunkWords& twice) {
   for (std::size_t w = 0; w < words.size(); ++w) {
@@ -125,90 +144,100 @@ ZAZEN_LOOP(Revised, revise,
             const ChunkWords& adopted),
            words, more, lost, adopted)
 
-// Calls visit(word, bit) for each member. Gaps that lead past the chunk are noticed at the end;
-// until then they come round to its beginning.
+// The word of a position, and its bit there.
+struct WordBit {
+  ZAZEN_INLINE WordBit(std::byte* words, std::size_t position)
+      : at(words + position / 64 * sizeof(std::uint64_t)),
+        word(load(at)),
+        bit(std::uint64_t{1} << (position % 64)) {}
+  ZAZEN_INLINE void store(std::uint64_t changed) { std::memcpy(at, &changed, sizeof changed); }
+  std::byte* at;
+  std::uint64_t word, bit;
+};
+
+ZAZEN_INLINE bool merge_loop(const std::uint16_t* positions, std::size_t count,
+                             const std::byte* lost, std::byte* words) {
+  std::uint64_t had = 0;
+  if (lost == nullptr)
+    for (std::size_t i = 0; i < count; ++i) {
+      WordBit it(words, positions[i]);
+      had |= it.word & it.bit;
+      it.store(it.word | it.bit);
+    }
+  for (std::size_t i = 0; lost != nullptr && i < count; i += 64) {
+    const std::uint64_t all = ~std::uint64_t{0} >> (64 - std::min<std::size_t>(64, count - i));
+    const std::uint64_t gone = load(lost + i / 8);
+    for (std::uint64_t bits = all & ~gone; bits != 0; bits &= bits - 1) {
+      WordBit it(words, positions[i + static_cast<std::size_t>(std::countr_zero(bits))]);
+      had |= it.word & it.bit;
+      it.store(it.word | it.bit);
+    }
+    for (std::uint64_t bits = gone; bits != 0; bits &= bits - 1) {
+      const WordBit it(words, positions[i + static_cast<std::size_t>(std::countr_zero(bits))]);
+      had |= it.word & it.bit;
+    }
+  }
+  if (had == 0) return true;
+  for (std::size_t i = 0; lost != nullptr && i < count; i += 64)
+    for (std::uint64_t bits = load(lost + i / 8); bits != 0; bits &= bits - 1) {
+      WordBit it(words, positions[i + static_cast<std::size_t>(std::countr_zero(bits))]);
+      it.store(it.word & ~it.bit);
+    }
+  return false;
+}
+ZAZEN_LOOP(bool, merge,
+           (const std::uint16_t* positions, std::size_t count, const std::byte* lost,
+            std::byte* words),
+           positions, count, lost, words)
+
+// Calls visit(position, is_member) for each byte. Eight that are all members, as nearly always,
+// are gone through without asking what they are. Gaps that lead past the chunk are noticed at
+// the end; until then they come round to its beginning.
 template <class Visit>
 ZAZEN_INLINE bool walk_gaps(const std::uint8_t* gaps, std::size_t size, std::size_t count,
                             std::size_t limit, Visit&& visit) {
+  constexpr std::size_t kTogether = 8;
   std::size_t position = 0, members = size;
-  for (std::size_t i = 0; i < size; ++i) {
-    const std::size_t gap = gaps[i];
-    position += gap;
-    if (gap == 255) [[unlikely]] {
-      --members;
+  for (std::size_t i = 0; i < size; i += kTogether) {
+    const std::size_t end = std::min(i + kTogether, size);
+    if (end == i + kTogether && position + 256 * kTogether <= kChunkFrames &&
+        !has_full_byte(load(reinterpret_cast<const std::byte*>(gaps + i)))) {
+#pragma GCC unroll 8
+      for (std::size_t k = 0; k < kTogether; ++k) {
+        position += gaps[i + k];
+        visit(position++, true);
+      }
       continue;
     }
-    visit(position / 64 % kWords, std::uint64_t{1} << (position % 64));
-    ++position;
+    for (std::size_t k = i; k < end; ++k) {
+      const bool is_member = gaps[k] != 255;
+      position += gaps[k];
+      visit(position % kChunkFrames, is_member);
+      position += is_member;
+      members -= !is_member;
+    }
   }
   const bool ended = size == 0 || gaps[size - 1] != 255;
   return ended && members == count && position <= limit;
 }
 
-// The word at hand is kept in a register and stored for each member: nothing is loaded from
-// where it was just stored.
-ZAZEN_INLINE bool read_gaps_loop(const std::uint8_t* gaps, std::size_t size, std::size_t count,
-                                 std::size_t limit, ChunkWords& words) {
-  words.fill(0);
-  std::size_t at = 0;
-  std::uint64_t bits = 0;
-  return walk_gaps(gaps, size, count, limit, [&](std::size_t word, std::uint64_t bit) {
-    bits = (word == at ? bits : 0) | bit;
-    words[word] = bits;
-    at = word;
-  });
-}
-ZAZEN_LOOP(bool, read_gaps,
-           (const std::uint8_t* gaps, std::size_t size, std::size_t count, std::size_t limit,
-            ChunkWords& words),
-           gaps, size, count, limit, words)
-
 ZAZEN_INLINE bool add_gaps_loop(const std::uint8_t* gaps, std::size_t size, std::size_t count,
                                 std::size_t limit, ChunkWords& words) {
-  return walk_gaps(gaps, size, count, limit,
-                   [&](std::size_t word, std::uint64_t bit) { words[word] |= bit; });
+  return walk_gaps(gaps, size, count, limit, [&](std::size_t position, bool is_member) {
+    words[position / 64] |= std::uint64_t{is_member} << (position % 64);
+  });
 }
 ZAZEN_LOOP(bool, add_gaps,
            (const std::uint8_t* gaps, std::size_t size, std::size_t count, std::size_t limit,
             ChunkWords& words),
            gaps, size, count, limit, words)
 
-// Within a word a gap is below 64; only the first member of a word may need bytes of 255. Two
-// members are written for each word, whether it has them or not: the processor cannot guess how
-// many it has.
-ZAZEN_INLINE std::size_t write_gaps_loop(const ChunkWords& words, std::size_t most,
-                                         std::uint8_t* out) {
-  std::size_t size = 0, next = 0;
-  for (std::size_t w = 0; w < words.size(); ++w) {
-    std::uint64_t bits = words[w];
-    const auto members = static_cast<std::size_t>(std::popcount(bits));
-    auto last = static_cast<std::size_t>(std::countr_zero(bits));
-    std::size_t gap = w * 64 + last - next;
-    if (gap >= 255 && bits != 0) [[unlikely]] {
-      if (size + gap / 255 > most) return 0;
-      for (; gap >= 255; gap -= 255) out[size++] = 255;
-    }
-    out[size] = static_cast<std::uint8_t>(gap);
-    for (std::size_t i = 1; i < members; i += 3)
-      for (std::size_t j = i; j < i + 3; ++j) {
-        bits &= bits - 1;
-        const auto position = static_cast<std::size_t>(std::countr_zero(bits));
-        out[size + j] = static_cast<std::uint8_t>(position - last - 1);
-        last = position;
-      }
-    size += members;
-    if (size > most) return 0;
-    const std::size_t after =
-        w * 64 + 64 - static_cast<std::size_t>(std::countl_zero(words[w]));
-    next = members == 0 ? next : after;
-  }
-  return size;
-}
-ZAZEN_LOOP(std::size_t, write_gaps,
-           (const ChunkWords& words, std::size_t most, std::uint8_t* out), words, most, out)
-
-// What the instructions PEXT and PDEP do.
+// What the instructions PEXT, PDEP and TZCNT do.
 struct AnyBits {
+  // Without asking whether there is a bit: then it is 63.
+  static std::size_t lowest(std::uint64_t bits) {
+    return static_cast<std::size_t>(std::countr_zero(bits | std::uint64_t{1} << 63));
+  }
   static std::uint64_t gather(std::uint64_t word, std::uint64_t mask) {
     std::uint64_t gathered = 0;
     for (std::uint64_t bit = 1; mask != 0; mask &= mask - 1, bit <<= 1)
@@ -222,6 +251,32 @@ struct AnyBits {
     return scattered;
   }
 };
+
+// So many members are written for each word, whether it has them or not: the processor cannot
+// guess how many it has.
+template <class Bits, std::size_t kAtOnce>
+ZAZEN_INLINE void list_words(const ChunkWords& words, std::uint16_t* out) {
+  for (std::size_t w = 0; w < words.size(); ++w) {
+    std::uint64_t bits = words[w];
+    const auto members = static_cast<std::size_t>(std::popcount(bits));
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < kAtOnce; ++i, bits &= bits - 1)
+      out[i] = static_cast<std::uint16_t>(w * 64 + Bits::lowest(bits));
+    for (std::size_t i = kAtOnce; i < members; ++i, bits &= bits - 1)
+      out[i] = static_cast<std::uint16_t>(w * 64 + Bits::lowest(bits));
+    out += members;
+  }
+}
+template <class Bits>
+ZAZEN_INLINE void list_loop(const ChunkWords& words, std::size_t count, std::uint16_t* out) {
+  const std::size_t average = count / words.size();
+  if (average < 1)
+    list_words<Bits, 3>(words, out);
+  else if (average < 4)
+    list_words<Bits, 6>(words, out);
+  else
+    list_words<Bits, kListRoom>(words, out);
+}
 
 template <class Bits>
 ZAZEN_INLINE std::size_t gather_loop(const ChunkWords& words, const ChunkWords& mask,
@@ -266,6 +321,9 @@ ZAZEN_INLINE bool scatter_loop(std::span<const std::byte> packed, const ChunkWor
 
 #if ZAZEN_TWO_VERSIONS
 struct Bmi2Bits {
+  [[gnu::target("bmi")]] static std::size_t lowest(std::uint64_t bits) {
+    return _tzcnt_u64(bits);
+  }
   [[gnu::target("bmi2")]] static std::uint64_t gather(std::uint64_t word, std::uint64_t mask) {
     return _pext_u64(word, mask);
   }
@@ -275,6 +333,11 @@ struct Bmi2Bits {
   }
 };
 
+[[gnu::target("avx2,bmi,bmi2,popcnt")]] void list_by_bmi(const ChunkWords& words,
+                                                         std::size_t count,
+                                                         std::uint16_t* out) {
+  list_loop<Bmi2Bits>(words, count, out);
+}
 [[gnu::target("avx2,bmi,bmi2,popcnt")]] std::size_t gather_by_bmi2(const ChunkWords& words,
                                                                    const ChunkWords& mask,
                                                                    ChunkWords& out) {
@@ -318,8 +381,8 @@ Extent extent_of(const ChunkWords& words) {
   return extent_here(words);
 }
 
-void unite(std::span<const std::byte, sizeof(ChunkWords)> words, ChunkWords* into) {
-  unite_here(words.data(), *into);
+std::size_t unite(std::span<const std::byte, sizeof(ChunkWords)> words, ChunkWords* into) {
+  return unite_here(words.data(), *into);
 }
 
 void count_in(const ChunkWords& words, ChunkWords* once, ChunkWords* twice) {
@@ -335,10 +398,16 @@ Revised revise(std::span<std::byte, sizeof(ChunkWords)> words, const ChunkWords&
   return revise_here(words.data(), more, lost, adopted);
 }
 
+bool merge(std::span<const std::uint16_t> positions, std::span<const std::byte> lost,
+           std::span<std::byte, sizeof(ChunkWords)> words) {
+  return merge_here(positions.data(), positions.size(), lost.empty() ? nullptr : lost.data(),
+                    words.data());
+}
+
 bool read_gaps(std::span<const std::byte> gaps, std::size_t count, std::size_t limit,
                ChunkWords* words) {
-  return read_gaps_here(reinterpret_cast<const std::uint8_t*>(gaps.data()), gaps.size(), count,
-                        limit, *words);
+  words->fill(0);
+  return add_gaps(gaps, count, limit, words);
 }
 
 bool add_gaps(std::span<const std::byte> gaps, std::size_t count, std::size_t limit,
@@ -347,8 +416,11 @@ bool add_gaps(std::span<const std::byte> gaps, std::size_t count, std::size_t li
                        limit, *words);
 }
 
-std::size_t write_gaps(const ChunkWords& words, std::size_t most, std::byte* out) {
-  return write_gaps_here(words, most, reinterpret_cast<std::uint8_t*>(out));
+void list_members(const ChunkWords& words, std::size_t count, std::uint16_t* out) {
+#if ZAZEN_TWO_VERSIONS
+  if (has_avx2()) return list_by_bmi(words, count, out);
+#endif
+  list_loop<AnyBits>(words, count, out);
 }
 
 }  // namespace zazen

@@ -24,8 +24,8 @@ struct Extent {
 };
 Extent extent_of(const ChunkWords& words);
 
-// into |= the words of a whole chunk.
-void unite(std::span<const std::byte, sizeof(ChunkWords)> words, ChunkWords* into);
+// into |= the words of a whole chunk; returns the number of their members.
+std::size_t unite(std::span<const std::byte, sizeof(ChunkWords)> words, ChunkWords* into);
 
 // Adds the frames of a node to those on at least one node, and on at least two.
 void count_in(const ChunkWords& words, ChunkWords* once, ChunkWords* twice);
@@ -41,6 +41,11 @@ struct Revised {
 Revised revise(std::span<std::byte, sizeof(ChunkWords)> words, const ChunkWords& more,
                const ChunkWords& lost, const ChunkWords& adopted);
 
+// Adds the positions to a chunk's words, but takes away those whose bit in `lost` is set; no
+// bits: none. False, with the same outcome, if the words had one of them already.
+bool merge(std::span<const std::uint16_t> positions, std::span<const std::byte> lost,
+           std::span<std::byte, sizeof(ChunkWords)> words);
+
 // Gaps: one byte b for each member: b frames are left out before it; 255: 255 without a member.
 // What they say replaces `words`. False, and anything in `words`, if they are malformed: not
 // `count` members, or one of them not below `limit`.
@@ -49,9 +54,10 @@ bool read_gaps(std::span<const std::byte> gaps, std::size_t count, std::size_t l
 // The same, added to what `words` has.
 bool add_gaps(std::span<const std::byte> gaps, std::size_t count, std::size_t limit,
               ChunkWords* words);
-// The bytes written, 0 if they would be more than `most`. The room is for kGapsRoom more.
-inline constexpr std::size_t kGapsRoom = 80;
-std::size_t write_gaps(const ChunkWords& words, std::size_t most, std::byte* out);
+
+// The positions of the members, of which there are `count`. The room is for kListRoom more.
+inline constexpr std::size_t kListRoom = 8;
+void list_members(const ChunkWords& words, std::size_t count, std::uint16_t* out);
 
 // The bits of `words` at the members of `mask`, packed: one for each member, in their order.
 // The rest of the last word of `out` is zero. Returns how many words there are.

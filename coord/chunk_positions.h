@@ -12,8 +12,7 @@
 
 namespace zazen {
 
-// Beyond this a chunk's bits are faster (a revision: 5 ns for each position; with bits 8 us for
-// the chunk and 3.5 ns for each member).
+// A list's at most.
 inline constexpr std::size_t kFewMembers = 4096;
 
 class ChunkPositions {
@@ -42,7 +41,7 @@ class ChunkPositions {
 };
 
 Extent extent_of(std::span<const std::uint16_t> positions);
-// As write_gaps() of a chunk's words.
+// The bytes written, 0 if they would be more than `most`.
 std::size_t write_gaps(std::span<const std::uint16_t> positions, std::size_t most,
                        std::byte* out);
 

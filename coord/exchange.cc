@@ -30,6 +30,11 @@ void demand(bool sensible) {
   if (!sensible) throw std::runtime_error("another node's verdict is malformed");
 }
 
+// Frames of a chunk up to which lists of them are faster than its words: 3.3 ns for each, with
+// words 3.6 us for the chunk and 1.5 ns for each.
+constexpr std::size_t kFewFrames = 2048;
+static_assert(kFewFrames <= kFewMembers);
+
 bool same(const PackedChunk& a, const PackedChunk& b) {
   return a.form == b.form && a.count == b.count && std::ranges::equal(a.payload, b.payload);
 }
@@ -38,7 +43,13 @@ bool are_sparse(const PackedChunk& native, const PackedChunk& alien, const Packe
                 const PackedChunk& adopted) {
   return is_sparse(native) && is_sparse(alien) && is_sparse(adopted) &&
          (lost.form == ChunkForm::kPart || is_sparse(lost)) &&
-         native.count + alien.count + lost.count + adopted.count <= kFewMembers;
+         native.count + alien.count + lost.count + adopted.count <= kFewFrames;
+}
+
+// Of what a node has few frames change, and it loses none but aliens.
+bool are_few(const PackedChunk& alien, const PackedChunk& lost, const PackedChunk& adopted) {
+  return is_sparse(alien) && is_sparse(adopted) &&
+         (lost.form == ChunkForm::kPart || lost.form == ChunkForm::kEmpty);
 }
 
 }  // namespace
@@ -63,6 +74,7 @@ PackedSet apply_verdicts(PackedSet natives, const PackedSet& aliens,
       PackedChunk lost, adopted;
       demand(losses.next(limit, &lost) && adoptions.next(limit, &adopted));
       const bool none_adopted = adopted.count == 0;
+      const std::int64_t gained = std::int64_t{alien.count} - lost.count + adopted.count;
       if (none_adopted &&
           ((lost.count == 0 && alien.count == 0) || (native.count == 0 && same(lost, alien))))
         own.keep();
@@ -71,12 +83,15 @@ PackedSet apply_verdicts(PackedSet natives, const PackedSet& aliens,
                read_part(lost, limit, few_aliens.all(), &few_lost) &&
                read_chunk(adopted, limit, &few_adopted) &&
                own.change(few_aliens.all(), few_lost.all(), few_adopted.all()));
+      else if (are_few(alien, lost, adopted))
+        demand(read_chunk(alien, limit, &few_aliens) && part_is_sound(lost, alien.count) &&
+               read_chunk(adopted, limit, &few_adopted) &&
+               own.change(few_aliens.all(), lost.payload, few_adopted.all(), gained));
       else
         demand(read_chunk(alien, limit, &aliens_here) &&
                read_part(lost, limit, aliens_here, &lost_here) &&
                read_chunk(adopted, limit, &adopted_here) &&
-               own.change(aliens_here, lost_here, adopted_here,
-                          std::int64_t{alien.count} - lost.count + adopted.count));
+               own.change(aliens_here, lost_here, adopted_here, gained));
     }
     demand(losses.done() && adoptions.done());
   }

@@ -18,6 +18,7 @@ struct ChunkHead {
 static_assert(sizeof(ChunkHead) == 8);
 
 constexpr std::size_t kPositionBytes = 2;
+constexpr std::size_t kGapsMost = sizeof(ChunkWords) * 3 / 4;
 
 std::size_t padded(std::size_t bytes) {
   return (bytes + 7) / 8 * 8;
@@ -32,6 +33,13 @@ void store_head(std::byte* out, ChunkForm form, std::size_t count, std::size_t p
 void store_position(std::byte* out, std::size_t index, std::size_t position) {
   const auto value = static_cast<std::uint16_t>(position);
   std::memcpy(out + index * kPositionBytes, &value, sizeof value);
+}
+
+// So many bits in whole words, the rest of the last one zero.
+bool is_of_size(std::span<const std::byte> bytes, std::size_t bits) {
+  const std::size_t words = (bits + 63) / 64;
+  return bytes.size() == words * 8 &&
+         (bits % 64 == 0 || load_word(bytes.data(), words - 1) >> (bits % 64) == 0);
 }
 
 struct Stride {
@@ -59,8 +67,11 @@ struct WordMembers {
       if ((words[position / 64] >> (position % 64) & 1) == 0) return {};
     return {first, step};
   }
-  std::size_t gaps(std::size_t most, std::byte* out) const {
-    return write_gaps(words, most, out);
+  // There are no more members than `most`.
+  std::size_t gaps(std::size_t count, std::size_t most, std::byte* out) const {
+    std::array<std::uint16_t, kGapsMost + kListRoom> positions;
+    list_members(words, count, positions.data());
+    return write_gaps(std::span(positions).first(count), most, out);
   }
   template <class Visit>
   void for_each(Visit&& visit) const {
@@ -79,7 +90,7 @@ struct PositionMembers {
       if (positions[i] != first + i * step) return {};
     return {first, step};
   }
-  std::size_t gaps(std::size_t most, std::byte* out) const {
+  std::size_t gaps(std::size_t, std::size_t most, std::byte* out) const {
     return write_gaps(positions, most, out);
   }
   template <class Visit>
@@ -96,11 +107,12 @@ struct PositionMembers {
 }  // namespace
 
 bool bitmap_is_sound(const PackedChunk& chunk, std::size_t limit) {
-  const std::size_t words = (limit + 63) / 64;
-  if (chunk.payload.size() != words * 8) return false;
-  if (limit % 64 != 0 && load_word(chunk.payload.data(), words - 1) >> (limit % 64) != 0)
-    return false;
-  return count_bits(chunk.payload) == chunk.count;
+  return is_of_size(chunk.payload, limit) && count_bits(chunk.payload) == chunk.count;
+}
+
+bool part_is_sound(const PackedChunk& chunk, std::size_t whole) {
+  if (chunk.form == ChunkForm::kEmpty) return true;
+  return chunk.form == ChunkForm::kPart && bitmap_is_sound(chunk, whole);
 }
 
 bool read_chunk(const PackedChunk& chunk, std::size_t limit, ChunkWords* words) {
@@ -113,9 +125,8 @@ bool read_chunk(const PackedChunk& chunk, std::size_t limit, ChunkWords* words) 
 bool add_chunk(const PackedChunk& chunk, std::size_t limit, ChunkWords* words) {
   if (chunk.form == ChunkForm::kGaps) return add_gaps(chunk.payload, chunk.count, limit, words);
   if (chunk.form == ChunkForm::kBitmap && chunk.payload.size() == sizeof(ChunkWords)) {
-    if (!bitmap_is_sound(chunk, limit)) return false;
-    unite(chunk.payload.first<sizeof(ChunkWords)>(), words);
-    return true;
+    return is_of_size(chunk.payload, limit) &&
+           unite(chunk.payload.first<sizeof(ChunkWords)>(), words) == chunk.count;
   }
   return decode_chunk(chunk, limit, ByWords{[words](std::size_t w, std::uint64_t bits) {
                         (*words)[w] |= bits;
@@ -243,6 +254,7 @@ void PackedSet::put_part(std::size_t chunk, std::span<const std::uint64_t> bits,
 // False if they would be no shorter than a byte for each member.
 bool PackedSet::put_bits(std::size_t chunk, std::span<const std::uint64_t> bits) {
   const std::size_t count = count_bits(std::as_bytes(bits));
+  if (count == 0) return true;
   if (bits.size_bytes() >= count) return false;
   begin_chunk(chunk);
   std::memcpy(extend(ChunkForm::kPart, count, bits.size_bytes()), bits.data(),
@@ -254,8 +266,8 @@ bool PackedSet::put_bits(std::size_t chunk, std::span<const std::uint64_t> bits)
 template <class Members>
 bool PackedSet::put_gaps(const Members& members, std::size_t count, std::size_t most) {
   const std::size_t at = bytes_.size();
-  bytes_.resize(at + sizeof(ChunkHead) + most + kGapsRoom);
-  const std::size_t size = members.gaps(most, bytes_.data() + at + sizeof(ChunkHead));
+  bytes_.resize(at + sizeof(ChunkHead) + padded(most));
+  const std::size_t size = members.gaps(count, most, bytes_.data() + at + sizeof(ChunkHead));
   bytes_.resize(at);
   if (size != 0) extend(ChunkForm::kGaps, count, size);
   return size != 0;

@@ -159,6 +159,8 @@ inline std::size_t load_position(const std::byte* bytes, std::size_t index) {
 }
 
 bool bitmap_is_sound(const PackedChunk& chunk, std::size_t limit);
+// A part of a set with so many members in the chunk, or an empty chunk.
+bool part_is_sound(const PackedChunk& chunk, std::size_t whole);
 
 // Calls visitor.bit(position), .range(first, last), .stride(first, stride, count) or
 // .words(bytes, count), ascending, with positions below `limit`. False, perhaps after some

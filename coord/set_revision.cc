@@ -3,6 +3,14 @@
 #include <algorithm>
 
 namespace zazen {
+namespace {
+
+bool have_common(std::span<const std::uint16_t> a, std::span<const std::uint16_t> b) {
+  return std::ranges::any_of(
+      a, [b](std::uint16_t position) { return std::ranges::binary_search(b, position); });
+}
+
+}  // namespace
 
 PackedChunk SetRevision::next() {
   if (anew_)
@@ -17,8 +25,9 @@ void SetRevision::keep() {
   ++chunk_;
 }
 
-bool SetRevision::change(const ChunkWords& more, const ChunkWords& lost,
-                         const ChunkWords& adopted, std::int64_t gained) {
+// revise(bytes) changes the words of the chunk.
+template <class Revise>
+bool SetRevision::change_words(std::int64_t gained, Revise&& revise) {
   ChunkWords words;
   const std::span<std::byte> bitmap = anew_ ? std::span<std::byte>() : set_.bitmap(chunk_);
   std::span<std::byte> bytes = bitmap;
@@ -26,7 +35,7 @@ bool SetRevision::change(const ChunkWords& more, const ChunkWords& lost,
     read_chunk(old_, set_.chunk_limit(chunk_), &words);
     bytes = std::as_writable_bytes(std::span(words));
   }
-  const Revised revised = revise(bytes.first<sizeof(ChunkWords)>(), more, lost, adopted);
+  const Revised revised = revise(bytes.first<sizeof(ChunkWords)>());
   if (!revised.sensible) return false;
   std::size_t count = 0;
   if (!bitmap.empty())
@@ -41,6 +50,22 @@ bool SetRevision::change(const ChunkWords& more, const ChunkWords& lost,
   }
   ++chunk_;
   return true;
+}
+
+bool SetRevision::change(const ChunkWords& more, const ChunkWords& lost,
+                         const ChunkWords& adopted, std::int64_t gained) {
+  return change_words(gained, [&](std::span<std::byte, sizeof(ChunkWords)> words) {
+    return revise(words, more, lost, adopted);
+  });
+}
+
+bool SetRevision::change(std::span<const std::uint16_t> more, std::span<const std::byte> lost,
+                         std::span<const std::uint16_t> adopted, std::int64_t gained) {
+  return change_words(gained, [&](std::span<std::byte, sizeof(ChunkWords)> words) {
+    const bool adopts_new = merge(adopted, {}, words), disjoint = merge(more, lost, words);
+    // `more` may have met what was there, or what was adopted.
+    return Revised{adopts_new && (disjoint || !have_common(more, adopted)), disjoint};
+  });
 }
 
 bool SetRevision::change(std::span<const std::uint16_t> more,

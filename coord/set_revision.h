@@ -20,12 +20,17 @@ class SetRevision {
   // something is lost that was not there, or adopted that was.
   bool change(const ChunkWords& more, const ChunkWords& lost, const ChunkWords& adopted,
               std::int64_t gained);
+  // The same for few changes; `lost` has a bit for each of `more`, or there are none.
+  bool change(std::span<const std::uint16_t> more, std::span<const std::byte> lost,
+              std::span<const std::uint16_t> adopted, std::int64_t gained);
   // The same for a sparse chunk; all together have at most kFewMembers.
   bool change(std::span<const std::uint16_t> more, std::span<const std::uint16_t> lost,
               std::span<const std::uint16_t> adopted);
   PackedSet take() { return std::move(set_); }
 
  private:
+  template <class Revise>
+  bool change_words(std::int64_t gained, Revise&& revise);
   void put_rest_anew();
 
   PackedSet set_;

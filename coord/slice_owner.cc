@@ -11,9 +11,8 @@ namespace {
 // A frame's weight for a node of one rank; for a node of several it is divided.
 constexpr std::uint64_t kFrameLoad = std::uint64_t{1} << 30;
 
-// Claims of a node in a chunk, on average, up to which lists are faster than rows: 15 ns for
-// each claim, 5 us for each row.
-constexpr std::size_t kFewClaims = 350;
+// Aliens that are natives, too, are seldom alone: so many of a node's tell soon enough.
+constexpr std::size_t kSample = 64;
 
 [[noreturn]] void malformed() {
   throw std::runtime_error("another node's claims are malformed");
@@ -21,6 +20,12 @@ constexpr std::size_t kFewClaims = 350;
 
 void demand(bool sound) {
   if (!sound) malformed();
+}
+
+bool have_common(const ChunkWords& a, const ChunkWords& b) {
+  std::uint64_t common = 0;
+  for (std::size_t w = 0; w < a.size(); ++w) common |= a[w] & b[w];
+  return common != 0;
 }
 
 }  // namespace
@@ -56,9 +61,10 @@ void SliceOwner::decide(std::span<const Claims> claims) {
   for (std::size_t c = 0; c < residues_.chunks(); ++c) decide_chunk(c);
   for (const Node& node : nodes_) demand(node.native_reader.done() && node.alien_reader.done());
   for (const PackedSet& lost : lost_) lost_count_ += lost.count();
-  // 16 KB for each node, while a simulation has as many owners in its memory.
+  // 16 KB for each node and more, while a simulation has as many owners in its memory.
   rows_ = std::vector<Row>();
   alien_rows_ = std::vector<Row>();
+  contest_ = SparseContest();
 }
 
 void SliceOwner::decide_chunk(std::size_t chunk) {
@@ -177,31 +183,40 @@ void SliceOwner::decide_aliens(std::size_t limit) {
 // False, and nothing is decided, if there are many aliens, or some that are natives, too, or if
 // a native is contested.
 bool SliceOwner::decide_few_aliens(std::size_t chunk, std::size_t limit, std::size_t claims) {
-  if (claims > kFewClaims * nodes_.size()) return false;
-  for (const Node& node : nodes_) {
-    const ChunkForm form = node.aliens.form;
-    if (node.has_row || !is_sparse(node.aliens) || form == ChunkForm::kRuns ||
-        form == ChunkForm::kStride)
+  claimant_nodes_.clear();
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const std::size_t n = (first_ + i) % nodes_.size();
+    const PackedChunk& aliens = nodes_[n].aliens;
+    if (nodes_[n].has_row || !is_sparse(aliens) || aliens.form == ChunkForm::kRuns ||
+        aliens.form == ChunkForm::kStride)
       return false;
+    if (aliens.count != 0) claimant_nodes_.push_back(n);
   }
+  if (!SparseContest::suits(claimant_nodes_.size(), claims)) return false;
+
   few_.clear();
   positions_.resize(claims);
-  lost_bits_.assign(claims / 64 + nodes_.size(), 0);
+  lost_bits_.assign(claims / 64 + claimant_nodes_.size(), 0);
   std::uint16_t* end = positions_.data();
   std::uint64_t* bits = lost_bits_.data();
   ChunkPositions aliens;
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    const std::size_t n = (first_ + i) % nodes_.size();
+  for (std::size_t n : claimant_nodes_) {
     demand(read_chunk(nodes_[n].aliens, limit, &aliens));
-    for (std::size_t position : aliens.all())
+    for (std::size_t position : aliens.all().first(std::min(kSample, aliens.size())))
       if ((native_[position / 64] >> (position % 64) & 1) != 0) return false;
     few_.push_back({{end, aliens.size()}, bits, wins_[n], step_[n]});
-    end = std::ranges::copy(aliens.all(), end).out;
+    end = std::copy_n(aliens.all().data(), aliens.size(), end);
     bits += (aliens.size() + 63) / 64;
   }
-  contest_.settle(few_, &alien_);
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    const std::size_t n = (first_ + i) % nodes_.size();
+  contest_.enter(few_);
+  if (have_common(contest_.claimed(), native_)) {
+    contest_.withdraw();
+    return false;
+  }
+  contest_.settle(few_);
+  alien_ = contest_.claimed();
+  for (std::size_t i = 0; i < few_.size(); ++i) {
+    const std::size_t n = claimant_nodes_[i];
     wins_[n] = few_[i].wins;
     lost_[n].put_part(chunk, {few_[i].lost, (few_[i].positions.size() + 63) / 64},
                       few_[i].positions);

@@ -92,7 +92,8 @@ class SliceOwner {
 
   // Of a chunk with few aliens.
   SparseContest contest_;
-  std::vector<FewClaims> few_;
+  std::vector<std::size_t> claimant_nodes_;
+  std::vector<FewClaims> few_;  // of these nodes
   std::vector<std::uint16_t> positions_;
   std::vector<std::uint64_t> lost_bits_;
 };

@@ -38,15 +38,23 @@ std::vector<std::byte> gaps_of(const ChunkWords& words) {
 
 const double kDensities[] = {0.0, 0.0001, 0.002, 0.0125, 0.05, 0.3, 0.99, 1.0};
 
-TEST(ChunkBits, GapsAreWrittenAndReadAsOneFrameAfterTheOtherWould) {
+TEST(ChunkBits, MembersAreListedInTheirOrder) {
   for (double density : kDensities) {
     const ChunkWords words = random_words(density, 7);
-    const std::vector<std::byte> expected = gaps_of(words);
-    std::vector<std::byte> gaps(expected.size() + kGapsRoom);
-    ASSERT_EQ(write_gaps(words, expected.size(), gaps.data()), expected.size());
-    gaps.resize(expected.size());
-    EXPECT_EQ(gaps, expected) << density;
+    std::vector<std::uint16_t> expected;
+    for (std::size_t i = 0; i < kChunkFrames; ++i)
+      if (has(words, i)) expected.push_back(static_cast<std::uint16_t>(i));
+    std::vector<std::uint16_t> listed(expected.size() + kListRoom);
+    list_members(words, expected.size(), listed.data());
+    listed.resize(expected.size());
+    EXPECT_EQ(listed, expected) << density;
+  }
+}
 
+TEST(ChunkBits, GapsAreReadAsOneFrameAfterTheOtherWould) {
+  for (double density : kDensities) {
+    const ChunkWords words = random_words(density, 7);
+    const std::vector<std::byte> gaps = gaps_of(words);
     const std::size_t count = count_members(words);
     ChunkWords read;
     ASSERT_TRUE(read_gaps(gaps, count, kChunkFrames, &read));
@@ -54,12 +62,10 @@ TEST(ChunkBits, GapsAreWrittenAndReadAsOneFrameAfterTheOtherWould) {
     const ChunkWords before = random_words(0.3, 11);
     ChunkWords added = before, united = before;
     ASSERT_TRUE(add_gaps(gaps, count, kChunkFrames, &added));
-    unite(std::as_bytes(std::span(words)), &united);
+    EXPECT_EQ(unite(std::as_bytes(std::span(words)), &united), count);
     EXPECT_EQ(added, united) << density;
     for (std::size_t w = 0; w < united.size(); ++w) ASSERT_EQ(united[w], before[w] | words[w]);
-    if (expected.empty()) continue;
-    std::vector<std::byte> room(expected.size() + kGapsRoom);
-    EXPECT_EQ(write_gaps(words, expected.size() - 1, room.data()), 0U) << density;
+    if (gaps.empty()) continue;
     EXPECT_FALSE(read_gaps(gaps, count + 1, kChunkFrames, &read));
     std::size_t last = kChunkFrames - 1;
     while (!has(words, last)) --last;
@@ -133,6 +139,28 @@ TEST(ChunkBits, BitsThatFillNoWordAreRefused) {
   EXPECT_TRUE(scatter_bits(bytes, whole, &back));
   for (std::size_t size = 1; size < 8; ++size)
     EXPECT_FALSE(scatter_bits(bytes.first(size), whole, &back)) << size;
+}
+
+TEST(ChunkBits, PositionsAreMergedButForThoseThatAreLost) {
+  for (double density : {0.001, 0.02, 0.06})
+    for (bool disjoint : {true, false})
+      for (double losing : {0.0, 0.7}) {
+        ChunkWords had = random_words(0.3, 12);
+        const ChunkWords more = random_words(density, 13);
+        if (disjoint)
+          for (std::size_t w = 0; w < had.size(); ++w) had[w] &= ~more[w];
+        std::vector<std::uint16_t> positions(count_members(more) + kListRoom);
+        list_members(more, positions.size() - kListRoom, positions.data());
+        positions.resize(positions.size() - kListRoom);
+        ChunkWords lost, packed, merged = had;
+        intersect(more, random_words(losing, 14), &lost);
+        const std::size_t words = gather_bits(lost, more, &packed);
+        auto bits = std::as_bytes(std::span(packed)).first(words * 8);
+        if (losing == 0) bits = {};
+        EXPECT_EQ(merge(positions, bits, std::as_writable_bytes(std::span(merged))), disjoint);
+        for (std::size_t w = 0; w < had.size(); ++w)
+          ASSERT_EQ(merged[w], (had[w] | more[w]) & ~lost[w]) << density << ' ' << losing;
+      }
 }
 
 TEST(ChunkBits, ARevisionLosesWhatIsThereAndAdoptsWhatIsNot) {

@@ -67,17 +67,22 @@ TEST(Contest, EachFrameGoesToTheLeastLoadedClaimant) {
 }
 
 // Claims as lists of positions, of which the contested ones are settled as in rows of words.
+// In the first round no frame is contested; in the last ones the loads are far apart.
 TEST(Contest, FewClaimsAreSettledAsTheirRowsAre) {
+  constexpr std::uint64_t kWinsApart[] = {300, 300, 3050, 7150, 100'000};
   SparseContest contest;
   std::mt19937_64 random(7);
-  for (std::size_t nodes : {1U, 2U, 9U, 100U})
-    for (int round = 0; round < 4; ++round) {
+  for (std::size_t nodes : {1U, 2U, 7U, 8U, 9U, 16U, 17U, 100U})
+    for (int round = 0; round < 10; ++round) {
+      const bool equal_steps = round % 2 == 0;
+      const std::uint64_t wins_apart = kWinsApart[round / 2];
       std::vector<std::vector<std::uint16_t>> positions(nodes);
       std::vector<ChunkWords> rows(nodes, ChunkWords{});
       ChunkWords claimed{}, contested{};
       for (std::size_t i = 0; i < kChunkFrames; ++i) {
         const std::uint64_t bit = std::uint64_t{1} << (i % 64);
-        for (std::size_t copies = random() % 20 == 0 ? 1 + random() % 4 : 0; copies > 0;
+        const std::size_t most = round < 2 ? 1 : 4;
+        for (std::size_t copies = random() % 20 == 0 ? 1 + random() % most : 0; copies > 0;
              --copies) {
           const std::size_t node = random() % nodes;
           if ((rows[node][i / 64] & bit) != 0) continue;
@@ -91,7 +96,8 @@ TEST(Contest, FewClaimsAreSettledAsTheirRowsAre) {
       std::vector<FewClaims> few;
       std::vector<std::vector<std::uint64_t>> lost;
       for (std::size_t n = 0; n < nodes; ++n) {
-        const std::uint64_t wins = random() % 300, step = kClaimantsAtMost * (1 + random() % 3);
+        const std::uint64_t wins = random() % wins_apart;
+        const std::uint64_t step = kClaimantsAtMost * (equal_steps ? 2 : 1 + random() % 3);
         lost.emplace_back(positions[n].size() / 64 + 1);
         few.push_back({positions[n], lost[n].data(), wins, step});
         const std::size_t alone = positions[n].size() - intersect(rows[n], contested, &rows[n]);
@@ -99,9 +105,13 @@ TEST(Contest, FewClaimsAreSettledAsTheirRowsAre) {
       }
       settle(contested, claimants);
 
-      ChunkWords found;
-      contest.settle(few, &found);
-      EXPECT_EQ(found, claimed);
+      contest.enter(few);
+      EXPECT_EQ(contest.claimed(), claimed);
+      if (round % 4 == 3) {
+        contest.withdraw();
+        contest.enter(few);
+      }
+      contest.settle(few);
       for (std::size_t n = 0; n < nodes; ++n) {
         ChunkWords row{};
         for (std::size_t i = 0; i < positions[n].size(); ++i)

@@ -169,51 +169,55 @@ PackedSet in_bitmaps(const PackedSet& set) {
   return bitmaps;
 }
 
-TEST(Exchange, FewClaimsAreDecidedAndAppliedAsBitmapsOfThemAre) {
-  constexpr std::size_t kFrames = 2 * kChunkFrames + 5000, kNodes = 20;
+void compare_with_bitmaps(std::size_t nodes) {
+  constexpr std::size_t kFrames = 2 * kChunkFrames + 5000;
   std::mt19937 random(3);
   for (bool natives_contested : {false, true})
     for (bool aliens_of_natives : {false, true}) {
-      std::vector<Indexes> natives(kNodes), aliens(kNodes);
+      std::vector<Indexes> natives(nodes), aliens(nodes);
       for (std::size_t i = 0; i < kFrames; ++i) {
         const unsigned lot = random() % 20;
-        const std::size_t node = random() % kNodes;
+        const std::size_t node = random() % nodes;
         if (lot >= 2) natives[node].push_back(i);
         if (lot >= 2 && natives_contested && random() % 500 == 0)
-          natives[(node + 1) % kNodes].push_back(i);
+          natives[(node + 1) % nodes].push_back(i);
         for (std::size_t copy = 0; copy < 1 + random() % 4; ++copy)
           if (lot == 1 || (aliens_of_natives && random() % 500 == 0))
-            aliens[(node + copy) % kNodes].push_back(i);
+            aliens[(node + copy) % nodes].push_back(i);
       }
-      const std::vector<std::uint64_t> ranks(kNodes, 1);
+      const std::vector<std::uint64_t> ranks(nodes, 1);
       std::vector<PackedSet> own[2];
       std::vector<std::uint64_t> wins[2];
       for (bool bitmaps : {false, true}) {
         std::vector<PackedSet> native_sets, alien_sets;
         std::vector<Claims> claims;
-        for (std::size_t n = 0; n < kNodes; ++n) {
+        for (std::size_t n = 0; n < nodes; ++n) {
           native_sets.push_back(pack(natives[n], kFrames));
           alien_sets.push_back(pack(aliens[n], kFrames));
           if (bitmaps) native_sets[n] = in_bitmaps(native_sets[n]);
           if (bitmaps) alien_sets[n] = in_bitmaps(alien_sets[n]);
         }
-        for (std::size_t n = 0; n < kNodes; ++n)
+        for (std::size_t n = 0; n < nodes; ++n)
           claims.push_back({native_sets[n].bytes(), alien_sets[n].bytes()});
         SliceOwner owner(kFrames, 4, ranks);
         owner.decide(claims);
         wins[bitmaps].assign(owner.wins().begin(), owner.wins().end());
-        std::vector<std::uint64_t> quotas(kNodes);
+        std::vector<std::uint64_t> quotas(nodes);
         fill_quotas(owner.wins(), ranks, owner.residue_count(), quotas);
-        for (std::size_t n = 0; n < kNodes; ++n) {
+        for (std::size_t n = 0; n < nodes; ++n) {
           const PackedSet adopted = owner.adopted(n, 0, quotas);
           const MessagePair verdicts[] = {{owner.lost(n).bytes(), adopted.bytes()}};
           own[bitmaps].push_back(
               apply_verdicts(std::move(native_sets[n]), alien_sets[n], verdicts));
         }
       }
-      EXPECT_EQ(wins[0], wins[1]) << natives_contested << aliens_of_natives;
-      EXPECT_EQ(own[0], own[1]) << natives_contested << aliens_of_natives;
+      EXPECT_EQ(wins[0], wins[1]) << nodes << natives_contested << aliens_of_natives;
+      EXPECT_EQ(own[0], own[1]) << nodes << natives_contested << aliens_of_natives;
     }
+}
+
+TEST(Exchange, FewClaimsAreDecidedAndAppliedAsBitmapsOfThemAre) {
+  for (std::size_t nodes : {2U, 8U, 13U, 20U, 60U}) compare_with_bitmaps(nodes);
 }
 
 TEST(Exchange, RandomStatesGiveEveryFrameToExactlyOneNode) {
