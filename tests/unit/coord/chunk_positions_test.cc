@@ -61,6 +61,20 @@ TEST(ChunkPositions, GapsAreWrittenAndReadAsOneFrameAfterTheOtherWould) {
   }
 }
 
+TEST(ChunkPositions, OneLongGapAmongShortOnes) {
+  for (std::size_t gap : {253U, 254U, 255U, 256U, 510U}) {
+    Positions positions;
+    for (std::size_t i = 0; i < 40; ++i)
+      positions.push_back(static_cast<std::uint16_t>(3 * i + (i < 20 ? 0 : gap - 2)));
+    std::vector<std::byte> gaps(kChunkFrames);
+    gaps.resize(write_gaps(positions, kChunkFrames, gaps.data()));
+    EXPECT_EQ(gaps, gaps_of(positions)) << gap;
+    ChunkPositions read;
+    ASSERT_TRUE(read.read_gaps(gaps, positions.size(), kChunkFrames));
+    EXPECT_TRUE(std::ranges::equal(read.all(), positions)) << gap;
+  }
+}
+
 TEST(ChunkPositions, GapsAreRefusedWhereTheWordsRefuseThem) {
   std::mt19937 random(2);
   int refused = 0;
