@@ -1,6 +1,7 @@
 """A server that stops answering holds up its own dataset's fills, not another dataset's, nor
 status, nor the daemon's end."""
 import signal
+import time
 
 from dataset import Dataset
 from origin_server import MB, OriginServer
@@ -13,9 +14,15 @@ with OriginServer(rate=40 * MB) as server:
     other = Dataset(server.node.directory + "/sim2", 8)
     server.start_node(others=[other])
     server.control(f"hang {2 * MB}")
+
+    def at_rest():
+        sent = [server.sent(name) for name in frames]
+        time.sleep(0.3)
+        return 0 not in sent and sent == [server.sent(name) for name in frames]
+
     readers = [server.start_reader(name) for name in frames]
-    wait_until(lambda: sum(server.sent(name) > 0 for name in frames) == len(frames),
-               "the fills to begin")
+    # A request that the server has in hand when it stops holds up whoever made it, even its end.
+    wait_until(at_rest, "all fills to begin and to hang")
     server.process.signal(signal.SIGSTOP)
     # A look for leaks waits for every thread, and zazenctl leaves one behind in the dead origin.
     server.env["ASAN_OPTIONS"] = "detect_leaks=0"
