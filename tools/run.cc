@@ -34,8 +34,8 @@ constexpr char kForwardVariable[] = "OMPI_MCA_mca_base_env_list";
 
 // One process speaks for a job: rank 0, or a process that is no rank.
 bool speaks_for_job() {
-  std::string rank = variable("PMIX_RANK");
-  return rank.empty() || rank == "0";
+  auto is_another = [](const std::string& rank) { return !rank.empty() && rank != "0"; };
+  return !is_another(variable("PMIX_RANK")) && !is_another(variable("PMI_RANK"));
 }
 
 void warn_of_misspelt_variables() {

@@ -91,10 +91,10 @@ void agree(const PluginHost& host) {
     return;
   }
   const double began = seconds_now();
-  const bool present = everybody_is_here(agreement.ranks);
+  const char* obstacle = why_not_to_meet(agreement.ranks);
   const double looked = seconds_now();
-  if (!present && job->settings.filter != FilterWish::kOn) {
-    agreement.reason = "not every rank proved that it runs under zazen";
+  if (obstacle != nullptr && job->settings.filter != FilterWish::kOn) {
+    agreement.reason = obstacle;
     return;
   }
   const PromptPauses prompt;

@@ -16,7 +16,10 @@ namespace zazen {
 // Before MPI_Init. False without a launcher whose store can be reached.
 bool announce_presence();
 
-// After MPI_Init, once. True if all `ranks` ranks announced themselves.
-bool everybody_is_here(int ranks);
+inline constexpr char kSomebodyIsMissing[] = "not every rank proved that it runs under zazen";
+
+// After MPI_Init, once. Null if all `ranks` ranks announced themselves and can be let talk to
+// each other; else why not.
+const char* why_not_to_meet(int ranks);
 
 }  // namespace zazen

@@ -8,6 +8,7 @@
 // taken by MPICH for one to a question of its own.
 #include "coord/mpi/presence.h"
 
+#include <mpi.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -93,6 +94,30 @@ std::optional<int> number_in(const char* variable) {
   return number;
 }
 
+// Once ranks have talked over TCP, MPI_Finalize of Debian 12's MPICH (4.0.2, UCX 1.13.1) waits
+// for ever in most runs, with us or without. A program whose ranks never talk would hang
+// because of us.
+bool talks_by_ucx() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  return PMPI_Get_library_version(text, &length) == MPI_SUCCESS &&
+         std::strstr(text, "ch4:ucx") != nullptr;
+}
+
+// By hydra's "(vector,(FIRST,HOSTS,RANKS),...)", the same for every rank.
+bool are_on_one_host() {
+  const std::optional<std::string> answer =
+      ask("cmd=get kvsname=" + key_space + " key=PMI_process_mapping");
+  if (!answer) return false;
+  const std::string mapping = field(*answer, "value");
+  bool known = false;
+  for (std::size_t at = 0; (at = mapping.find(",(", at)) != std::string::npos; ++at) {
+    known = true;
+    if (mapping.compare(at, 6, ",(0,1,") != 0) return false;
+  }
+  return known;
+}
+
 std::string key_of(int rank) {
   return "key=zazen-presence-" ZAZEN_MESSAGES "-" + std::to_string(rank);
 }
@@ -113,12 +138,15 @@ bool announce_presence() {
   return true;
 }
 
-bool everybody_is_here(int ranks) {
-  if (ranks == 1) return true;
+const char* why_not_to_meet(int ranks) {
+  if (ranks == 1) return nullptr;
   bool all = !key_space.empty();
   for (int rank = 0; all && rank < ranks; ++rank)
     all = succeeds("cmd=get kvsname=" + key_space + ' ' + key_of(rank));
-  return all;
+  if (!all) return kSomebodyIsMissing;
+  if (talks_by_ucx() && !are_on_one_host())
+    return "MPICH over UCX may not end once ranks of several hosts have talked";
+  return nullptr;
 }
 
 }  // namespace zazen

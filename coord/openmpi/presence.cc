@@ -46,8 +46,8 @@ bool announce_presence() {
   return announced;
 }
 
-bool everybody_is_here(int ranks) {
-  if (!announced) return ranks == 1;
+const char* why_not_to_meet(int ranks) {
+  if (!announced) return ranks == 1 ? nullptr : kSomebodyIsMissing;
   bool all = true;
   for (int rank = 0; all && ranks > 1 && rank < ranks; ++rank) {
     pmix_proc_t proc = me;
@@ -57,7 +57,7 @@ bool everybody_is_here(int ranks) {
   // Balances the PMIx_Init above; MPI keeps its own reference.
   PMIx_Finalize(nullptr, 0);
   announced = false;
-  return all;
+  return all ? nullptr : kSomebodyIsMissing;
 }
 
 }  // namespace zazen

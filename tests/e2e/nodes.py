@@ -52,7 +52,17 @@ def program(name):
     return [PYTHON, f"{SOURCES}/{name}"] if name.endswith(".py") else [f"{PROGRAMS}/{name}"]
 
 
+def write_config(path, datasets, head):
+    with open(path, "w") as file:
+        file.write(head)
+        for data in datasets:
+            file.write(f'\n[[dataset]]\npath = "{data.path}"\nframes = "{data.template}"\n'
+                       f'{data.keys}\n')
+
+
 class Node:
+    process = Process  # what its daemon is started by
+
     def __init__(self, nodes, name):
         self.name = name
         self.directory = os.path.join(nodes.directory, name)
@@ -65,16 +75,12 @@ class Node:
 
     def configure(self, datasets, extra="", peers=None):
         peers = json.dumps(peers or [f"unix:{node.runtime}" for node in self._nodes], ensure_ascii=False)
-        with open(self.config, "w") as file:
-            file.write(f'node = "{self.name}"\ncache = "{self.cache}"\n'
-                       f'runtime = "{self.runtime}"\npeers = {peers}\n{extra}')
-            for data in datasets:
-                file.write(f'\n[[dataset]]\npath = "{data.path}"\nframes = "{data.template}"\n'
-                           f'{data.keys}\n')
+        write_config(self.config, datasets, f'node = "{self.name}"\ncache = "{self.cache}"\n'
+                     f'runtime = "{self.runtime}"\npeers = {peers}\n{extra}')
 
     def start(self, before=()):
         """`before` are words in front of the daemon's, such as env NAME=VALUE."""
-        self._process = Process([*before, ZAZEND, "--config", self.config], self._nodes.env)
+        self._process = self.process([*before, ZAZEND, "--config", self.config], self._nodes.env)
 
         def serving():
             if not self._process.running():
@@ -215,7 +221,10 @@ class Nodes:
         self.running = []
         self.datasets = []
         self._jobs = 0
-        self._nodes = [Node(self, f"n{i}") for i in range(count)]
+        self._nodes = [self._make_node(i) for i in range(count)]
+
+    def _make_node(self, number):
+        return Node(self, f"n{number}")
 
     def __getitem__(self, index):
         return self._nodes[index]
@@ -278,10 +287,7 @@ class Nodes:
         `programs` is one program or one for each node; `shims` says for each node whether its
         ranks have the shim, or gives a dictionary of variables that are added for them.
         """
-        self._jobs += 1
-        out = os.path.join(self._top, f"out-{self._jobs}")
-        os.mkdir(out)
-        report_file = os.path.join(out, "report.json")
+        out, report_file = self.output_of_a_job()
         counts = [ranks] * len(self) if isinstance(ranks, int) else ranks
         programs = [programs] * len(self) if isinstance(programs, str) else programs
         shims = shims or [True] * len(self)
@@ -299,7 +305,17 @@ class Nodes:
             argv += [f"{key}={value}" for key, value in variables.items()]
             argv += [*program(name), data.path, out, *after]
             node_names += [node.name if shim else None] * count
-        process = Process(argv, self.env, cwd=out)
+        return self.start_job(argv, self.env, data, out, node_names, report_file)
+
+    def output_of_a_job(self):
+        """A directory for what the ranks write, and the name of the report in it."""
+        self._jobs += 1
+        out = os.path.join(self._top, f"out-{self._jobs}")
+        os.mkdir(out)
+        return out, os.path.join(out, "report.json")
+
+    def start_job(self, argv, env, data, out, node_names, report_file):
+        process = Process(argv, env, cwd=out)
         self.running.append(process)
         return RunningJob(self, process, data, out, node_names, report_file)
 

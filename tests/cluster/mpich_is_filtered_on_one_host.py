@@ -1,0 +1,31 @@
+"""Debian's MPICH on one host, by hydra, in an allocation of Slurm, or vouched for under srun --mpi=pmi2:
+each frame is read once. On several hosts, where its MPI_Finalize would hang, and under srun without a
+word: the job ends, and every rank sees and reads all."""
+from hosts import Hosts
+from processes import expect
+from slurm import Slurm
+
+with Hosts(3) as hosts:
+    data = hosts.dataset(frames=24)
+    hosts.start()
+    hosts.push(data)
+    one = hosts[:1]
+
+    hosts.mpirun("list_and_read_c", data, one).check_exactly_once()
+    job = hosts.mpirun("list_and_read_c", data)
+    job.check_unfiltered()
+    expect("several hosts" in job.report["reason"], f"{job.report}")
+    with Slurm(hosts) as slurm:
+        slurm.salloc("list_and_read_c", data, one).check_exactly_once()
+        job = slurm.salloc("list_and_read_c", data)
+        job.check_unfiltered()
+        expect("several hosts" in job.report["reason"], f"{job.report}")
+        for where in (one, list(hosts)):
+            job = slurm.srun("list_and_read_c", data, hosts=where)
+            job.check_unfiltered()
+            expect("not every rank" in job.report["reason"], f"{job.report}")
+        vouched = {"ZAZEN_FILTER": "on"}
+        slurm.srun("list_and_read_c", data, hosts=one, env=vouched).check_exactly_once()
+        job = slurm.srun("list_and_read_c", data, slurm.without_shim(1), one, vouched)
+        job.check_unfiltered()
+        expect("did not meet" in job.report["reason"], f"{job.report}")

@@ -1,0 +1,18 @@
+"""srun --multi-prog with one rank without the shim, whichever: the job ends, and every rank sees and
+reads all."""
+from hosts import Hosts
+from processes import expect
+from slurm import Slurm
+
+with Hosts(2) as hosts:
+    data = hosts.dataset(frames=24)
+    hosts.start()
+    hosts.push(data)
+    with Slurm(hosts) as slurm:
+        for rank in (0, 1, 3):
+            job = slurm.srun("list_and_read_c", data, slurm.without_shim(rank))
+            job.check_unfiltered()
+            if rank != 0:
+                job.check_report(filtered=False)
+                reason = job.report["reason"]
+                expect("not every rank" in reason, f"found out only by waiting: {reason}")
