@@ -49,8 +49,8 @@ class Slurm:
         self._write("slurm.conf", CONFIG.format(directory=self._directory, disk=self._hosts.disk,
                                                 hosts=len(self._hosts)))
         self._write("cgroup.conf", "CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n")
-        # By default it is /tmp, which the hosts share.
-        self._write("mpi.conf", f"PMIxCliTmpDirBase={self._hosts.disk}/tmp\n")
+        # The hosts share /tmp. With the default, two kinds of fences, ranks leave MPI_Init too early.
+        self._write("mpi.conf", f"PMIxCliTmpDirBase={self._hosts.disk}/tmp\nPMIxCollFence=ring\n")
         try:
             self._start()
         except BaseException:
@@ -82,8 +82,7 @@ class Slurm:
         return path
 
     def srun(self, name, data, arranged=behind, hosts=None, env=None):
-        """Two ranks on each of these hosts, or of all. Of PMIx's ways to share its data the default one
-        crashes now and then under srun."""
+        """Two ranks on each of these hosts, or of all. Without `hash` PMIx does not always find its data."""
         plugin = "--mpi=pmi2" if MPI == "mpich" else "--mpi=pmix"
         return self._run(["srun", plugin], [], name, data, arranged, hosts,
                          dict(env or {}, PMIX_MCA_gds="hash"))
