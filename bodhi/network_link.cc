@@ -168,12 +168,13 @@ int NetworkLink::wait(short events) {
   for (;;) {
     look_for_movement();
     auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now()).count();
-    if (left <= 0) return ETIMEDOUT;
+    // What has come while this thread was held up elsewhere counts, however late it is.
     struct pollfd entry = {socket_.get(), events, 0};
-    int pause = std::min(static_cast<int>(left), timeout_ms_ / kLooks + 1);
+    int pause = left <= 0 ? 0 : std::min(static_cast<int>(left), timeout_ms_ / kLooks + 1);
     int ready = ::poll(&entry, 1, pause);
     if (ready > 0) return 0;
     if (ready < 0 && errno != EINTR) return errno;
+    if (left <= 0) return ETIMEDOUT;
   }
 }
 

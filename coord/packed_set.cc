@@ -111,7 +111,7 @@ bool bitmap_is_sound(const PackedChunk& chunk, std::size_t limit) {
 }
 
 bool part_is_sound(const PackedChunk& chunk, std::size_t whole) {
-  if (chunk.form == ChunkForm::kEmpty) return true;
+  if (chunk.form == ChunkForm::kEmpty) return chunk.payload.empty();
   return chunk.form == ChunkForm::kPart && bitmap_is_sound(chunk, whole);
 }
 
@@ -324,7 +324,8 @@ bool PackedReader::next(std::size_t limit, PackedChunk* chunk) {
   const std::size_t room = padded(head.payload);
   if (room > rest_.size() || head.zero != 0 || head.count > limit ||
       head.form > static_cast<std::uint8_t>(ChunkForm::kPart) ||
-      (head.count == 0) != (head.form == static_cast<std::uint8_t>(ChunkForm::kEmpty)))
+      (head.count == 0) != (head.form == static_cast<std::uint8_t>(ChunkForm::kEmpty)) ||
+      (head.count == 0 && head.payload != 0))
     return false;
   for (std::size_t i = head.payload; i < room; ++i)
     if (rest_[i] != std::byte{0}) return false;

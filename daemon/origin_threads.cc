@@ -2,14 +2,19 @@
 
 #include <cerrno>
 #include <optional>
+#include <system_error>
 
 namespace zazen {
 
 void OriginThreads::post(Lane& lane, std::size_t most_threads, std::function<void()> work) {
   lane.queue.push_back(std::move(work));
   if (lane.queue.size() > lane.idle && lane.threads < most_threads) {
-    threads_.start([this, &lane] { run(lane); });
-    ++lane.threads;
+    try {
+      threads_.start([this, &lane] { run(lane); });
+      ++lane.threads;
+    } catch (const std::system_error&) {
+      // No thread is to be had now: one that there is, or the next one, does it.
+    }
   }
   lane.changed.notify_one();
 }

@@ -103,9 +103,10 @@ void OwnWriter::renew(const Config& next) {
   end_retired();
 }
 
+// Who holds the lock may wait for a key, and the caller waits for nobody.
 void OwnWriter::keep_house() {
-  std::lock_guard lock(mutex_);
-  end_retired();
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  if (lock) end_retired();
 }
 
 void OwnWriter::end_retired() {
@@ -124,7 +125,10 @@ bool OwnWriter::has_ended(Retired& retired) {
       return false;
     retired.closed_at = now;
   }
-  if (!writer.close(0, 0) && now - *retired.closed_at < kLeave) return false;
+  if (!writer.close(0, 0)) {
+    if (now - *retired.closed_at < kLeave) return false;
+    one_hangs_ = true;
+  }
   Writer::Figures figures = writer.figures();
   const std::uint64_t left = std::exchange(figures.waiting, 0);
   if (left > 0) {
@@ -181,7 +185,7 @@ bool OwnWriter::stop() {
   writers_.clear();
   for (const Retired& retired : retired_) retired.writer->close(0, 0);
   const Clock::time_point deadline = Clock::now() + kLeave;
-  bool ended = true;
+  bool ended = !one_hangs_;
   for (const Retired& retired : retired_) {
     auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
     ended = retired.writer->close(0, std::max(0, static_cast<int>(left.count()))) && ended;

@@ -74,6 +74,7 @@ class OwnWriter {
   std::vector<Retired> retired_;                              // that may have frames to send
   Writer::Figures ended_;                                     // of those that are no more
   bool failed_ = false;                                       // to make one
+  bool one_hangs_ = false;                                    // of those that are no more
   bool stopping_ = false;
 };
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <system_error>
 
 #include "daemon/crash_report.h"
@@ -125,11 +126,17 @@ void PushListener::run() {
   CrashStack crash_stack;
   std::vector<pollfd> entries = {{stop_.get(), POLLIN, 0}};
   for (const UniqueFd& socket : sockets_) entries.push_back({socket.get(), POLLIN, 0});
+  std::chrono::steady_clock::time_point said_at;
   for (;;) {
     ::poll(entries.data(), entries.size(), connections_.empty() ? kTickMs : kSignMs);
     if ((entries[0].revents & POLLIN) != 0) return;
     clear_ended();
-    for (Connection& connection : connections_) connection.session->say_at_work();
+    // However often somebody connects.
+    if (const auto now = std::chrono::steady_clock::now();
+        now - said_at >= std::chrono::milliseconds(kSignMs)) {
+      for (Connection& connection : connections_) connection.session->say_at_work();
+      said_at = now;
+    }
     for (std::size_t i = 1; i < entries.size(); ++i) {
       if ((entries[i].revents & POLLIN) != 0) accept_writer(entries[i].fd);
     }

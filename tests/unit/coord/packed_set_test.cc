@@ -209,6 +209,10 @@ TEST(PackedSet, BytesThatMakeNoSenseAreRefused) {
   EXPECT_FALSE(decodes(chunk_bytes(1, static_cast<ChunkForm>(6), {3, 0})));
   EXPECT_FALSE(decodes(chunk_bytes(0, ChunkForm::kList, {})));
   EXPECT_FALSE(decodes(chunk_bytes(1, ChunkForm::kEmpty, {})));
+  const std::vector<std::byte> filled =
+      chunk_bytes(0, ChunkForm::kEmpty, {255, 0, 0, 0, 0, 0, 0, 0});
+  PackedChunk empty;
+  EXPECT_FALSE(PackedReader(filled).next(domain, &empty)) << "it would be taken for a part";
 
   std::vector<std::byte> list = chunk_bytes(1, ChunkForm::kList, {3, 0});
   std::vector<std::byte> longer = list;
