@@ -1,9 +1,10 @@
 """The real libbodhi.so, by ctypes, in this process; and nodes with a writer's keys."""
 import ctypes
+import json
 import os
 import socket
 
-from nodes import BUILD
+from nodes import BUILD, write_config
 from processes import expect
 
 LIBRARY = f"{BUILD}/bodhi/library/libbodhi.so"
@@ -132,6 +133,14 @@ def make_key(nodes):
         file.write(os.urandom(32))
     os.chmod(key, 0o600)
     return key
+
+
+def configure_writer(nodes, data, addresses, key, more):
+    """The configuration of a writer on a machine without a daemon."""
+    config = nodes.path("writer.toml")
+    write_config(config, [data], f'cache = "{nodes.path("none")}"\nruntime = "{nodes.path("none", "run")}"\n'
+                 f'peers = {json.dumps(addresses)}\nkey_file = "{key}"\n{more}\n')
+    return config
 
 
 def frame_bytes(data, seq):

@@ -1,10 +1,10 @@
 """A writer on a machine without a daemon: frames go to the nodes over TCP, evenly and whole, with a key;
 one node is killed meanwhile and one is stopped, and nothing is lost."""
-import json
 import os
 import signal
 
-from bodhi_library import Bodhi, BodhiError, check_placed, frame_bytes, free_addresses, make_key
+from bodhi_library import (Bodhi, BodhiError, check_placed, configure_writer, frame_bytes, free_addresses,
+                           make_key)
 from nodes import Nodes
 from processes import expect
 
@@ -18,11 +18,7 @@ with Nodes(4) as nodes:
     for node, address in zip(nodes, addresses):
         node.configure(nodes.datasets, f'listen = "{address}"\nkey_file = "{key}"\n')
         node.start()
-    config = nodes.path("writer.toml")
-    with open(config, "w") as file:
-        file.write(f'cache = "{nodes.path("none")}"\nruntime = "{nodes.path("none", "run")}"\n'
-                   f'peers = {json.dumps(addresses)}\nkey_file = "{key}"\nwriter_timeout = "4s"\n'
-                   f'[[dataset]]\npath = "{data.path}"\nframes = "f{{seq}}"\n')
+    config = configure_writer(nodes, data, addresses, key, 'writer_timeout = "4s"')
 
     with Bodhi(config) as writer:
         for seq in range(40):

@@ -4,7 +4,7 @@ import os
 import subprocess
 import time
 
-from bodhi_library import Bodhi, free_addresses, make_key
+from bodhi_library import Bodhi, configure_writer, free_addresses, make_key
 from nodes import PROGRAMS, Nodes, skip
 from processes import Process, expect, wait_until
 
@@ -28,11 +28,7 @@ with Nodes(1) as nodes:
             skip("FUSE cannot be mounted here")
         node.configure(nodes.datasets, f'listen = "{address}"\nkey_file = "{key}"\n')
         node.start()
-        config = nodes.path("writer.toml")
-        with open(config, "w") as file:
-            file.write(f'cache = "{nodes.path("none")}"\nruntime = "{nodes.path("none", "run")}"\n'
-                       f'peers = ["{address}"]\nkey_file = "{key}"\nwriter_timeout = "1s"\n'
-                       f'[[dataset]]\npath = "{data.path}"\nframes = "f{{seq}}"\n')
+        config = configure_writer(nodes, data, [address], key, 'writer_timeout = "1s"')
         with Bodhi(config) as writer:
             open(slow, "w").close()
             writer.write(data.path, 1, os.urandom(SIZE))

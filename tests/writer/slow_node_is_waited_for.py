@@ -1,9 +1,8 @@
 """A node that takes a frame more slowly than writer_timeout allows for silence is not silent: the frame is
 sent once, and arrives."""
 import os
-import socket
 
-from bodhi_library import Bodhi
+from bodhi_library import Bodhi, configure_writer, free_addresses, make_key
 from nodes import Nodes
 from processes import expect
 
@@ -12,20 +11,10 @@ SIZE = 1_000_000
 with Nodes(1) as nodes:
     node = nodes[0]
     data = nodes.dataset(frames=0)
-    key = nodes.path("key")
-    with open(key, "wb") as file:
-        file.write(os.urandom(32))
-    os.chmod(key, 0o600)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{probe.getsockname()[1]}"
+    key, address = make_key(nodes), free_addresses(1)[0]
     node.configure(nodes.datasets, f'listen = "{address}"\nkey_file = "{key}"\nmax_rate = "250KB"\n')
     node.start()
-    config = nodes.path("writer.toml")
-    with open(config, "w") as file:
-        file.write(f'cache = "{nodes.path("none")}"\nruntime = "{nodes.path("none", "run")}"\n'
-                   f'peers = ["{address}"]\nkey_file = "{key}"\nwriter_timeout = "1s"\n'
-                   f'[[dataset]]\npath = "{data.path}"\nframes = "f{{seq}}"\n')
+    config = configure_writer(nodes, data, [address], key, 'writer_timeout = "1s"')
     with Bodhi(config) as writer:
         writer.write(data.path, 1, os.urandom(SIZE))
         writer.flush(60_000)

@@ -1,11 +1,10 @@
 """SIGSTOP of a node over TCP while a large frame is on its way: what counts is how long nothing moves, not
 how much was sent. Its frames are at the other node soon after writer_timeout."""
-import json
 import os
 import signal
 import time
 
-from bodhi_library import Bodhi, free_addresses, make_key
+from bodhi_library import Bodhi, configure_writer, free_addresses, make_key
 from nodes import Nodes
 from processes import expect
 
@@ -20,12 +19,8 @@ with Nodes(2) as nodes:
     for node, address in zip(nodes, addresses):
         node.configure(nodes.datasets, f'listen = "{address}"\nkey_file = "{key}"\n')
         node.start()
-    config = nodes.path("writer.toml")
-    with open(config, "w") as file:
-        file.write(f'cache = "{nodes.path("none")}"\nruntime = "{nodes.path("none", "run")}"\n'
-                   f'peers = {json.dumps(addresses)}\nkey_file = "{key}"\nwriter_memory = "512MB"\n'
-                   f'writer_timeout = "{TIMEOUT_S}s"\n'
-                   f'[[dataset]]\npath = "{data.path}"\nframes = "f{{seq}}"\n')
+    config = configure_writer(nodes, data, addresses, key,
+                              f'writer_memory = "512MB"\nwriter_timeout = "{TIMEOUT_S}s"')
     with Bodhi(config) as writer:
         for seq in range(2):
             writer.write(data.path, seq, b"small")
