@@ -1,5 +1,6 @@
 // The store on a real directory: what is published is whole and logged, and whatever a crash
-// left behind, files and logs agree after the next start.
+// left behind, files and logs agree after the next start. Long, for each case is a few lines of
+// one fixture.
 #include "daemon/store.h"
 
 #include <sys/syscall.h>
