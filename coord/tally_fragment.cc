@@ -11,8 +11,6 @@ namespace zazen {
 namespace {
 
 constexpr std::uint64_t kFragmentMagic = 0x31676172665a415aULL;
-// A hostile run could claim any number of frames in a few bytes.
-constexpr std::uint64_t kMaxFrames = std::uint64_t{1} << 28;
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
 // The opened frames of the domain, ascending.
@@ -137,7 +135,14 @@ std::string encode_fragment(const Fragment& fragment) {
   return out.take();
 }
 
-Result<Fragment> decode_fragment(std::string_view bytes) {
+std::uint64_t most_frames_of_a_fragment(const View* view) {
+  std::uint64_t frames = 2 * Ledger::kSlots;  // listed, and opened
+  for (std::uint32_t d = 0; view != nullptr && d < view->dataset_count; ++d)
+    frames += view->datasets[d].domain_count;
+  return frames;
+}
+
+Result<Fragment> decode_fragment(std::string_view bytes, std::uint64_t most_frames) {
   const Error malformed{EBADMSG, "fragment", {}};
   ByteReader in(bytes);
   Fragment fragment;
@@ -153,7 +158,7 @@ Result<Fragment> decode_fragment(std::string_view bytes) {
   fragment.filtered = filtered == 1;
   fragment.whole = whole == 1;
 
-  std::uint64_t frames_left = kMaxFrames;
+  std::uint64_t frames_left = most_frames;
   for (std::uint64_t d = 0; d < count; ++d) {
     DatasetFragment dataset;
     std::string_view path;

@@ -53,6 +53,9 @@ Fragment fragment_of_ledger(const Ledger& ledger, const Table* table, int rank);
 void add_fragment(Fragment more, Fragment* fragment);
 
 std::string encode_fragment(const Fragment& fragment);
-Result<Fragment> decode_fragment(std::string_view bytes);
+// How many frames a rank can name: those of the view, and those for which its ledger has room.
+std::uint64_t most_frames_of_a_fragment(const View* view);
+// Refuses more than so many frames: a few bytes can claim any number.
+Result<Fragment> decode_fragment(std::string_view bytes, std::uint64_t most_frames);
 
 }  // namespace zazen

@@ -32,6 +32,13 @@ void remove_files(int directory_fd, std::string_view suffix) {
   ::closedir(directory);
 }
 
+// ENOSYS where there is no such call, for this file or at all.
+int sync_range(int fd, std::uint64_t first, std::uint64_t bytes, unsigned what) {
+  if (::sync_file_range(fd, static_cast<off_t>(first), static_cast<off_t>(bytes), what) == 0)
+    return 0;
+  return errno == EPERM || errno == EINVAL ? ENOSYS : errno;
+}
+
 }  // namespace
 
 Temporary::Temporary(Temporary&& other) noexcept
@@ -54,6 +61,17 @@ int Temporary::allocate(std::uint64_t bytes) const {
   if (bytes == 0) return 0;
   if (::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) == 0) return 0;
   return errno == EOPNOTSUPP || errno == ENOSYS ? 0 : errno;
+}
+
+int Temporary::begin_write_out(std::uint64_t first, std::uint64_t bytes) const {
+  const int code = sync_range(fd_.get(), first, bytes, SYNC_FILE_RANGE_WRITE);
+  return code == ENOSYS ? 0 : code;  // the flush does it all
+}
+
+int Temporary::write_failure() const {
+  const int code = sync_range(fd_.get(), 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE);
+  if (code != ENOSYS) return code;
+  return ::fsync(fd_.get()) == 0 ? 0 : errno;
 }
 
 int Temporary::publish(int directory_fd, const char* leaf) {

@@ -28,21 +28,17 @@ int PushIntake::write(const char* bytes, std::size_t size) {
   while (size > 0) {
     ssize_t done = ::pwrite(file_.fd(), bytes, size, static_cast<off_t>(written_));
     if (done < 0 && errno == EINTR) continue;
-    if (done < 0) return note_failure();
+    if (done < 0) return noted(errno);
     bytes += done;
     size -= static_cast<std::size_t>(done);
     written_ += static_cast<std::uint64_t>(done);
   }
   if (written_ - handed_on_ < kHandOnBytes) return 0;
-  const off_t first = static_cast<off_t>(std::exchange(handed_on_, written_));
-  const off_t size_on = static_cast<off_t>(written_) - first;
-  if (::sync_file_range(file_.fd(), first, size_on, SYNC_FILE_RANGE_WRITE) == 0) return 0;
-  const bool is_missing = errno == ENOSYS || errno == EPERM || errno == EINVAL;
-  return is_missing ? 0 : note_failure();  // where there is no such call, the flush does it all
+  const std::uint64_t first = std::exchange(handed_on_, written_);
+  return noted(file_.begin_write_out(first, written_ - first));
 }
 
-int PushIntake::note_failure() {
-  int code = errno;
+int PushIntake::noted(int code) {
   store_.health().note(code);
   return code;
 }

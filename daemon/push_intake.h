@@ -20,7 +20,7 @@ class PushIntake {
   ReceivedContent finish(std::uint64_t checksum);
 
  private:
-  int note_failure();  // errno
+  int noted(int code);  // tells the health of the disk
 
   Store& store_;
   Temporary file_;

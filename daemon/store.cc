@@ -31,14 +31,6 @@ constexpr std::uint64_t kIdleRecords = 131'072, kRecentRecords = 65'536;
 // With less room than this a refused name says nothing of the directory.
 constexpr std::uint64_t kRoomForNames = 1 << 20;
 
-// Of a file whose data is on the disk, or should be: writes nothing, waits for nothing, but
-// where there is no such call.
-int write_failure(int fd) {
-  if (::sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE) == 0) return 0;
-  const bool is_missing = errno == ENOSYS || errno == EPERM || errno == EINVAL;
-  return is_missing && ::fsync(fd) == 0 ? 0 : errno;
-}
-
 }  // namespace
 
 Reservation::Reservation(Reservation&& other) noexcept
@@ -234,7 +226,7 @@ void Store::flush_data(std::span<FinishedCopy> batch) {
     }
     auto [status, first] = synced.try_emplace(copy.dataset);
     if (first) status->second = sync_disk(files_[copy.dataset].directory.get());
-    copy.status = status->second != 0 ? status->second : write_failure(copy.file.fd());
+    copy.status = status->second != 0 ? status->second : copy.file.write_failure();
   }
 }
 

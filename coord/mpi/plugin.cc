@@ -232,9 +232,10 @@ void audit(const PluginHost& host) {
         std::max(kLeastAuditSeconds, kAuditPatience * (seconds_now() - job->started_at));
     std::vector<std::optional<std::string>> arrived =
         receive_fragments(job->comm, expected, wait);
+    const std::uint64_t most_frames = most_frames_of_a_fragment(agreement.view);
     for (std::size_t r = 1; r < arrived.size(); ++r) {
       if (!arrived[r]) continue;
-      Result<Fragment> fragment = decode_fragment(*arrived[r]);
+      Result<Fragment> fragment = decode_fragment(*arrived[r], most_frames);
       if (fragment && fragment->rank == static_cast<int>(r))
         fragments[r] = std::move(*fragment);
     }

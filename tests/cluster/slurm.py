@@ -49,8 +49,7 @@ class Slurm:
         self._write("slurm.conf", CONFIG.format(directory=self._directory, disk=self._hosts.disk,
                                                 hosts=len(self._hosts)))
         self._write("cgroup.conf", "CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n")
-        # The hosts share /tmp. With the default, two kinds of fences, ranks leave MPI_Init too early.
-        self._write("mpi.conf", f"PMIxCliTmpDirBase={self._hosts.disk}/tmp\nPMIxCollFence=ring\n")
+        self._write("mpi.conf", f"PMIxCliTmpDirBase={self._hosts.disk}/tmp\n")  # the hosts share /tmp
         try:
             self._start()
         except BaseException:
@@ -82,10 +81,9 @@ class Slurm:
         return path
 
     def srun(self, name, data, arranged=behind, hosts=None, env=None):
-        """Two ranks on each of these hosts, or of all. Without `hash` PMIx does not always find its data."""
+        """Two ranks on each of these hosts, or of all."""
         plugin = "--mpi=pmi2" if MPI == "mpich" else "--mpi=pmix"
-        return self._run(["srun", plugin], [], name, data, arranged, hosts,
-                         dict(env or {}, PMIX_MCA_gds="hash"))
+        return self._run(["srun", plugin], [], name, data, arranged, hosts, env or {})
 
     def salloc(self, name, data, hosts=None):
         """mpirun in an allocation, which tells it where its ranks go."""

@@ -11,14 +11,16 @@ using namespace zazen;
 
 namespace {
 
+constexpr std::uint64_t kFramesOfTheJob = 1 << 16;
+
 void check_fragment(const std::string& bytes) {
-  Result<Fragment> fragment = decode_fragment(bytes);
+  Result<Fragment> fragment = decode_fragment(bytes, kFramesOfTheJob);
   if (!fragment.ok()) return;
   for (const DatasetFragment& dataset : fragment->datasets) {
     dataset.touched();
     dataset.read();
   }
-  Result<Fragment> again = decode_fragment(encode_fragment(*fragment));
+  Result<Fragment> again = decode_fragment(encode_fragment(*fragment), kFramesOfTheJob);
   demand(again.ok() && *again == *fragment);
 }
 

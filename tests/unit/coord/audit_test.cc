@@ -280,7 +280,7 @@ TEST(Fragment, SurvivesItsEncoding) {
   original.bytes_origin = 1ULL << 50;
   original.datasets[0].opened_outside = 2;
   original.datasets[0].listed_frames = block(0, 9);
-  Result<Fragment> decoded = decode_fragment(encode_fragment(original));
+  Result<Fragment> decoded = decode_fragment(encode_fragment(original), 10 + 10);
   ASSERT_TRUE(decoded.ok());
   EXPECT_EQ(*decoded, original);
 }
@@ -288,13 +288,15 @@ TEST(Fragment, SurvivesItsEncoding) {
 TEST(Fragment, RefusesBytesThatAreCutAppendedOrAbsurd) {
   const std::string good = encode_fragment(fragment(3, FrameSet({1, 2, 31, 33})));
   for (std::size_t length = 0; length < good.size(); ++length)
-    EXPECT_FALSE(decode_fragment(std::string_view(good).substr(0, length)).ok()) << length;
-  EXPECT_FALSE(decode_fragment(good + '\0').ok());
+    EXPECT_FALSE(decode_fragment(std::string_view(good).substr(0, length), 10).ok()) << length;
+  EXPECT_TRUE(decode_fragment(good, 10).ok());
+  EXPECT_FALSE(decode_fragment(good + '\0', 10).ok());
+  EXPECT_FALSE(decode_fragment(good, 9).ok());
 
   Fragment absurd = fragment(0, own(0));
   absurd.datasets[0].assigned = 1;
   absurd.datasets[0].unread_own = block(0, 5);
-  EXPECT_FALSE(decode_fragment(encode_fragment(absurd)).ok());
+  EXPECT_FALSE(decode_fragment(encode_fragment(absurd), 10).ok());
 }
 
 TEST(Fragment, SurvivesHostileBytes) {
@@ -304,7 +306,7 @@ TEST(Fragment, SurvivesHostileBytes) {
     std::string bytes = good;
     for (unsigned flips = 1 + random() % 4; flips != 0; --flips)
       bytes[random() % bytes.size()] = static_cast<char>(random());
-    Result<Fragment> decoded = decode_fragment(bytes);
+    Result<Fragment> decoded = decode_fragment(bytes, 1000);
     if (!decoded) continue;
     for (const DatasetFragment& part : decoded->datasets)
       EXPECT_LE(part.unread_own.size(), part.assigned);
