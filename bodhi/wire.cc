@@ -1,9 +1,7 @@
-// Sending and receiving are non-blocking calls and a poll in between, and connecting has a time
-// limit of the kernel's, so that a daemon that hangs costs its client no more than the time it
-// was willing to give.
+// Sending and receiving are non-blocking calls and a poll in between, so that a daemon that
+// hangs costs its client no more than the time it was willing to give.
 #include "bodhi/wire.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -17,6 +15,7 @@
 namespace zazen {
 namespace {
 
+constexpr std::int64_t kConnectPauseNs = 2'000'000;
 constexpr std::size_t kMaxPassedFds = 8;  // the kernel closes what does not fit
 
 class Deadline {
@@ -39,28 +38,13 @@ class Deadline {
   std::int64_t end_ns_;
 };
 
-// Waits for the events. False if the time is over.
+// Waits for the events, or with fd -1 merely for the time. False if the time is over.
 bool wait_for(int fd, short events, std::int64_t wait_ns) {
   if (wait_ns <= 0) return false;
   struct pollfd entry = {fd, events, 0};
   struct timespec wait = {static_cast<time_t>(wait_ns / 1'000'000'000),
                           static_cast<long>(wait_ns % 1'000'000'000)};
   return raw_call(SYS_ppoll, &entry, 1, &wait, nullptr, 0) != 0;
-}
-
-// The backlog is full. The kernel keeps those who wait in line, as long as SO_SNDTIMEO says.
-long connect_in_turn(int socket, const sockaddr_un& address, std::size_t size,
-                     const Deadline& deadline) {
-  for (;;) {
-    const std::int64_t left_us = deadline.left_ns() / 1'000;
-    if (left_us == 0) return -ETIMEDOUT;  // which would be no limit
-    struct timeval left = {left_us / 1'000'000, left_us % 1'000'000};
-    raw_call(SYS_setsockopt, socket, SOL_SOCKET, SO_SNDTIMEO, &left, sizeof left);
-    raw_call(SYS_fcntl, socket, F_SETFL, 0);
-    long result = raw_call(SYS_connect, socket, &address, size);
-    raw_call(SYS_fcntl, socket, F_SETFL, O_NONBLOCK);
-    if (result != -EINTR && result != -EAGAIN) return result;
-  }
 }
 
 MessageHeader header_of(const char* packet) {
@@ -229,10 +213,17 @@ int connect_daemon(const char* runtime, int timeout_ms) {
   if (!socket.valid()) return socket.get();
   struct sockaddr_un address;
   std::size_t size = socket_address(directory.get(), &address);
-  long result = raw_call(SYS_connect, socket.get(), &address, size);
-  if (result == -EAGAIN)
-    result = connect_in_turn(socket.get(), address, size, Deadline(timeout_ms));
-  return result == 0 ? socket.release() : static_cast<int>(result);
+  Deadline deadline(timeout_ms);
+  for (;;) {
+    long result = raw_call(SYS_connect, socket.get(), &address, size);
+    if (result == 0) return socket.release();
+    if (result == -EINTR) continue;
+    if (result != -EAGAIN) return static_cast<int>(result);
+    // The backlog is full; no poll tells when it is not.
+    std::int64_t left = deadline.left_ns();
+    if (left == 0) return -ETIMEDOUT;
+    wait_for(-1, 0, left < kConnectPauseNs ? left : kConnectPauseNs);
+  }
 }
 
 int send_message(int socket, const char* packet, std::size_t size, int passed_fd,

@@ -9,7 +9,6 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/timerfd.h>
 #include <sys/un.h>
 
 #include <algorithm>
@@ -24,12 +23,11 @@
 namespace zazen {
 namespace {
 
-constexpr std::uint64_t kListener = 1, kOutbox = 2, kStop = 3, kRested = 4;
+constexpr std::uint64_t kListener = 1, kOutbox = 2, kStop = 3;
 constexpr int kTickMs = 1'000;
 constexpr int kPacketsInARow = 32;            // then it is another client's turn
 constexpr std::size_t kRequestsOfAUser = 64;  // in one round
 constexpr int kAcceptedInARow = 128, kAdmittedInARow = 16;
-constexpr timespec kRest = {0, 50'000};
 constexpr std::size_t kMostEvents = 1'024;
 constexpr int kMostLooks = 8;  // at clients that might give way
 
@@ -74,11 +72,7 @@ Result<std::unique_ptr<Server>> Server::listen(const std::string& runtime, Servi
     return failed_call("socket " + path);
   }
   server->epoll_ = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
-  server->rest_timer_ =
-      UniqueFd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-  if (!server->epoll_.valid() || !server->rest_timer_.valid() ||
-      !server->watch(server->rest_timer_.get(), kRested) ||
-      !server->watch(server->listener_.get(), kListener) ||
+  if (!server->epoll_.valid() || !server->watch(server->listener_.get(), kListener) ||
       !server->watch(service.outbox().event_fd(), kOutbox)) {
     return failed_call("epoll");
   }
@@ -99,12 +93,11 @@ void Server::run(int stop_fd, const std::function<void()>& tick) {
     int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
                              waiting ? 0 : kTickMs);
     std::span<epoll_event> ready(events.data(), static_cast<std::size_t>(std::max(count, 0)));
-    bool stop = false, answers = false, knocks = false, rested = false;
+    bool stop = false, answers = false, knocks = false;
     for (const epoll_event& event : ready) {
       stop = stop || event.data.u64 == kStop;
       answers = answers || event.data.u64 == kOutbox;
       knocks = knocks || event.data.u64 == kListener;
-      rested = rested || event.data.u64 == kRested;
     }
     if (stop) return;
     if (answers) deliver(service_.outbox().take());
@@ -116,13 +109,11 @@ void Server::run(int stop_fd, const std::function<void()>& tick) {
       std::ranges::rotate(ready, ready.begin() + static_cast<std::ptrdiff_t>(first));
     }
     for (const epoll_event& event : ready) serve(event.data.u64, event.events);
-    if (rested) end_rest();
-    if (knocks || (rested && is_watched_)) accept_newcomers();
+    if (knocks) accept_newcomers();
     admit_newcomers();
     if (std::int64_t now_ms = monotonic_ms(); now_ms >= next_tick_ms) {
       next_tick_ms = now_ms + kTickMs;
-      set_crowded(!has_seats() && !make_room(::geteuid()));
-      keep_backlog(std::exchange(has_rested_, false));
+      pause_accepting(!has_seats() && !make_room(::geteuid()));
       tick();
     }
   }
@@ -139,13 +130,12 @@ void Server::send_last_answers() {
 }
 
 void Server::accept_newcomers() {
-  const int most = is_flooded_ ? kAdmittedInARow : kAcceptedInARow;
-  for (int i = 0; i < most && newcomers_.size() < 2 * client_limit_; ++i) {
+  for (int i = 0; i < kAcceptedInARow && newcomers_.size() < 2 * client_limit_; ++i) {
     UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket.valid()) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       // Without descriptors or memory it is tried again at the next tick.
-      if (errno != EAGAIN) set_crowded(true);
+      if (errno != EAGAIN) pause_accepting(true);
       return;
     }
     struct ucred peer = {};
@@ -175,7 +165,6 @@ void Server::admit(Newcomer newcomer) {
   if (received == Received::kClosed || received == Received::kMalformed) {
     // What else it has in the line is most likely the same, and not worth a look each.
     if (newcomer.pid != 0) newcomers_.dismiss(newcomer.uid, newcomer.pid);
-    rest();
     return;
   }
   Peer peer = identify_peer(socket.get());
@@ -194,7 +183,7 @@ void Server::admit(Newcomer newcomer) {
   client.last_turn = ++turn_;
   if (received == Received::kPacket && !take(client, first)) return close(id);
   update_watch(client);
-  if (!has_room) set_crowded(true);
+  if (!has_room) pause_accepting(true);
 }
 
 bool Server::make_room(uid_t newcomer) {
@@ -223,38 +212,10 @@ bool Server::make_room(uid_t newcomer) {
   return false;
 }
 
-void Server::set_crowded(bool crowded) {
-  is_crowded_ = crowded;
-  watch_door();
-}
-
-void Server::rest() {
-  const itimerspec once = {{}, kRest};
-  ::timerfd_settime(rest_timer_.get(), 0, &once, nullptr);
-  is_resting_ = true;
-  has_rested_ = true;
-  keep_backlog(true);
-  watch_door();
-}
-
-void Server::end_rest() {
-  std::uint64_t times = 0;
-  (void)!::read(rest_timer_.get(), &times, sizeof times);
-  is_resting_ = false;
-  watch_door();
-}
-
-void Server::keep_backlog(bool of_a_flood) {
-  if (of_a_flood == is_flooded_) return;
-  is_flooded_ = of_a_flood;
-  ::listen(listener_.get(), of_a_flood ? kBacklogOfAFlood : kBacklog);
-}
-
-void Server::watch_door() {
-  const bool watched = !is_crowded_ && !is_resting_;
-  if (watched == is_watched_) return;
-  is_watched_ = watched;
-  epoll_event event = {.events = watched ? EPOLLIN : 0U, .data = {.u64 = kListener}};
+void Server::pause_accepting(bool pause) {
+  if (accepting_ != pause) return;
+  accepting_ = !pause;
+  epoll_event event = {.events = pause ? 0U : EPOLLIN, .data = {.u64 = kListener}};
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, listener_.get(), &event);
 }
 
@@ -396,7 +357,7 @@ void Server::close(std::uint64_t id) {
   auto it = clients_.find(id);
   unread_bytes_ -= it->second.unread_bytes;
   clients_.erase(it);
-  if (has_seats()) set_crowded(false);
+  if (has_seats()) pause_accepting(false);
 }
 
 }  // namespace zazen

@@ -9,10 +9,6 @@
 // A round serves everybody a little: answers first, then the clients that are known, of which
 // each user has a bounded number of requests, then newcomers (newcomers.h). So a flood costs
 // its own user's other programs their time, and nobody else's.
-//
-// Who comes without asking anything is not worth a core, nor is he to have one for knocking:
-// after such a newcomer the door rests for a moment, and the kernel keeps only a few waiting
-// before it; whoever knocks then sleeps, in line.
 #pragma once
 #include <unistd.h>
 
@@ -34,7 +30,7 @@ namespace zazen {
 
 class Server {
  public:
-  static constexpr int kBacklog = 4096, kBacklogOfAFlood = 2;
+  static constexpr int kBacklog = 4096;
   static constexpr std::size_t kOpenRequests = 256;  // for each client
   static constexpr std::uint64_t kMostUnreadBytes = 512 << 20;
 
@@ -81,11 +77,7 @@ class Server {
   void admit_newcomers();
   void admit(Newcomer newcomer);
   bool has_seats() const { return clients_.size() <= client_limit_; }
-  void set_crowded(bool crowded);
-  void rest();
-  void end_rest();
-  void keep_backlog(bool of_a_flood);
-  void watch_door();
+  void pause_accepting(bool pause);
   void serve(std::uint64_t id, std::uint32_t events);
   bool make_room(uid_t newcomer);             // false: nobody gives way
   bool read_requests(Client& client);         // false: close it
@@ -104,14 +96,9 @@ class Server {
   const uid_t own_uid_ = ::geteuid();
   UniqueFd listener_;
   UniqueFd epoll_;
-  UniqueFd rest_timer_;
   Newcomers newcomers_;
   std::vector<std::pair<uid_t, std::size_t>> requests_left_;  // of those who had any
-  bool is_watched_ = true;   // the door: newcomers are accepted
-  bool is_crowded_ = false;  // no seat, descriptor or memory for one more
-  bool is_resting_ = false;  // until the timer tells
-  bool is_flooded_ = false;  // the backlog is the short one
-  bool has_rested_ = false;  // since the last tick
+  bool accepting_ = true;
   std::uint64_t next_id_ = 16;  // the first few are not clients
   std::uint64_t turn_ = 0;
   std::size_t round_ = 0;

@@ -16,7 +16,6 @@ namespace zazen {
 namespace {
 
 constexpr std::int64_t kQuietMs = 1000;
-constexpr int kNoticeMs = 5;
 constexpr std::size_t kMaxRequest =
     sizeof(MessageHeader) + sizeof(FrameBody) + kMaxPath + kMaxTemplate + 32;
 
@@ -76,7 +75,7 @@ int exchange(MessageType type, const Route& route, const char* name, int passed_
 
   CancellationOff no_cancellation;  // in poll or sendmsg it would leak the socket
   const bool is_notice = type == MessageType::kWritten;
-  int patience_ms = is_notice ? kNoticeMs : answer_ms > 0 ? kAnswerMs : kSendMs;
+  int patience_ms = is_notice ? 0 : answer_ms > 0 ? kAnswerMs : kSendMs;
   int socket = connect_daemon(settings.runtime, patience_ms);
   int result = socket;
   if (socket >= 0) result = send_message(socket, packet, size, passed_fd, kSendMs);
@@ -95,7 +94,7 @@ int exchange(MessageType type, const Route& route, const char* name, int passed_
   }
   if (socket >= 0) raw::close(socket);
   if (result < 0) {
-    // A notice has little patience: that it failed says nothing of a daemon that is waited for.
+    // A notice has no patience: that it failed tells little about a daemon that is waited for.
     if (!is_notice) quiet_until_ms.store(now_ms + kQuietMs, std::memory_order_relaxed);
     log_line(LogLevel::kWarn, "the daemon does not answer: errno %d", -result);
   }

@@ -12,14 +12,12 @@ MAGIC, VERSION, WAIT = 0x315A415A, 1, 1
 
 def connect(runtime):
     client = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    # In line, if others are before it; a socket with a timeout of Python's would fail instead.
-    client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("@ll", 30, 0))
+    client.settimeout(30)
     directory = os.open(runtime, os.O_PATH)
     try:
         client.connect(f"/proc/self/fd/{directory}/socket")
     finally:
         os.close(directory)
-    client.settimeout(30)
     return client
 
 
