@@ -254,6 +254,8 @@ class Store {
   Reservation try_reserve(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes,
                           Wanted wanted);
   Reservation hold(std::uint64_t bytes);  // mutex_ is held
+  bool is_room_to_come(std::uint64_t synced) const;
+  int sync_evictions();
   bool make_room(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes, Wanted wanted);
   // Aliens of these datasets, in turn, until there is room. names_mutex_ is held.
   bool evict_for(Room need, std::span<const std::uint32_t> from);
@@ -331,6 +333,7 @@ class Store {
   std::uint64_t reserved_files_ = 0;
   std::uint64_t unallocated_bytes_ = 0;
   std::uint64_t evictions_ = 0;
+  std::uint64_t synced_evictions_ = 0;  // whose room the disk has given back
 };
 
 }  // namespace zazen

@@ -87,20 +87,46 @@ Reservation Store::try_reserve(std::uint32_t dataset, FrameKind kind, std::uint6
 int Store::allocate(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes, Wanted wanted,
                     const std::function<int()>& take) {
   auto is_full = [](int code) { return code == ENOSPC || code == EDQUOT; };
-  int code = take();
+  std::uint64_t synced = 0;  // before the last try
+  auto attempt = [&] {
+    std::unique_lock lock(mutex_);
+    synced = synced_evictions_;
+    lock.unlock();
+    return take();
+  };
+  int code = attempt();
+  bool has_waited = false;
   // Twice as many aliens each time: a sync for each would take hours.
   for (std::uint64_t wanted_gone = 1; is_full(code); wanted_gone *= 2) {
     std::uint64_t gone = 0;
     while (gone < wanted_gone && make_room(dataset, kind, bytes, wanted)) ++gone;
-    if (gone == 0) break;
-    code = take();
+    if (gone > 0) code = attempt();
     if (!is_full(code)) break;
     // btrfs gives a quota's room back when it commits; else all aliens would go for nothing.
-    DiskHealth::Operation operation(health_);
-    code = disk_.sync();
-    if (code == 0) code = take();
+    // When none is left, those that went for others may have made more room than they took.
+    if (gone == 0 && (std::exchange(has_waited, true) || !is_room_to_come(synced))) break;
+    code = sync_evictions();
+    if (code == 0) code = attempt();
   }
   health_.note(code);
+  return code;
+}
+
+// Since somebody saw so many evictions that had reached the disk.
+bool Store::is_room_to_come(std::uint64_t synced) const {
+  std::lock_guard lock(mutex_);
+  return evictions_ != synced_evictions_ || synced_evictions_ != synced;
+}
+
+int Store::sync_evictions() {
+  std::unique_lock lock(mutex_);
+  const std::uint64_t evictions = evictions_;
+  if (evictions == synced_evictions_) return 0;
+  lock.unlock();
+  DiskHealth::Operation operation(health_);
+  const int code = disk_.sync();
+  lock.lock();
+  if (code == 0) synced_evictions_ = std::max(synced_evictions_, evictions);
   return code;
 }
 

@@ -69,7 +69,9 @@ bool completes(MPI_Request* request) {
 // A duplicate of MPI_COMM_WORLD on which all ranks have met, or null. The barrier after the
 // duplication is for a rank that came so late that the others had given up: it must not go
 // on alone into collectives that are not bounded. What is pending when a rank gives up is
-// written to later, if ever: hence not on the stack.
+// written to later, if ever: hence not on the stack. Giving up is for the worst case only: the
+// ranks are out of step from then on, and non-blocking collectives of the program on
+// MPI_COMM_WORLD may fail.
 MPI_Comm duplicate_world() {
   static MPI_Comm comm = MPI_COMM_NULL;
   static MPI_Request request = MPI_REQUEST_NULL;
@@ -91,10 +93,12 @@ void agree(const PluginHost& host) {
     return;
   }
   const double began = seconds_now();
-  const char* obstacle = why_not_to_meet(agreement.ranks);
+  const Obstacle obstacle = find_obstacle(agreement.ranks);
   const double looked = seconds_now();
-  if (obstacle != nullptr && job->settings.filter != FilterWish::kOn) {
-    agreement.reason = obstacle;
+  const bool is_vouched_for =
+      obstacle.can_be_vouched_for && job->settings.filter == FilterWish::kOn;
+  if (obstacle.what != nullptr && !is_vouched_for) {
+    agreement.reason = obstacle.what;
     return;
   }
   const PromptPauses prompt;

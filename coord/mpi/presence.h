@@ -9,17 +9,23 @@
 
 // Part of the word: counts up with every change of what the ranks tell each other and in which
 // order, so that plug-ins of two versions are strangers to each other.
-#define ZAZEN_MESSAGES "4"
+#define ZAZEN_MESSAGES "5"
 
 namespace zazen {
 
 // Before MPI_Init. False without a launcher whose store can be reached.
 bool announce_presence();
 
+struct Obstacle {
+  const char* what = nullptr;  // null: there is none
+  // Nobody could know better than the user who vouches for it (ZAZEN_FILTER=on).
+  bool can_be_vouched_for = false;
+};
+
 inline constexpr char kSomebodyIsMissing[] = "not every rank proved that it runs under zazen";
 
-// After MPI_Init, once. Null if all `ranks` ranks announced themselves and can be let talk to
-// each other; else why not.
-const char* why_not_to_meet(int ranks);
+// After MPI_Init, once: whether all `ranks` ranks announced themselves and can be let talk to
+// each other.
+Obstacle find_obstacle(int ranks);
 
 }  // namespace zazen

@@ -138,15 +138,15 @@ bool announce_presence() {
   return true;
 }
 
-const char* why_not_to_meet(int ranks) {
-  if (ranks == 1) return nullptr;
-  bool all = !key_space.empty();
-  for (int rank = 0; all && rank < ranks; ++rank)
-    all = succeeds("cmd=get kvsname=" + key_space + ' ' + key_of(rank));
-  if (!all) return kSomebodyIsMissing;
+Obstacle find_obstacle(int ranks) {
+  if (ranks == 1) return {};
+  if (key_space.empty()) return {kSomebodyIsMissing, true};
+  for (int rank = 0; rank < ranks; ++rank)
+    if (!succeeds("cmd=get kvsname=" + key_space + ' ' + key_of(rank)))
+      return {kSomebodyIsMissing};
   if (talks_by_ucx() && !are_on_one_host())
-    return "MPICH over UCX may not end once ranks of several hosts have talked";
-  return nullptr;
+    return {"MPICH over UCX may not end once ranks of several hosts have talked", true};
+  return {};
 }
 
 }  // namespace zazen

@@ -7,6 +7,9 @@
 // that it has come to a round, and goes on to the next once the rank 1, 2, 4, ... before it has
 // said so. Who has come to the end knows that all have begun (a dissemination barrier). Unlike
 // a fence of PMIx it can be given up by one rank without confusing the fence of MPI_Finalize.
+// All that twice: a rank that comes after the others have given up finds their words of the
+// first time, but not of the second. Alone in the meeting it would get out of step with them,
+// and the program's own non-blocking collectives would fail.
 #include "coord/mpi/presence.h"
 
 #include <pmix.h>
@@ -69,25 +72,33 @@ bool comes(int rank, const char* key, double deadline) {
   return true;
 }
 
-bool all_left_init(int ranks) {
+bool all_come(int ranks, const char* where) {
   const double deadline = seconds_now() + kRoundsSeconds;
   const int rank = static_cast<int>(me.rank);
   for (int distance = 1; distance < ranks; distance *= 2) {
-    const std::string key = presence_key + ("." + std::to_string(distance));
+    const std::string key = presence_key + (where + std::to_string(distance));
     if (!put_word(key.c_str()) || !comes((rank + ranks - distance) % ranks, key.c_str(), deadline))
       return false;
   }
   return true;
 }
 
-const char* obstacle_to_meeting(int ranks) {
+// What the launcher's store tells is known: nobody can vouch for the contrary.
+const char* obstacle_in_store(int ranks) {
   if (ranks == 1) return nullptr;
   for (int rank = 0; rank < ranks; ++rank)
     if (!has_word(rank, presence_key, PMIX_IMMEDIATE, true)) return kSomebodyIsMissing;
-  if (is_slurm() && !all_left_init(ranks))
+  if (is_slurm() && !(all_come(ranks, ".left.") && all_come(ranks, ".knows.")))
     return "not every rank had left MPI_Init within 10 s";
   return nullptr;
 }
+
+struct PmixGuest {  // balances the PMIx_Init of announce_presence(); MPI keeps its own reference
+  ~PmixGuest() {
+    PMIx_Finalize(nullptr, 0);
+    announced = false;
+  }
+};
 
 }  // namespace
 
@@ -100,13 +111,10 @@ bool announce_presence() {
   return announced;
 }
 
-const char* why_not_to_meet(int ranks) {
-  if (!announced) return ranks == 1 ? nullptr : kSomebodyIsMissing;
-  const char* obstacle = obstacle_to_meeting(ranks);
-  // Balances the PMIx_Init above; MPI keeps its own reference.
-  PMIx_Finalize(nullptr, 0);
-  announced = false;
-  return obstacle;
+Obstacle find_obstacle(int ranks) {
+  if (!announced) return {ranks == 1 ? nullptr : kSomebodyIsMissing, true};
+  const PmixGuest guest;
+  return {obstacle_in_store(ranks)};
 }
 
 }  // namespace zazen

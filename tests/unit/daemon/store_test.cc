@@ -512,6 +512,21 @@ TEST_F(StoreTest, RoomThatComesBackWithASyncCostsOneAlien) {
   EXPECT_EQ(files(), 6u);
 }
 
+TEST_F(StoreTest, RoomOfAliensThatWentForOthersIsWaitedForOnce) {
+  open_store();
+  for (FrameSeq seq = 0; seq < 7; ++seq) ASSERT_EQ(publish(seq, "hello"), 0);
+  store_->evict(0, {0, 6, true, true, false});
+  ASSERT_EQ(files(), 0u);
+  forget_syncs(false);
+  auto until_synced = [] { return count_syncs() == 0 ? EDQUOT : 0; };
+  EXPECT_EQ(store_->allocate(0, FrameKind::kNative, 5, Wanted::kNow, until_synced), 0);
+
+  forget_syncs(false);
+  auto always_full = [] { return EDQUOT; };
+  EXPECT_EQ(store_->allocate(0, FrameKind::kNative, 5, Wanted::kNow, always_full), EDQUOT);
+  EXPECT_EQ(count_syncs(), 0u) << "nothing has gone since the last";
+}
+
 TEST_F(StoreTest, NobodyGivesWayToAStoreThatIsStopped) {
   open_store();
   ASSERT_EQ(publish(1, "hello"), 0);
