@@ -171,7 +171,7 @@ int CacheDisk::sync() const {
 }
 
 int CacheDisk::probe() const {
-  auto failure = [] { return errno == ENOSPC || errno == EDQUOT ? 0 : errno; };
+  auto failure = [] { return is_out_of_room(errno) ? 0 : errno; };
   char written[4096], read[sizeof written];
   if (::getrandom(written, sizeof written, 0) != sizeof written) return 0;
   Temporary file = make_temporary(state_.get());

@@ -6,6 +6,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <string>
 
@@ -42,6 +43,11 @@ class Temporary {  // removed with its owner, unless published
   int named_in_fd_ = -1;  // of .zazen/tmp, not owned; -1 if the file has no name
   std::string name_;
 };
+
+// A disk, or somebody's quota on it, has no more room.
+constexpr bool is_out_of_room(int code) {
+  return code == ENOSPC || code == EDQUOT;
+}
 
 struct DiskRoom {
   std::uint64_t bytes;

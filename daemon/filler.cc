@@ -282,7 +282,7 @@ int Filler::commit(const JobPointer& job, FinishedCopy finished, const struct st
 void Filler::finish(const JobPointer& job, int status, bool copied) {
   FillRequest& request = job->request;
   bool push = request.kind == FrameKind::kNative;
-  bool usual = status == 0 || status == ECANCELED || status == ENOSPC || status == EDQUOT ||
+  bool usual = status == 0 || status == ECANCELED || is_out_of_room(status) ||
                status == EBUSY || status == EMLINK || status == EAGAIN;
   if (!usual) {
     log_line(LogLevel::kWarn, push ? "push_failed" : "fill_failed",

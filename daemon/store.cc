@@ -456,6 +456,9 @@ Status Store::append(std::uint32_t dataset, FrameKind kind, std::span<const Fram
   DiskHealth::Operation operation(health_);
   SequenceLog& log = log_of(dataset, kind);
   Status done = log.append(added, forgotten);
+  // What was evicted for these copies may not have been given back yet.
+  if (!done.ok() && is_out_of_room(done.error().code) && sync_evictions() == 0)
+    done = log.append(added, forgotten);
   if (done.ok() && durable) done = log.flush();
   if (!done.ok()) {
     health_.note(done.error().code);

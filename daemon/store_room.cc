@@ -86,7 +86,6 @@ Reservation Store::try_reserve(std::uint32_t dataset, FrameKind kind, std::uint6
 
 int Store::allocate(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes, Wanted wanted,
                     const std::function<int()>& take) {
-  auto is_full = [](int code) { return code == ENOSPC || code == EDQUOT; };
   std::uint64_t synced = 0;  // before the last try
   auto attempt = [&] {
     std::unique_lock lock(mutex_);
@@ -97,11 +96,11 @@ int Store::allocate(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes, 
   int code = attempt();
   bool has_waited = false;
   // Twice as many aliens each time: a sync for each would take hours.
-  for (std::uint64_t wanted_gone = 1; is_full(code); wanted_gone *= 2) {
+  for (std::uint64_t wanted_gone = 1; is_out_of_room(code); wanted_gone *= 2) {
     std::uint64_t gone = 0;
     while (gone < wanted_gone && make_room(dataset, kind, bytes, wanted)) ++gone;
     if (gone > 0) code = attempt();
-    if (!is_full(code)) break;
+    if (!is_out_of_room(code)) break;
     // btrfs gives a quota's room back when it commits; else all aliens would go for nothing.
     // When none is left, those that went for others may have made more room than they took.
     if (gone == 0 && (std::exchange(has_waited, true) || !is_room_to_come(synced))) break;
