@@ -111,7 +111,8 @@ int Store::allocate(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes, 
   return code;
 }
 
-// Since somebody saw so many evictions that had reached the disk.
+// Room of aliens that went, which the disk has not given back yet, or only after somebody saw
+// `synced_evictions_` at this value.
 bool Store::is_room_to_come(std::uint64_t synced) const {
   std::lock_guard lock(mutex_);
   return evictions_ != synced_evictions_ || synced_evictions_ != synced;

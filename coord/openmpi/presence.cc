@@ -59,7 +59,9 @@ bool has_word(int rank, const char* key, const char* how, bool set) {
   return found;
 }
 
-bool is_slurm() { return std::string_view(me.nspace).starts_with("slurm."); }
+bool is_slurm() {
+  return std::string_view(me.nspace).starts_with("slurm.");
+}
 
 // A word that was put after MPI_Init is found on another host only with a refreshed cache, and
 // on this one only without (PMIx 4.2): so both, by turns.
@@ -77,7 +79,8 @@ bool all_come(int ranks, const char* where) {
   const int rank = static_cast<int>(me.rank);
   for (int distance = 1; distance < ranks; distance *= 2) {
     const std::string key = presence_key + (where + std::to_string(distance));
-    if (!put_word(key.c_str()) || !comes((rank + ranks - distance) % ranks, key.c_str(), deadline))
+    if (!put_word(key.c_str()) ||
+        !comes((rank + ranks - distance) % ranks, key.c_str(), deadline))
       return false;
   }
   return true;
@@ -93,7 +96,8 @@ const char* obstacle_in_store(int ranks) {
   return nullptr;
 }
 
-struct PmixGuest {  // balances the PMIx_Init of announce_presence(); MPI keeps its own reference
+// Balances the PMIx_Init of announce_presence(); MPI keeps its own reference.
+struct PmixGuest {
   ~PmixGuest() {
     PMIx_Finalize(nullptr, 0);
     announced = false;

@@ -1,5 +1,6 @@
-// An MPI whose rank LATE_RANK comes out of MPI_Init LATE_SECONDS after the others. Before the end all
-// ranks add up in the background: if they have got out of step, the sum is wrong or never comes.
+// An MPI whose rank LATE_RANK comes out of MPI_Init LATE_SECONDS after the others. Before the
+// end all ranks add up in the background: if they have got out of step, the sum is wrong or
+// never comes.
 #include <mpi.h>
 #include <stdlib.h>
 #include <unistd.h>
