@@ -20,7 +20,7 @@ struct SymbolName {
     for (char c : name) hash = hash * 33 + static_cast<unsigned char>(c);
   }
   std::uint32_t hash = 5381;
-  char text[36] = {};
+  char text[44] = {};
 };
 
 class LoadedLibrary {

@@ -1,6 +1,5 @@
 #include "preload/mpi_session.h"
 
-#include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
 
@@ -10,9 +9,11 @@
 #include "preload/current_view.h"
 #include "preload/guard.h"
 #include "preload/hook.h"
+#include "preload/loader_calls.h"
 #include "preload/log.h"
 #include "preload/node.h"
 #include "preload/raw.h"
+#include "preload/real.h"
 #include "preload/settings.h"
 
 namespace zazen {
@@ -39,7 +40,8 @@ constinit const Plugin* plugin = nullptr;
 constinit PluginHost host{};
 
 struct LibrarySearch {
-  const char* prefix;
+  const char* prefix;   // of its file name, or null:
+  const void* address;  // in it
   char path[kMaxPath];
 };
 
@@ -52,9 +54,24 @@ bool begins_with(const char* text, const char* prefix) {
   return std::strncmp(text, prefix, std::strlen(prefix)) == 0;
 }
 
+bool holds(const struct dl_phdr_info& info, const void* address) {
+  for (unsigned i = 0; i < info.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info.dlpi_phdr[i];
+    ElfW(Addr) begin = info.dlpi_addr + segment.p_vaddr;
+    if (segment.p_type == PT_LOAD &&
+        reinterpret_cast<ElfW(Addr)>(address) - begin < segment.p_memsz) {
+      return true;
+    }
+  }
+  return false;
+}
+
 int match_library(struct dl_phdr_info* info, std::size_t, void* data) {
   auto* search = static_cast<LibrarySearch*>(data);
-  if (!begins_with(file_of(info->dlpi_name), search->prefix)) return 0;
+  if (search->prefix != nullptr ? !begins_with(file_of(info->dlpi_name), search->prefix)
+                                : !holds(*info, search->address)) {
+    return 0;
+  }
   std::size_t length = std::strlen(info->dlpi_name);
   if (length >= sizeof search->path) return 0;
   std::memcpy(search->path, info->dlpi_name, length + 1);
@@ -66,26 +83,31 @@ bool find_library(const char* prefix, LibrarySearch* search) {
   return ::dl_iterate_phdr(match_library, search) != 0;
 }
 
+bool find_owner(const void* address, LibrarySearch* search) {
+  search->prefix = nullptr;
+  search->address = address;
+  return ::dl_iterate_phdr(match_library, search) != 0;
+}
+
 // Libraries that a program was linked with may bring in a second MPI. The one that it calls
 // is the first that has PMPI_Init, or, if all are loaded with RTLD_LOCAL, any that is there.
 const SupportedMpi* find_mpi() {
+  if (&::dlsym == nullptr) return nullptr;
+  LibrarySearch search;
   void* init = ::dlsym(RTLD_NEXT, "PMPI_Init");
-  struct dl_find_object owner;
-  if (init != nullptr && ::_dl_find_object(init, &owner) == 0) {
+  if (init != nullptr && find_owner(init, &search)) {
     for (const SupportedMpi& mpi : kSupported)
-      if (begins_with(file_of(owner.dlfo_link_map->l_name), mpi.library)) return &mpi;
+      if (begins_with(file_of(search.path), mpi.library)) return &mpi;
     return nullptr;
   }
-  LibrarySearch search;
   for (const SupportedMpi& mpi : kSupported)
     if (find_library(mpi.library, &search)) return &mpi;
   return nullptr;
 }
 
 const char* own_path() {
-  struct dl_find_object own;  // dladdr would also search the symbols
-  void* here = reinterpret_cast<void*>(&own_path);
-  return ::_dl_find_object(here, &own) == 0 ? own.dlfo_link_map->l_name : "";
+  const link_map* own = real::own_map();
+  return own != nullptr ? own->l_name : "";
 }
 
 void* open_beside_us(const char* place, const char* file) {
@@ -155,6 +177,7 @@ void remember_start_directory() {
 }
 
 void* find_mpi_function(const char* name, MpiLibraries libraries) {
+  if (&::dlsym == nullptr) return nullptr;
   if (void* function = ::dlsym(RTLD_NEXT, name)) return function;
   LibrarySearch search;
   for (const char* library : {libraries.openmpi, libraries.mpich}) {

@@ -8,6 +8,7 @@
 
 #include "preload/hook.h"
 #include "preload/loaded_library.h"
+#include "preload/loader_calls.h"
 
 namespace zazen::real {
 
@@ -28,10 +29,24 @@ static_assert(sizeof next == std::size(kNames) * sizeof(Pointer<void()>));
 constinit std::atomic<const link_map*> own_library{nullptr};
 constinit const link_map* libc = nullptr;
 
+// Of an address that lies in one of them: libraries do not overlap, so it is the last one that
+// begins before it. (_dl_find_object would be glibc 2.35's.)
 const link_map* library_of(const void* address) {
-  struct dl_find_object found;
-  void* changeable = const_cast<void*>(address);
-  return ::_dl_find_object(changeable, &found) == 0 ? found.dlfo_link_map : nullptr;
+  const link_map* found = nullptr;
+  for (const link_map* map = _r_debug.r_map; map != nullptr; map = map->l_next) {
+    if (map->l_addr <= reinterpret_cast<ElfW(Addr)>(address) &&
+        (found == nullptr || map->l_addr > found->l_addr)) {
+      found = map;
+    }
+  }
+  return found;
+}
+
+// Programs that were linked before glibc 2.33 call __xstat; an older libc has no other.
+const void* who_stats() {
+  auto* stat = known(next.stat);
+  return stat != nullptr ? reinterpret_cast<const void*>(stat)
+                         : reinterpret_cast<const void*>(known(next.__xstat));
 }
 
 bool can_search(const link_map* own) {
@@ -44,6 +59,7 @@ bool can_search(const link_map* own) {
 }
 
 void ask_loader() {
+  if (&::dlsym == nullptr) return;
 #define X(name, ...) next.name.set(::dlsym(RTLD_NEXT, #name));
   ZAZEN_REAL_FUNCTIONS(X)
 #undef X
@@ -51,16 +67,22 @@ void ask_loader() {
 
 }  // namespace
 
+const link_map* own_map() {
+  const link_map* map = _r_debug.r_map;
+  while (map != nullptr && map->l_ld != _DYNAMIC) map = map->l_next;
+  return map;
+}
+
 void prepare() {
   ErrnoKeeper keep;
   libc = library_of(reinterpret_cast<const void*>(&::getauxval));
-  const link_map* own = library_of(&next);
+  const link_map* own = own_map();
   if (can_search(own)) {
     own_library.store(own, std::memory_order_release);
   } else {
     ask_loader();
   }
-  stat_is_foreign = library_of(reinterpret_cast<const void*>(known(next.stat))) != libc;
+  stat_is_foreign = library_of(who_stats()) != libc;
 }
 
 void* look_up(std::size_t index) {

@@ -11,6 +11,7 @@
 #include <fts.h>
 #include <ftw.h>
 #include <glob.h>
+#include <link.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <sys/statfs.h>
@@ -163,6 +164,7 @@
   X(execveat, int(int, const char*, char* const*, char* const*, int))                    \
   X(posix_spawn_file_actions_addopen,                                                    \
     int(posix_spawn_file_actions_t*, int, const char*, int, mode_t))                     \
+  X(posix_spawn_file_actions_addclosefrom_np, int(posix_spawn_file_actions_t*, int))     \
   X(posix_spawn, int(pid_t*, const char*, const posix_spawn_file_actions_t*,             \
                      const posix_spawnattr_t*, char* const*, char* const*))              \
   X(posix_spawnp, int(pid_t*, const char*, const posix_spawn_file_actions_t*,            \
@@ -183,6 +185,9 @@ extern Functions next;
 
 // Finds the libraries to search, in the constructor.
 void prepare();
+
+// This library in the loader's list; null if it was loaded into a namespace of its own.
+const link_map* own_map();
 
 // A library behind us answers stat, as fakeroot does: its answers about a frame are about the
 // origin's file, and it must be asked.

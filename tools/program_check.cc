@@ -118,7 +118,7 @@ bool check_loader(const std::string& path, const ElfFile& file, Findings& findin
   Result<ElfFile> self = read_elf("/proc/self/exe");
   if (self && !fs::equivalent(loader, self->interpreter, ignored)) {
     findings.warn("linking", path + ": dynamic, with a C library of its own (" + loader + ")",
-                  "try it: zazenctl run --verbose; an older glibc than the shim's refuses it");
+                  "try it: zazenctl run --verbose; a glibc older than 2.31 refuses the shim");
   } else {
     findings.ok("linking", path + ": dynamic");
   }

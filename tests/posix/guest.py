@@ -14,6 +14,7 @@ SHIM = os.environ["ZAZEN_BUILD"] + "/preload/libzazen.so"
 TRACE = os.environ["ZAZEN_BUILD"] + "/preload/libzazen-trace.so"
 LISTS = pathlib.Path(sys.argv[1])
 ALLOWED_LIBRARIES = {"libc.so.6", "ld-linux-x86-64.so.2"}
+OLDEST_GLIBC = (2, 31)  # on which a preloaded program starts
 ONLY_TRACED = {"read", "pread", "pread64", "readv", "preadv", "fread", "fread_unlocked", "close",
                "fclose", "mmap", "mmap64", "__read_chk", "__fread_chk"}
 
@@ -50,3 +51,9 @@ expect_equal("hooks of the trace", traced & ONLY_TRACED, ONLY_TRACED)
 imports, listed = symbols("--undefined-only"), lines_of("imports.txt")
 by_the_compiler = {name for name in listed if name.startswith(("mem", "str", "gnu_dev_"))}
 expect_equal("imports", imports | by_the_compiler, listed)
+
+# A weak reference does not help: the loader refuses a library whose version it lacks.
+versions = re.findall(r"Name: GLIBC_([0-9.]+)", output("readelf", "-V", SHIM))
+newer = {name for name in versions if tuple(map(int, name.split("."))) > OLDEST_GLIBC}
+if not versions or newer:
+    sys.exit(f"FAILED: needs glibc {sorted(newer)}, of {versions}")
