@@ -96,11 +96,19 @@ bool verify_body_is_valid(const char* body, std::size_t length) {
   return dataset_text_is_valid(body + sizeof verify, verify.dataset_length);
 }
 
+// CMSG_NXTHDR may be a function, and one that only glibc has.
+cmsghdr* part_after(const struct msghdr& message, cmsghdr* part) {
+  char* next = reinterpret_cast<char*>(part) + CMSG_ALIGN(part->cmsg_len);
+  const char* end = static_cast<const char*>(message.msg_control) + message.msg_controllen;
+  bool fits = part->cmsg_len >= sizeof(cmsghdr) && next + sizeof(cmsghdr) <= end;
+  return fits ? reinterpret_cast<cmsghdr*>(next) : nullptr;
+}
+
 // Keeps the first descriptor that came with a message and closes the others.
 int take_passed_fd(struct msghdr* message) {
   int kept = -1;
   for (cmsghdr* part = CMSG_FIRSTHDR(message); part != nullptr;
-       part = CMSG_NXTHDR(message, part)) {
+       part = part_after(*message, part)) {
     if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
     std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
     for (std::size_t i = 0; i < count; ++i) {

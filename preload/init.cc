@@ -1,7 +1,9 @@
 // The life of the shim in a process: set up before main, a few lines at exit. In between it
 // has no thread, no socket, no memory but its own pages.
+#include <stdlib.h>
 #include <time.h>
 
+#include "bodhi/quiet_signals.h"
 #include "preload/current_view.h"
 #include "preload/first_look.h"
 #include "preload/guard.h"
@@ -13,6 +15,8 @@
 #include "preload/serial_report.h"
 #include "preload/settings.h"
 #include "preload/syscall_hook.h"
+
+extern "C" __attribute__((weak)) const char* gnu_get_libc_version();
 
 namespace zazen {
 
@@ -27,10 +31,26 @@ std::int64_t start_ms() {
   return static_cast<std::int64_t>(now.tv_sec) * 1000 + now.tv_nsec / 1'000'000;
 }
 
+// Another C library's loader (musl's) takes us in. The hooks forward there and do nothing else;
+// the user is told why, once for a program and what it starts.
+void say_who_we_serve() {
+  constexpr char kSaid[] = "ZAZEN_NO_GLIBC";
+  constexpr char kReason[] =
+      "zazen: libzazen.so needs glibc; this program has another C library (musl?) and runs "
+      "without Zazen\n";
+  bool configured =
+      ::getenv("ZAZEN_CONFIG") != nullptr || ::getenv("ZAZEN_RUNTIME") != nullptr;
+  if (!configured || ::getenv("ZAZEN_DISABLE") != nullptr || ::getenv(kSaid) != nullptr) return;
+  QuietSignals quiet;
+  raw::write(STDERR_FILENO, kReason, sizeof kReason - 1);
+  ::setenv(kSaid, "1", 1);
+}
+
 __attribute__((constructor)) void start(int, char**, char** environment) {
   ErrnoKeeper keep;
   real::prepare();
   prepare_syscall_hook();
+  if (&::gnu_get_libc_version == nullptr) return say_who_we_serve();  // and has no arguments
   read_settings(environment);
   if (!settings.active) return;
   first_look.trust(&kNobodyServes);

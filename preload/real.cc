@@ -10,6 +10,9 @@
 #include "preload/loaded_library.h"
 #include "preload/loader_calls.h"
 
+// Weak, or the shim would need the library that it is in: glibc's loader, which others lack.
+#pragma weak _r_debug
+
 namespace zazen::real {
 
 constinit Functions next;
@@ -29,11 +32,15 @@ static_assert(sizeof next == std::size(kNames) * sizeof(Pointer<void()>));
 constinit std::atomic<const link_map*> own_library{nullptr};
 constinit const link_map* libc = nullptr;
 
+const link_map* loaded_libraries() {
+  return &_r_debug != nullptr ? _r_debug.r_map : nullptr;
+}
+
 // Of an address that lies in one of them: libraries do not overlap, so it is the last one that
 // begins before it. (_dl_find_object would be glibc 2.35's.)
 const link_map* library_of(const void* address) {
   const link_map* found = nullptr;
-  for (const link_map* map = _r_debug.r_map; map != nullptr; map = map->l_next) {
+  for (const link_map* map = loaded_libraries(); map != nullptr; map = map->l_next) {
     if (map->l_addr <= reinterpret_cast<ElfW(Addr)>(address) &&
         (found == nullptr || map->l_addr > found->l_addr)) {
       found = map;
@@ -68,7 +75,7 @@ void ask_loader() {
 }  // namespace
 
 const link_map* own_map() {
-  const link_map* map = _r_debug.r_map;
+  const link_map* map = loaded_libraries();
   while (map != nullptr && map->l_ld != _DYNAMIC) map = map->l_next;
   return map;
 }
