@@ -20,6 +20,12 @@ std::string summary(const Findings& findings) {
          plural(static_cast<std::uint64_t>(findings.warnings()), "warning");
 }
 
+const char* in_words(const ProgramVerdict& verdict, const Findings& node) {
+  if (!verdict.reached) return "the shim does not reach it";
+  return node.failures() == 0 ? "the shim reaches it"
+                              : "the shim would reach it, but the node has failures";
+}
+
 }  // namespace
 
 int doctor_command(const DoctorOptions& options) {
@@ -29,11 +35,12 @@ int doctor_command(const DoctorOptions& options) {
   } else {
     node_findings.fail("configuration", node.error().context, node.error().hint);
   }
-  check_shim(node_findings);
+  const bool shim_loads = check_shim(node_findings);
   check_environment(node_findings);
 
   ProgramVerdict verdict;
   if (!options.program.empty()) verdict = check_program(options.program, program_findings);
+  verdict.reached = verdict.reached && shim_loads;
 
   if (options.json) {
     nlohmann::ordered_json json = {{"node", node_findings.json()}};
@@ -52,7 +59,7 @@ int doctor_command(const DoctorOptions& options) {
       fmt::print("\n");
       program_findings.print();
       fmt::print("{}: {}\n", printable(options.program),
-                 verdict.reached ? "the shim reaches it" : "the shim does not reach it");
+                 in_words(verdict, node_findings));
     }
   }
   return node_findings.failures() + program_findings.failures() > 0 ? kUnhealthy : kDone;

@@ -40,8 +40,8 @@ std::string string_at(const std::string& text, std::size_t offset) {
                      strnlen(text.c_str() + offset, text.size() - offset));
 }
 
-std::string loader_cache() {
-  std::ifstream file("/etc/ld.so.cache", std::ios::binary);
+std::string read_whole(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
@@ -63,7 +63,8 @@ std::vector<std::string> split_path(const std::string& list, const std::string& 
 
 class Search {
  public:
-  explicit Search(const ElfFile& program) : machine_(program.machine), cache_(loader_cache()) {}
+  Search(const ElfFile& program, const std::string& loader_cache)
+      : machine_(program.machine), cache_(read_whole(loader_cache)) {}
 
   // "" if it is not found. `inherited` is the DT_RPATH of those that led to it.
   std::string find(const std::string& name, const std::string& asker, const ElfFile& file,
@@ -81,8 +82,8 @@ class Search {
     for (const std::string& directory : directories) {
       if (fits(directory + "/" + name)) return directory + "/" + name;
     }
-    if (std::string path = find_in_loader_cache(cache_, name); !path.empty() && fits(path)) {
-      return path;
+    for (const std::string& path : find_in_loader_cache(cache_, name)) {
+      if (fits(path)) return path;
     }
     for (const char* directory : {"/lib64", "/usr/lib64", "/lib", "/usr/lib"}) {
       if (std::string path = std::string(directory) + "/" + name; fits(path)) return path;
@@ -102,32 +103,35 @@ class Search {
 
 }  // namespace
 
-std::string find_in_loader_cache(const std::string& text, const std::string& name) {
+std::vector<std::string> find_in_loader_cache(const std::string& text,
+                                              const std::string& name) {
+  std::vector<std::string> paths;
   CacheHead head;
   // An old cache has another one in front, which no present loader writes.
-  if (text.size() < sizeof head) return "";
+  if (text.size() < sizeof head) return paths;
   std::memcpy(&head, text.data(), sizeof head);
-  if (std::memcmp(head.magic, kCacheMagic, sizeof head.magic) != 0) return "";
+  if (std::memcmp(head.magic, kCacheMagic, sizeof head.magic) != 0) return paths;
   for (std::uint32_t i = 0; i < head.count; ++i) {
     std::size_t at = sizeof head + std::size_t{i} * sizeof(CacheEntry);
     CacheEntry entry;
-    if (at + sizeof entry > text.size()) return "";
+    if (at + sizeof entry > text.size()) break;
     std::memcpy(&entry, text.data() + at, sizeof entry);
     if (entry.capabilities == 0 && string_at(text, entry.name) == name) {
-      return string_at(text, entry.path);
+      paths.push_back(string_at(text, entry.path));
     }
   }
-  return "";
+  return paths;
 }
 
-SharedLibraries libraries_of(const std::string& path, const ElfFile& program) {
+SharedLibraries libraries_of(const std::string& path, const ElfFile& program,
+                             const std::string& loader_cache) {
   struct Loaded {
     std::string path;
     ElfFile file;
     std::vector<std::string> inherited;
   };
   SharedLibraries found;
-  Search search(program);
+  Search search(program, loader_cache);
   std::deque<Loaded> queue{{path, program, {}}};
   while (!queue.empty() && found.names.size() < kMaxLibraries) {
     Loaded asker = std::move(queue.front());

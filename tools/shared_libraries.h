@@ -15,10 +15,11 @@ struct SharedLibraries {
   std::vector<std::string> missing;  // those that were not found
 };
 
-SharedLibraries libraries_of(const std::string& path, const ElfFile& program);
+SharedLibraries libraries_of(const std::string& path, const ElfFile& program,
+                             const std::string& loader_cache = "/etc/ld.so.cache");
 
-// The path for a name out of the text of /etc/ld.so.cache; "" if it is not there. Whatever
-// the text is, no byte outside it is touched.
-std::string find_in_loader_cache(const std::string& text, const std::string& name);
+// The paths for a name in the text of a loader's cache: one for each kind of machine that has
+// the library. Whatever the text is, no byte outside it is touched.
+std::vector<std::string> find_in_loader_cache(const std::string& text, const std::string& name);
 
 }  // namespace zazen

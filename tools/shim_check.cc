@@ -49,11 +49,11 @@ std::string complaint_in(const std::string& output) {
   return output.empty() ? "it crashes what loads it" : output.substr(0, output.find('\n'));
 }
 
-void check_that_it_loads(const std::string& shim, Findings& findings) {
+bool check_that_it_loads(const std::string& shim, Findings& findings) {
   Environment environment;
   if (Status added = add_preloads({shim}, environment); !added) {
     findings.fail("shim", added.error().context, added.error().hint);
-    return;
+    return false;
   }
   std::string maps = output_of_child([&] {
     for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
@@ -61,12 +61,14 @@ void check_that_it_loads(const std::string& shim, Findings& findings) {
   });
   std::error_code ignored;
   std::string real = fs::canonical(shim, ignored).string();
-  if (!real.empty() && maps.find(" " + real + "\n") != std::string::npos) {
+  bool loads = !real.empty() && maps.find(" " + real + "\n") != std::string::npos;
+  if (loads) {
     findings.ok("shim", shim + ": loads into /bin/cat");
   } else {
     findings.fail("shim", shim + ": does not load into /bin/cat: " + complaint_in(maps),
                   "is it built for this machine?");
   }
+  return loads;
 }
 
 constexpr char kGood[] = "good";
@@ -165,14 +167,15 @@ std::string find_plugin(const std::string& shim, const std::string& file) {
   return "";
 }
 
-void check_shim(Findings& findings) {
+bool check_shim(Findings& findings) {
   Result<std::string> shim = find_shim();
   if (!shim) {
     findings.fail("shim", shim.error().context, shim.error().hint);
-    return;
+    return false;
   }
-  check_that_it_loads(*shim, findings);
+  bool loads = check_that_it_loads(*shim, findings);
   check_plugins(*shim, findings);
+  return loads;
 }
 
 void check_environment(Findings& findings) {

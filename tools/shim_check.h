@@ -13,7 +13,7 @@ inline constexpr char kMpichPlugin[] = "libzazen-mpich.so";
 // Where a plug-in lies, as the shim looks for it; "" if it is not there.
 std::string find_plugin(const std::string& shim, const std::string& file);
 
-void check_shim(Findings& findings);
+bool check_shim(Findings& findings);  // false: it does not load
 void check_environment(Findings& findings);
 
 }  // namespace zazen

@@ -28,7 +28,11 @@ with Nodes(1) as nodes:
 
     check("warn", "runtime", "does not exist")
     check("fail", "table", "no daemon runs")
+    text = node.ctl("doctor", "cat").stdout
+    expect(text.endswith("cat: the shim would reach it, but the node has failures\n"), text)
     node.start()
+    text = node.ctl("doctor", "cat").stdout
+    expect(text.endswith("cat: the shim reaches it\n"), text)
     found = doctor()
     about = {each["about"]: each["level"] for each in found}
     for each in ("configuration", "runtime", "cache", "table", "socket", "version", "dataset",
@@ -61,6 +65,10 @@ with Nodes(1) as nodes:
     check("warn", "plug-in", "not beside the shim", zazenctl=elsewhere)
     os.truncate(broken, 5000)
     check("fail", "shim", "does not load", zazenctl=elsewhere)
+    done = run([elsewhere, "--config", node.config, "doctor", "cat"], nodes.env)
+    expect(done.stdout.endswith("cat: the shim does not reach it\n"), f"{done}")
+    done = run([elsewhere, "--config", node.config, "doctor", "--json", "cat"], nodes.env)
+    expect(not json.loads(done.stdout)["program"]["reached"], f"{done}")
     shutil.copy(SHIM, nodes.path("tree", "preload", "libzazen-openmpi.so"))
     check("warn", "plug-in", "another version", zazenctl=elsewhere)
     os.truncate(nodes.path("tree", "preload", "libzazen-openmpi.so"), 5000)
