@@ -1,6 +1,9 @@
 // statx: as stat, for the fields that were asked for. What a copy cannot know of its origin
-// (birth time, mount) is asked of the origin by path, and not claimed by descriptor.
+// (birth time, mount, attributes, alignment) is asked of the origin, if somebody wants to know,
+// and not claimed if that is gone.
 #include <sys/sysmacros.h>
+
+#include <cstring>
 
 #include "preload/cached_copy.h"
 #include "preload/copy_identity.h"
@@ -25,10 +28,22 @@ struct statx_timestamp timestamp(const struct timespec& time) {
   return out;
 }
 
-// The kernel leaves out what was not asked for; so does this.
+// What is not in struct stat: the fields of newer kernels follow the known ones.
+void show_rest(const struct statx& from, struct statx* out) {
+  constexpr std::size_t kKnown =
+      offsetof(struct statx, stx_dev_minor) + sizeof from.stx_dev_minor;
+  constexpr unsigned kBasic = STATX_BASIC_STATS;
+  out->stx_mask = (out->stx_mask & kBasic) | (from.stx_mask & ~kBasic);
+  out->stx_btime = from.stx_btime;
+  out->stx_attributes = from.stx_attributes;
+  out->stx_attributes_mask = from.stx_attributes_mask;
+  std::memcpy(reinterpret_cast<char*>(out) + kKnown,
+              reinterpret_cast<const char*>(&from) + kKnown, sizeof from - kKnown);
+}
+
+// The kernel leaves out what was not asked for; so does this. The rest is unknown.
 void show(const struct stat& st, struct statx* out) {
-  out->stx_mask &= STATX_BASIC_STATS;
-  out->stx_btime = {};
+  show_rest({}, out);
   if (out->stx_mask & (STATX_TYPE | STATX_MODE)) {
     out->stx_mode = static_cast<std::uint16_t>(st.st_mode);
   }
@@ -65,9 +80,13 @@ struct stat plain(const struct statx& from) {
   return st;
 }
 
+bool is_in_stat(unsigned mask) {
+  return (mask & ~static_cast<unsigned>(STATX_BASIC_STATS)) == 0;
+}
+
 // The copy's own statx with the origin's identity over it.
 bool statx_copy(int dirfd, const char* path, unsigned mask, struct statx* out) {
-  if (out == nullptr || (mask & ~static_cast<unsigned>(STATX_BASIC_STATS)) != 0) return false;
+  if (out == nullptr || !is_in_stat(mask)) return false;
   if (zazen::real::stat_is_foreign) return false;
   zazen::Route route = zazen::route_for(dirfd, path);
   if (!route) [[likely]]
@@ -94,6 +113,19 @@ bool statx_copy(int dirfd, const char* path, unsigned mask, struct statx* out) {
   return true;
 }
 
+// Asks the origin of an open copy for what is not in struct stat.
+[[gnu::noinline]] void ask_for_rest(int fd, unsigned mask, struct statx* out) {
+  zazen::CopyOrigin origin;
+  struct statx rest;
+  if (!zazen::find_origin(fd, &origin) || !origin.is_there ||
+      raw::statx(AT_FDCWD, origin.path, AT_SYMLINK_NOFOLLOW, mask | STATX_INO, &rest) != 0 ||
+      rest.stx_ino != origin.identity.ino) {
+    return;
+  }
+  show_rest(rest, out);
+  out->stx_blksize = rest.stx_blksize;
+}
+
 // After a plain statx: if it was a copy's, the origin's identity goes over it.
 [[gnu::noinline]] void show_origin(int dirfd, const char* path, int flags, unsigned mask,
                                    struct statx* out) {
@@ -118,6 +150,10 @@ bool statx_copy(int dirfd, const char* path, unsigned mask, struct statx* out) {
   }
   zazen::show_identity(identity, dev, &st);
   show(st, out);
+  if (is_in_stat(mask)) return;
+  zazen::RawFd file(by_fd ? -1
+                          : raw::openat(dirfd, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0));
+  ask_for_rest(by_fd ? dirfd : file.get(), mask, out);
 }
 
 }  // namespace

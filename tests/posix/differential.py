@@ -44,7 +44,7 @@ STATES = [no_daemon, uncached, cached, killed, stopped]
 CHANGES_FRAMES = {"attributes", "changes", "errnos", "first_uses", "ioctls", "links", "modes", "names",
                   "small_stacks", "spawn_changes", "symlinks", "syscall_changes", "times"}
 # Their copies lie on another file system than the origin.
-OTHER_DEVICE = {"filesystems", "ioctls", "modes"}
+OTHER_DEVICE = {"filesystems", "ioctls", "modes", "stats"}
 OPENS_FRAMES = {"attributes", "cancellation", "children", "descriptors", "errnos", "filesystems",
                 "ioctls", "lifetimes", "links", "modes", "opens", "signals", "small_stacks",
                 "spawn_actions", "stats", "streams", "symlinks", "syscalls", "threads", "times"}

@@ -50,6 +50,18 @@ static void show_x(const char* what, int result, unsigned mask, const struct sta
       (long long)x->stx_ctime.tv_sec, x->stx_ctime.tv_nsec);
 }
 
+/* What only the origin knows: birth time, mount, attributes, and in what the headers of newer
+   kernels name, alignment for direct access and the like. */
+static void show_rest(const char* what, int result, const struct statx* x) {
+  const unsigned char* rest = (const unsigned char*)(&x->stx_dev_minor + 1);
+  const unsigned char* end = (const unsigned char*)(x + 1);
+  printf("%s: %d has %x block %u born %lld.%09u attributes %llx of %llx rest %016llx\n", what,
+         result, x->stx_mask, x->stx_blksize, (long long)x->stx_btime.tv_sec,
+         x->stx_btime.tv_nsec, (unsigned long long)x->stx_attributes,
+         (unsigned long long)x->stx_attributes_mask,
+         (unsigned long long)checksum(1, rest, (size_t)(end - rest)));
+}
+
 int main(int argc, char** argv) {
   if (argc == 3) { /* the child: nothing but the number is left */
     show("fstat in the child", fstat(atoi(argv[2]), &st));
@@ -110,6 +122,18 @@ int main(int argc, char** argv) {
   memset(&x, 0, sizeof x);
   show_x("statx empty", statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &x), STATX_BASIC_STATS,
          &x);
+  char link_to_fd[64];
+  snprintf(link_to_fd, sizeof link_to_fd, "/proc/self/fd/%d", fd);
+  unsigned more[] = {STATX_BTIME, STATX_ALL, STATX_ALL | STATX_MNT_ID, STATX_ALL | 0x2000,
+                     STATX_ALL | 0x4000, STATX_ALL | 0x8000, STATX_ALL | 0x10000};
+  for (int i = 0; i < 7; ++i) {
+    memset(&x, 0, sizeof x);
+    show_rest("statx of all", statx(AT_FDCWD, f3, 0, more[i], &x), &x);
+    memset(&x, 0, sizeof x);
+    show_rest("statx of all, empty", statx(fd, "", AT_EMPTY_PATH, more[i], &x), &x);
+    memset(&x, 0, sizeof x);
+    show_rest("statx of all, link", statx(AT_FDCWD, link_to_fd, 0, more[i], &x), &x);
+  }
   show_x("statx missing", statx(dirfd, "f999", 0, STATX_SIZE, &x), 0, &x);
   show_x("statx bad flags", statx(dirfd, "f3", 0x40000000, STATX_SIZE, &x), 0, &x);
   show_x("statx nowhere to", statx(dirfd, "f3", 0, STATX_SIZE, (struct statx*)(intptr_t)0), 0,
