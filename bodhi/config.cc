@@ -39,7 +39,7 @@ const std::vector<std::string> kTopLevelKeys = {
     "peers",         "listen",        "key_file", "max_frame", "max_connections", "max_rate",
     "sweep",         "read_order",    "users",    "dataset",   "spool",           "spool_limit",
     "writer_memory", "writer_timeout"};
-const std::vector<std::string> kDatasetKeys = {"path",     "frames", "filter",
+const std::vector<std::string> kDatasetKeys = {"path",     "frames", "filter", "audit",
                                                "validate", "fill",   "push"};
 
 // A complaint about a line of the file; 0: about the file as a whole.
@@ -279,6 +279,19 @@ bool switch_of(const toml::table& table, const char* key, bool otherwise) {
   return node->as_boolean()->get();
 }
 
+// true, false or "require".
+FilterMode filter_of(const toml::table& table) {
+  const toml::node* node = table.get("filter");
+  if (!node) return FilterMode::kOn;
+  if (node->is_boolean()) return node->as_boolean()->get() ? FilterMode::kOn : FilterMode::kOff;
+  if (const auto* text = node->as_string()) {
+    if (text->get() == "require") return FilterMode::kRequire;
+    complain(line_of(*node), fmt::format("'filter' cannot be '{}'", text->get()),
+             did_you_mean(text->get(), {"true", "false", "\"require\""}));
+  }
+  complain(line_of(*node), "'filter' must be true, false or \"require\"");
+}
+
 DatasetConfig dataset_of(const toml::table& table) {
   require_known_keys(table, kDatasetKeys);
   DatasetConfig dataset;
@@ -291,7 +304,9 @@ DatasetConfig dataset_of(const toml::table& table) {
              fmt::format("'{}' is not a frame name: {}", dataset.frames, why),
              "for example: frames = \"f{seq}\" or \"frame-{seq:06}.xtc\"");
   }
-  dataset.filter = switch_of(table, "filter", dataset.filter);
+  dataset.filter = filter_of(table);
+  dataset.audit = choice_of<AuditMode>(
+      table, "audit", {{"fail", AuditMode::kFail}, {"warn", AuditMode::kWarn}});
   dataset.push = switch_of(table, "push", dataset.push);
   dataset.validate = choice_of<Validate>(table, "validate",
                                          {{"sample", Validate::kSample},

@@ -18,7 +18,8 @@ struct DatasetConfig {
   std::string path;    // absolute, lexically normal, no '/' at its end
   std::string frames;  // the template as written
   FrameName name;      // compiled
-  Live<bool> filter = true;
+  Live<FilterMode> filter = FilterMode::kOn;
+  Live<AuditMode> audit = AuditMode::kFail;
   Live<Validate> validate = Validate::kSample;
   Live<Fill> fill = Fill::kBackground;
   Live<bool> push = false;     // what programs of this node write is pushed when it is closed

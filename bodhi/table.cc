@@ -29,8 +29,9 @@ bool dataset_is_valid(const TableDataset& dataset) {
   FrameName name;
   const char* why;
   if (!FrameName::parse(dataset.frames, std::strlen(dataset.frames), &name, &why)) return false;
-  return dataset.filter <= 1 && dataset.removed <= 1 && dataset.push <= 1 &&
-         dataset.validate <= Validate::kNever && dataset.fill <= Fill::kWait;
+  return dataset.filter <= FilterMode::kRequire && dataset.audit <= AuditMode::kWarn &&
+         dataset.removed <= 1 && dataset.push <= 1 && dataset.validate <= Validate::kNever &&
+         dataset.fill <= Fill::kWait;
 }
 
 // For writing: whoever can read the table could lock it for reading.

@@ -23,7 +23,7 @@ inline constexpr char kSocketFile[] = "socket";
 inline constexpr char kJobsDirectory[] = "jobs";        // views and tallies, see view.h
 inline constexpr char kReportsDirectory[] = "reports";  // those of ranks that ended
 inline constexpr std::uint64_t kTableMagic = 0x31656c626174617aULL;  // "zatable1"
-inline constexpr std::uint32_t kTableVersion = 4;
+inline constexpr std::uint32_t kTableVersion = 5;
 inline constexpr std::int64_t kHeartbeatPeriodMs = 500;
 inline constexpr std::int64_t kHeartbeatStaleMs = 5'000;
 // Who waits for an answer gives up after so long without a heartbeat.
@@ -40,16 +40,20 @@ enum class DaemonState : std::uint32_t {
 };
 enum class Validate : std::uint32_t { kSample = 0, kAlways = 1, kNever = 2 };
 enum class Fill : std::uint32_t { kBackground = 0, kWait = 1 };
+// Whether a job's ranks divide the frames; kRequire: a job that cannot ends in MPI_Init (D24).
+enum class FilterMode : std::uint32_t { kOff = 0, kOn = 1, kRequire = 2 };
+// What frames that a divided job left unread are: a failure of the job, or worth a message.
+enum class AuditMode : std::uint32_t { kFail = 0, kWarn = 1 };
 
 struct TableDataset {
   char path[kMaxPath];        // absolute, as configured, no '/' at its end
   char frames[kMaxTemplate];  // the template's text
-  std::uint32_t filter;       // 0 or 1
+  FilterMode filter;
   Validate validate;
   Fill fill;
   std::uint32_t removed;  // 1: not served since a reload; who changes a frame still says so
   std::uint32_t push;     // 0 or 1: who writes a frame says so, and it is pushed when closed
-  std::uint32_t reserved;
+  AuditMode audit;
   std::atomic<std::uint32_t> check_each_open;  // its copies are in doubt (D10, sweep.h)
   std::atomic<std::uint32_t> young_copies;     // while there are any, opens are checked, too
   std::atomic<std::int64_t> sampled_at_ms;     // monotonic; 0: never

@@ -45,7 +45,7 @@ Result<Assignment> Assignment::agree(Communicator& world, const AssignmentReques
   trouble.attempt([&] {
     me = {{table != nullptr, {}},
           table != nullptr ? table->node_name : "",
-          false,
+          FilterWish::kAuto,
           false,
           settings.protocol,
           {request.begin, request.end, std::max(request.stride, std::uint64_t{1})}};

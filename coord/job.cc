@@ -88,16 +88,13 @@ class JobStart {
     trouble_.attempt([&] {
       const Table* table = host_.table;
       has_daemon_ = table != nullptr && daemon_is_alive(*table, monotonic_ms());
-      me = {{has_daemon_, {}},
-            has_daemon_ ? table->node_name : "",
-            settings_.filter == FilterWish::kOff,
-            host_.ledger != nullptr,
-            settings_.protocol,
-            settings_.selection};
+      me = {{has_daemon_, {}},  has_daemon_ ? table->node_name : "",
+            settings_.filter,   host_.ledger != nullptr,
+            settings_.protocol, settings_.selection};
       if (has_daemon_) me->member.node = table->node_id;
       if (rank_ != 0) return;
       complain();
-      const bool speaks = has_daemon_ && !me->filter_off;
+      const bool speaks = has_daemon_ && me->filter != FilterWish::kOff;
       me->opening =
           encode_opening(open_with(speaks ? wanted_datasets() : std::vector<NamedDataset>()));
     });
@@ -145,7 +142,8 @@ class JobStart {
   }
 
   bool somebody_objects() const {
-    return std::ranges::any_of(all_.members(), &Introduction::filter_off);
+    return std::ranges::any_of(
+        all_.members(), [](const Introduction& who) { return who.filter == FilterWish::kOff; });
   }
 
   bool may_go_on() {
@@ -182,10 +180,9 @@ class JobStart {
     std::vector<NamedDataset> wanted;
     for (std::uint32_t i = 0; i < host_.table->dataset_count; ++i) {
       const TableDataset& dataset = host_.table->datasets[i];
-      if (dataset.filter == 0) continue;
-      if (settings_.datasets && std::ranges::count(*settings_.datasets, dataset.path) == 0)
-        continue;
-      wanted.push_back({dataset.path, dataset.frames});
+      const FilterMode filter = effective_filter(settings_, dataset);
+      if (filter == FilterMode::kOff) continue;
+      wanted.push_back({dataset.path, dataset.frames, filter, dataset.audit});
     }
     return wanted;
   }
@@ -407,7 +404,7 @@ class JobStart {
     };
     agreement_.datasets.push_back({content.path, content.frames, listing.directory(),
                                    content.domain_count, dataset.share.adopted,
-                                   domain.selection()});
+                                   domain.selection(), dataset.named.audit});
     view_.datasets.push_back(std::move(content));
   }
 

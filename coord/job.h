@@ -28,8 +28,9 @@ struct AgreedDataset {
   std::string frames;  // the template
   DirectoryIdentity directory;
   std::uint64_t domain_count = 0;
-  std::uint64_t adopted = 0;  // residues; known to the node leaders, rank 0 among them
-  Selection selection = {};   // of the frames that the directory had
+  std::uint64_t adopted = 0;           // residues; known to the node leaders, rank 0 among them
+  Selection selection = {};            // of the frames that the directory had
+  AuditMode audit = AuditMode::kFail;  // of frames that no rank reads
 };
 
 struct Phase {

@@ -29,7 +29,7 @@ std::string encode_introduction(const Introduction& introduction) {
   out.number(introduction.member.has_daemon);
   out.text({reinterpret_cast<const char*>(introduction.member.node.bytes), sizeof(NodeId)});
   out.text(introduction.node_name);
-  out.number(introduction.filter_off);
+  out.number(static_cast<std::uint64_t>(introduction.filter));
   out.number(introduction.has_ledger);
   out.number(introduction.protocol == ProtocolChoice::kPaper);
   const Selection& selection = introduction.selection;
@@ -44,19 +44,19 @@ std::string encode_introduction(const Introduction& introduction) {
 
 Introduction decode_introduction(const std::string& bytes) {
   ByteReader in(bytes);
-  std::uint64_t has_daemon = 0, filter_off = 0, has_ledger = 0, paper = 0;
+  std::uint64_t has_daemon = 0, filter = 0, has_ledger = 0, paper = 0;
   std::uint64_t has_begin = 0, begin = 0, has_end = 0, end = 0, stride = 0;
   std::string_view node, name, opening;
   if (!in.number(&has_daemon) || !in.text(&node, sizeof(NodeId)) ||
       node.size() != sizeof(NodeId) || !in.text(&name, kMaxNodeName - 1) ||
-      !in.number(&filter_off) || !in.number(&has_ledger) || !in.number(&paper) ||
-      !in.number(&has_begin) || !in.number(&begin) || !in.number(&has_end) ||
-      !in.number(&end) || !in.number(&stride) || stride == 0 ||
-      !in.text(&opening, bytes.size()) || !in.done())
+      !in.number(&filter) || filter > static_cast<std::uint64_t>(FilterWish::kRequire) ||
+      !in.number(&has_ledger) || !in.number(&paper) || !in.number(&has_begin) ||
+      !in.number(&begin) || !in.number(&has_end) || !in.number(&end) || !in.number(&stride) ||
+      stride == 0 || !in.text(&opening, bytes.size()) || !in.done())
     refuse("introduction");
   Introduction introduction{{has_daemon != 0, {}},
                             std::string(name),
-                            filter_off != 0,
+                            static_cast<FilterWish>(filter),
                             has_ledger != 0,
                             paper != 0 ? ProtocolChoice::kPaper : ProtocolChoice::kExchange,
                             {}};
@@ -74,6 +74,8 @@ std::string encode_datasets(std::span<const NamedDataset> datasets) {
   for (const NamedDataset& dataset : datasets) {
     out.text(dataset.path);
     out.text(dataset.frames);
+    out.number(static_cast<std::uint64_t>(dataset.filter));
+    out.number(static_cast<std::uint64_t>(dataset.audit));
   }
   return out.take();
 }
@@ -85,9 +87,13 @@ std::vector<NamedDataset> decode_datasets(const std::string& bytes) {
   std::vector<NamedDataset> datasets;
   for (std::uint64_t i = 0; i < count; ++i) {
     std::string_view path, frames;
-    if (!in.text(&path, kMaxPath - 1) || !in.text(&frames, kMaxTemplate - 1))
+    std::uint64_t filter = 0, audit = 0;
+    if (!in.text(&path, kMaxPath - 1) || !in.text(&frames, kMaxTemplate - 1) ||
+        !in.number(&filter) || filter > static_cast<std::uint64_t>(FilterMode::kRequire) ||
+        !in.number(&audit) || audit > static_cast<std::uint64_t>(AuditMode::kWarn))
       refuse("datasets");
-    datasets.push_back({std::string(path), std::string(frames)});
+    datasets.push_back({std::string(path), std::string(frames), static_cast<FilterMode>(filter),
+                        static_cast<AuditMode>(audit)});
   }
   if (!in.done()) refuse("datasets");
   return datasets;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bodhi/listing.h"
+#include "bodhi/table.h"
 #include "coord/domain.h"
 #include "coord/job_identity.h"
 #include "coord/node_groups.h"
@@ -17,7 +18,7 @@ namespace zazen {
 struct Introduction {
   Member member;
   std::string node_name;
-  bool filter_off;  // ZAZEN_FILTER=off
+  FilterWish filter;
   bool has_ledger;
   ProtocolChoice protocol = ProtocolChoice::kExchange;  // that of rank 0 counts
   Selection selection = {};                             // the same
@@ -29,6 +30,8 @@ Introduction decode_introduction(const std::string& bytes);
 struct NamedDataset {
   std::string path;
   std::string frames;
+  FilterMode filter = FilterMode::kOn;  // kRequire: by its key, or by ZAZEN_FILTER
+  AuditMode audit = AuditMode::kFail;
 };
 struct DirectoryState {
   int code = 0;  // 0 or an errno

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 
@@ -76,6 +77,7 @@ Settings settings_from_environment() {
   const std::string filter = variable("ZAZEN_FILTER");
   if (filter == "on") settings.filter = FilterWish::kOn;
   if (filter == "off") settings.filter = FilterWish::kOff;
+  if (filter == "require") settings.filter = FilterWish::kRequire;
   const std::string protocol = variable("ZAZEN_PROTOCOL");
   if (protocol == "paper")
     settings.protocol = ProtocolChoice::kPaper;
@@ -91,6 +93,15 @@ Settings settings_from_environment() {
   if (std::string temporary = variable("TMPDIR"); temporary.starts_with('/'))
     settings.temporary = temporary;
   return settings;
+}
+
+FilterMode effective_filter(const Settings& settings, const TableDataset& dataset) {
+  if (dataset.removed != 0) return FilterMode::kOff;
+  Named named = Named::kNobody;
+  if (settings.datasets)
+    named = std::ranges::count(*settings.datasets, dataset.path) != 0 ? Named::kThisOne
+                                                                      : Named::kOthers;
+  return wanted_filter(settings.filter, named, dataset.filter);
 }
 
 void say(const std::vector<std::string>& lines) {

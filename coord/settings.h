@@ -4,15 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "bodhi/filter_wish.h"
 #include "coord/domain.h"
 
 namespace zazen {
 
-enum class FilterWish { kAuto, kOn, kOff };       // ZAZEN_FILTER
 enum class ProtocolChoice { kExchange, kPaper };  // ZAZEN_PROTOCOL
 
 struct Settings {
-  FilterWish filter = FilterWish::kAuto;
+  FilterWish filter = FilterWish::kAuto;                // ZAZEN_FILTER
   ProtocolChoice protocol = ProtocolChoice::kExchange;  // rank 0's counts
   std::string unknown_protocol;  // what ZAZEN_PROTOCOL says if it is neither
   Selection selection;           // ZAZEN_BEGIN, ZAZEN_END, ZAZEN_STRIDE; rank 0's count
@@ -25,6 +25,9 @@ struct Settings {
 };
 
 Settings settings_from_environment();
+
+// What the settings make of a dataset with this key.
+FilterMode effective_filter(const Settings& settings, const TableDataset& dataset);
 
 // Paths separated by ':', without '/' at their ends; empty ones are left out.
 std::vector<std::string> split_paths(const std::string& text);

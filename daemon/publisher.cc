@@ -65,7 +65,8 @@ Status describe(const Config& config, const NodeId& node, dev_t cache_dev,
     fits = fits && copy_text(from.path, to.path, sizeof to.path) &&
            copy_text(from.frames, to.frames, sizeof to.frames);
     to.removed = from.removed ? 1 : 0;
-    to.filter = from.filter && !from.removed ? 1 : 0;
+    to.filter = from.removed ? FilterMode::kOff : from.filter.get();
+    to.audit = from.audit;
     to.validate = from.validate;
     to.fill = from.fill;
     to.push = from.push ? 1 : 0;

@@ -77,6 +77,7 @@ Status Reload::update(const DatasetConfig& next) {
     return Done{};
   }
   known->filter = next.filter;
+  known->audit = next.audit;
   known->validate = next.validate;
   known->fill = next.fill;
   known->push = next.push;

@@ -167,7 +167,7 @@ void explain_frame(const TableState& daemon, const RankView& view, const PathMea
 std::string why_not_divided(const KnownDataset& dataset) {
   if (shim_is_disabled()) return "ZAZEN_DISABLE is set";
   if (dataset.published == nullptr) return "no daemon serves it";
-  if (dataset.published->filter == 0) return "filter = false";
+  if (dataset.published->filter == FilterMode::kOff) return "filter = false";
   if (variable("ZAZEN_FILTER") == "off") return "ZAZEN_FILTER=off";
   std::string chosen = variable("ZAZEN_DATASETS");
   if (!chosen.empty() &&

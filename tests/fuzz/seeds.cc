@@ -210,8 +210,9 @@ void add_messages(const Corpus& corpus) {
   auto add = [&](char which, const std::string& name, const std::string& bytes) {
     corpus.add("job_messages", name, which + bytes);
   };
-  add(0, "introduction", encode_introduction({{true, {}}, "n0", false, true}));
-  const NamedDataset datasets[] = {{"/sim1", "f{seq}"}, {"/sim2", "{seq}/traj.dcd"}};
+  add(0, "introduction", encode_introduction({{true, {}}, "n0", FilterWish::kRequire, true}));
+  const NamedDataset datasets[] = {
+      {"/sim1", "f{seq}"}, {"/sim2", "{seq}/traj.dcd", FilterMode::kRequire, AuditMode::kWarn}};
   add(1, "datasets", encode_datasets(datasets));
   add(2, "opening",
       encode_opening({{datasets[0], datasets[1]}, {{0, {2, 3, 4}}, {ENOENT, {}}}, {5, 6}}));

@@ -52,6 +52,7 @@ TEST(Config, ReadsEverything) {
       "path = \"/sim 1/\"\n"
       "frames = \"frame-{seq:06}.xtc\"\n"
       "filter = false\n"
+      "audit = \"warn\"\n"
       "validate = \"always\"\n"
       "fill = \"wait\"\n"
       "push = true\n" +
@@ -75,7 +76,8 @@ TEST(Config, ReadsEverything) {
   EXPECT_EQ(first.frames, "frame-{seq:06}.xtc");
   FrameSeq seq;
   EXPECT_TRUE(first.name.match("frame-000007.xtc", 16, &seq));
-  EXPECT_FALSE(first.filter);
+  EXPECT_EQ(first.filter.get(), FilterMode::kOff);
+  EXPECT_EQ(first.audit.get(), AuditMode::kWarn);
   EXPECT_EQ(first.validate, Validate::kAlways);
   EXPECT_EQ(first.fill, Fill::kWait);
   EXPECT_TRUE(first.push);
@@ -96,7 +98,8 @@ TEST(Config, Defaults) {
   EXPECT_EQ(config.writer_timeout_ms, 5'000u);
   EXPECT_EQ(config.spool, "");
   EXPECT_TRUE(config.peers.empty());
-  EXPECT_TRUE(config.datasets[0].filter);
+  EXPECT_EQ(config.datasets[0].filter.get(), FilterMode::kOn);
+  EXPECT_EQ(config.datasets[0].audit.get(), AuditMode::kFail);
   EXPECT_FALSE(config.datasets[0].push);
   EXPECT_EQ(config.datasets[0].validate, Validate::kSample);
   EXPECT_EQ(config.datasets[0].fill, Fill::kBackground);
@@ -104,6 +107,24 @@ TEST(Config, Defaults) {
                 .datasets[0]
                 .validate,
             Validate::kNever);
+}
+
+TEST(Config, FilterIsTrueFalseOrRequire) {
+  auto filter = [](const std::string& value) {
+    return parsed(kTop + kDataset + "filter = " + value + "\n").datasets[0].filter.get();
+  };
+  EXPECT_EQ(filter("true"), FilterMode::kOn);
+  EXPECT_EQ(filter("false"), FilterMode::kOff);
+  EXPECT_EQ(filter("\"require\""), FilterMode::kRequire);
+  expect_complaint(kTop + kDataset + "filter = \"required\"\n",
+                   "z.toml:6: 'filter' cannot be 'required'", "did you mean '\"require\"'?");
+  expect_complaint(kTop + kDataset + "filter = \"flase\"\n",
+                   "z.toml:6: 'filter' cannot be 'flase'", "did you mean 'false'?");
+  expect_complaint(kTop + kDataset + "filter = 1\n",
+                   "z.toml:6: 'filter' must be true, false or \"require\"");
+  expect_complaint(kTop + kDataset + "audit = \"wran\"\n",
+                   "z.toml:6: 'audit' cannot be 'wran'", "did you mean 'warn'?");
+  expect_complaint(kTop + kDataset + "audit = false\n", "z.toml:6: 'audit' must be a string");
 }
 
 TEST(Config, UnknownKeysNameTheLikelySpelling) {
@@ -154,8 +175,6 @@ TEST(Config, WrongTypes) {
   expect_complaint(kTop + "peers = \"unix:/a\"\n" + kDataset,
                    "z.toml:3: 'peers' must be an array");
   expect_complaint(kTop + "peers = [5]\n" + kDataset, "z.toml:3: 'peers' must be a string");
-  expect_complaint(kTop + kDataset + "filter = 1\n",
-                   "z.toml:6: 'filter' must be true or false");
   expect_complaint(kTop + "[dataset]\npath = \"/s\"\n",
                    "z.toml:3: a dataset is written [[dataset]]");
   expect_complaint(kTop + "dataset = [1]\n", "z.toml:3: a dataset is written [[dataset]]");

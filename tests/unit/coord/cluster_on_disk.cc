@@ -86,7 +86,7 @@ std::vector<std::uint64_t> make_table(std::size_t node, const std::string& cache
   for (std::uint32_t d = 0; d < count; ++d) {
     std::strcpy(table->datasets[d].path, datasets[d].path.c_str());
     std::strcpy(table->datasets[d].frames, datasets[d].frames.c_str());
-    table->datasets[d].filter = 1;
+    table->datasets[d].filter = FilterMode::kOn;
   }
   return memory;
 }

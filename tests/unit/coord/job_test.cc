@@ -276,7 +276,7 @@ TEST_F(JobTest, DatasetsAreRestrictedByTheEnvironmentAndTheTable) {
   const auto& b = cluster_.add_dataset("b", "f{seq}", frame_files(2));
   cluster_.add_dataset("c", "f{seq}", frame_files(2));
   cluster_.add_node();
-  cluster_.mutable_table(0)->datasets[0].filter = 0;
+  cluster_.mutable_table(0)->datasets[0].filter = FilterMode::kOff;
   only_ = {a.path, b.path};
   std::vector<RankResult> results = run({0, 0});
   ASSERT_TRUE(results[0].agreement.filtered);

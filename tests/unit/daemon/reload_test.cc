@@ -63,7 +63,7 @@ TEST_F(ReloadTest, DatasetsComeAndGo) {
   const Table* table = map_table(runtime().c_str());
   ASSERT_NE(table, nullptr);
   EXPECT_EQ(table->datasets[0].removed, 1U);
-  EXPECT_EQ(table->datasets[0].filter, 0U);
+  EXPECT_EQ(table->datasets[0].filter, FilterMode::kOff);
   EXPECT_EQ(table->datasets[1].removed, 0U);
   unmap_table(table);
   // Who changes a frame of it is heard.
@@ -120,7 +120,7 @@ TEST_F(ReloadTest, LimitsAndKeysChange) {
   }
   EXPECT_EQ(status()["used_files"], 4);
   write_config("max_files = 3\ncapacity = 2500", "f{seq}",
-               "validate = \"always\"\nfill = \"wait\"\nfilter = false\npush = true");
+               "validate = \"always\"\nfill = \"wait\"\nfilter = false\naudit = \"warn\"\npush = true");
   reload();
   EXPECT_EQ(status()["capacity_bytes"], 2500);
   EXPECT_EQ(status()["used_files"], 2);
@@ -129,7 +129,8 @@ TEST_F(ReloadTest, LimitsAndKeysChange) {
   EXPECT_EQ(table->datasets[0].validate, Validate::kAlways);
   EXPECT_EQ(table->datasets[0].fill, Fill::kWait);
   EXPECT_EQ(table->datasets[0].push, 1U);
-  EXPECT_EQ(table->datasets[0].filter, 0U);
+  EXPECT_EQ(table->datasets[0].filter, FilterMode::kOff);
+  EXPECT_EQ(table->datasets[0].audit, AuditMode::kWarn);
   unmap_table(table);
 }
 
