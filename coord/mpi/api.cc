@@ -43,21 +43,6 @@ std::string without_slashes(std::string path) {
   return path;
 }
 
-// Collective: nothing, on all ranks, if one of them has none.
-std::optional<MessageMemory> memory_of_all(MPI_Comm comm) {
-  int ranks = 1, mine = 0, all = 0;
-  PMPI_Comm_size(comm, &ranks);
-  std::optional<MessageMemory> memory;
-  try {
-    memory.emplace(ranks);
-    mine = 1;
-  } catch (const std::exception&) {
-  }
-  if (PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS || all == 0)
-    memory.reset();
-  return memory;
-}
-
 zazen_bitmap* assign(const bodhi* handle, const char* simdir, uint64_t begin, uint64_t end,
                      uint64_t stride, MPI_Comm comm) {
   asked.store(true, std::memory_order_relaxed);
@@ -73,7 +58,7 @@ zazen_bitmap* assign(const bodhi* handle, const char* simdir, uint64_t begin, ui
   MPI_Comm own = MPI_COMM_NULL;
   if (PMPI_Comm_dup(comm, &own) != MPI_SUCCESS)
     return refuse("the communicator cannot be duplicated");
-  std::optional<MessageMemory> memory = memory_of_all(own);
+  std::optional<MessageMemory> memory = MessageMemory::of_all(own);
   if (!memory) {
     PMPI_Comm_free(&own);
     return refuse("out of memory");

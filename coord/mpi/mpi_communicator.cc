@@ -74,6 +74,22 @@ MessageMemory::MessageMemory(int ranks)
   requests.reserve(4 * static_cast<std::size_t>(ranks));
 }
 
+std::optional<MessageMemory> MessageMemory::of_all(MPI_Comm comm) {
+  int ranks = 1, mine = 0, all = 0;
+  PMPI_Comm_size(comm, &ranks);
+  std::optional<MessageMemory> memory;
+  try {
+    memory.emplace(ranks);
+    mine = 1;
+  } catch (const std::exception&) {
+  }
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (PMPI_Iallreduce(&mine, &all, 1, MPI_INT, MPI_MIN, comm, &request) != MPI_SUCCESS ||
+      wait_for(&request, 1) != MPI_SUCCESS || all == 0)
+    memory.reset();
+  return memory;
+}
+
 MpiCommunicator::MpiCommunicator(MPI_Comm comm, bool owned)
     : MpiCommunicator(comm, owned, MessageMemory([comm] {
                         int ranks = 1;

@@ -12,6 +12,7 @@
 #include <mpi.h>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "coord/communicator.h"
@@ -21,6 +22,8 @@ namespace zazen {
 // The memory for short messages among so many ranks.
 struct MessageMemory {
   explicit MessageMemory(int ranks);
+  // Collective: nothing, on all ranks, if one of them has none.
+  static std::optional<MessageMemory> of_all(MPI_Comm comm);
 
   std::unique_ptr<std::byte[]> record;    // one short message
   std::unique_ptr<std::byte[]> table;     // one of each rank

@@ -4,11 +4,13 @@
 // them, and where they share processors they would take from it what it needs: the start of 8
 // ranks on 2 busy processors was a fifth shorter this way alone. So small operations are begun,
 // asked for a few times, and then asked for after pauses that grow to a tenth of a millisecond.
+// After a second or more of that the slowest is far away, and the pauses grow to 5 ms.
 #pragma once
 #include <mpi.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <ctime>
 
 namespace zazen {
@@ -20,13 +22,13 @@ class Patience {
     if (asked_++ < kAtOnce) return;
     const timespec pause{0, pause_ns_};
     ::nanosleep(&pause, nullptr);
-    pause_ns_ = std::min(2 * pause_ns_, kLongestNs);
+    pause_ns_ = std::min(2 * pause_ns_, asked_ < kOften ? kLongestNs : kLongestOfAllNs);
   }
 
  private:
-  static constexpr int kAtOnce = 20;
-  static constexpr long kShortestNs = 10'000, kLongestNs = 100'000;
-  int asked_ = 0;
+  static constexpr std::int64_t kAtOnce = 20, kOften = 10'000;
+  static constexpr long kShortestNs = 10'000, kLongestNs = 100'000, kLongestOfAllNs = 5'000'000;
+  std::int64_t asked_ = 0;
   long pause_ns_ = kShortestNs;
 };
 

@@ -28,7 +28,7 @@
 namespace zazen {
 namespace {
 
-constexpr double kMeetingSeconds = 10.0;
+constexpr double kReminderSeconds = 10.0;
 constexpr double kLeastAuditSeconds = 30.0;
 constexpr double kAuditPatience = 10.0;  // times the job's age
 
@@ -54,31 +54,35 @@ void as_guest(Body&& body) noexcept {
   errno = saved;
 }
 
-// Waits for a collective that was begun, but not for ever: a rank that was vouched for in
-// vain (ZAZEN_FILTER=on) never comes.
-bool completes(MPI_Request* request) {
-  const double deadline = seconds_now() + kMeetingSeconds;
-  for (Patience patience;; patience.rest()) {
-    int done = 0;
-    if (PMPI_Test(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
-    if (done != 0) return true;
-    if (seconds_now() > deadline) return false;
-  }
+// The user vouched for a rank that does not come (ZAZEN_FILTER=on).
+void remind(int rank) {
+  say({"zazen: rank " + std::to_string(rank) + " has waited for the other ranks for " +
+           std::to_string(static_cast<int>(kReminderSeconds) * (rank + 1)) +
+           " s. ZAZEN_FILTER=on says that every rank runs under zazen with ZAZEN_FILTER=on; "
+           "the "
+           "launcher cannot tell.",
+       "hint: end the job, and run every rank under zazen, or all with ZAZEN_FILTER=off"});
 }
 
-// A duplicate of MPI_COMM_WORLD on which all ranks have met, or null. The barrier after the
-// duplication is for a rank that came so late that the others had given up: it must not go
-// on alone into collectives that are not bounded. What is pending when a rank gives up is
-// written to later, if ever: hence not on the stack. Giving up is for the worst case only: the
-// ranks are out of step from then on, and non-blocking collectives of the program on
-// MPI_COMM_WORLD may fail.
-MPI_Comm duplicate_world() {
-  static MPI_Comm comm = MPI_COMM_NULL;
-  static MPI_Request request = MPI_REQUEST_NULL;
+// A duplicate of MPI_COMM_WORLD. The ranks wait for each other without a limit, as in
+// MPI_Barrier: a collective cannot be cancelled, and a rank that went on while it is pending
+// would be out of step with the others in the program's own collectives. The launcher ends a
+// job whose rank has died. Every rank that waits for one that was vouched for says so, one
+// after the other: any of them may be the one that is missing.
+MPI_Comm duplicate_world(int rank, bool is_vouched_for) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Request request = MPI_REQUEST_NULL;
   if (PMPI_Comm_idup(MPI_COMM_WORLD, &comm, &request) != MPI_SUCCESS) return MPI_COMM_NULL;
-  if (!completes(&request)) return MPI_COMM_NULL;
-  if (PMPI_Ibarrier(comm, &request) != MPI_SUCCESS) return MPI_COMM_NULL;
-  return completes(&request) ? comm : MPI_COMM_NULL;
+  const double began = seconds_now();
+  bool reminded = !is_vouched_for;
+  for (Patience patience;; patience.rest()) {
+    int done = 0;
+    if (PMPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return MPI_COMM_NULL;
+    if (done != 0) return comm;
+    if (reminded || seconds_now() - began < kReminderSeconds * (rank + 1)) continue;
+    as_guest([&] { remind(rank); });
+    reminded = true;
+  }
 }
 
 void agree(const PluginHost& host) {
@@ -102,14 +106,15 @@ void agree(const PluginHost& host) {
     return;
   }
   const PromptPauses prompt;
-  MessageMemory memory(agreement.ranks);  // before the meeting: who has none does not come
-  job->comm = duplicate_world();
-  if (job->comm == MPI_COMM_NULL) {
-    agreement.reason = "the ranks did not meet within 10 s";
+  job->comm = duplicate_world(agreement.rank, is_vouched_for);
+  std::optional<MessageMemory> memory;
+  if (job->comm != MPI_COMM_NULL) memory = MessageMemory::of_all(job->comm);
+  if (!memory) {
+    agreement.reason = "a rank has no memory, or MPI_COMM_WORLD cannot be duplicated";
     return;
   }
   const double met = seconds_now();
-  MpiCommunicator world(job->comm, false, std::move(memory));
+  MpiCommunicator world(job->comm, false, std::move(*memory));
   agreement = agree_on_views(world, host, job->settings);
   agreement.phases.insert(agreement.phases.begin(),
                           {{"presence", looked - began}, {"meeting", met - looked}});
@@ -131,6 +136,8 @@ std::string report_file(std::string asked_for) {
 void before_init(const PluginHost*) {
   as_guest([] {
     if (job == nullptr) job = new Job;
+    // First what may fail: a rank that has announced itself comes to the meeting.
+    job->settings = settings_from_environment();
     job->has_launcher = announce_presence();
   });
 }
@@ -198,11 +205,10 @@ void begin_report() {
 
 void after_init(const PluginHost* host) {
   as_guest([&] {
-    if (job == nullptr) job = new Job;
+    if (job == nullptr) return;
     job->started_at = seconds_now();
-    job->settings = settings_from_environment();
-    job->settings.report = report_file(job->settings.report);
     agree(*host);
+    job->settings.report = report_file(job->settings.report);
     job->protocol_seconds = seconds_now() - job->started_at - job->agreement.listing_seconds;
     if (job->agreement.filtered)
       job->agreement.tally->protocol_us =

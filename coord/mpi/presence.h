@@ -25,7 +25,7 @@ struct Obstacle {
 inline constexpr char kSomebodyIsMissing[] = "not every rank proved that it runs under zazen";
 
 // After MPI_Init, once: whether all `ranks` ranks announced themselves and can be let talk to
-// each other.
+// each other. All ranks find the same.
 Obstacle find_obstacle(int ranks);
 
 }  // namespace zazen

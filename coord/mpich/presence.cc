@@ -4,12 +4,11 @@
 // put; MPICH sends its own again, which hydra allows. Slurm's pmi2 has the same socket and
 // leaves a second init without an answer: so hydra must be at the other end.
 //
-// A launcher that is silent for half a minute ends the job anyway: its late answer would be
-// taken by MPICH for one to a question of its own.
+// An answer is waited for without a limit, as MPICH does: a late one would be taken by MPICH
+// for one to a question of its own. A launcher that ends closes the socket.
 #include "coord/mpi/presence.h"
 
 #include <mpi.h>
-#include <poll.h>
 #include <sys/socket.h>
 
 #include <charconv>
@@ -19,12 +18,9 @@
 #include <optional>
 #include <string>
 
-#include "coord/mpi/clock.h"
-
 namespace zazen {
 namespace {
 
-constexpr double kAnswerSeconds = 30.0;
 constexpr std::size_t kLongestAnswer = 4096;
 
 int launcher = -1;      // PMI_FD, MPICH's own; never closed here
@@ -55,16 +51,11 @@ bool send_line(const std::string& line) {
 std::optional<std::string> ask(const std::string& command) {
   if (!send_line(command + '\n')) return std::nullopt;
   std::string answer;
-  const double deadline = seconds_now() + kAnswerSeconds;
   while (answer.empty() || answer.back() != '\n') {
-    const double left = deadline - seconds_now();
-    if (left <= 0 || answer.size() > kLongestAnswer) return std::nullopt;
-    pollfd waiting{launcher, POLLIN, 0};
-    if (::poll(&waiting, 1, static_cast<int>(left * 1000) + 1) < 0 && errno != EINTR)
-      return std::nullopt;
     char bytes[512];
-    const ssize_t n = ::recv(launcher, bytes, sizeof bytes, MSG_DONTWAIT);
-    if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN)) return std::nullopt;
+    const ssize_t n = ::recv(launcher, bytes, sizeof bytes, 0);
+    if (n == 0 || (n < 0 && errno != EINTR) || answer.size() > kLongestAnswer)
+      return std::nullopt;
     if (n > 0) answer.append(bytes, static_cast<std::size_t>(n));
   }
   answer.pop_back();

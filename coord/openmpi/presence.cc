@@ -1,42 +1,39 @@
 // PMIx counts its users: the PMIx_Init and PMIx_Finalize here nest around those of MPI. The
-// look-up is IMMEDIATE, so a word that is not there is reported at once; the timeout is for
-// a launcher that does not answer.
+// look-up is IMMEDIATE, so a word that is not there is reported at once. A launcher that does
+// not answer in time is asked again: all ranks must come to the same answer, since those that
+// find everybody wait for each other without a limit.
 //
 // Slurm 22.05 lets ranks out of MPI_Init while others are still in it, and a message to one of
 // these crashes it. So there the ranks first wait for each other, by more words: each rank says
 // that it has come to a round, and goes on to the next once the rank 1, 2, 4, ... before it has
-// said so. Who has come to the end knows that all have begun (a dissemination barrier). Unlike
-// a fence of PMIx it can be given up by one rank without confusing the fence of MPI_Finalize.
-// All that twice: a rank that comes after the others have given up finds their words of the
-// first time, but not of the second. Alone in the meeting it would get out of step with them,
-// and the program's own non-blocking collectives would fail.
+// said so. A rank that has come to the end knows that all have begun (a dissemination barrier).
+// The words also carry whether a rank has missed anybody so far: then it says so in all rounds
+// that are left, and waits no more.
 #include "coord/mpi/presence.h"
 
+#include <mpi.h>
 #include <pmix.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
-#include <string>
 #include <string_view>
-
-#include "coord/mpi/clock.h"
 
 namespace zazen {
 namespace {
 
 // The PMIx interface takes mutable strings that it does not change.
 char presence_key[] = "zazen.presence." ZAZEN_MESSAGES;
-char presence_word[] = "1";
-
-constexpr double kRoundsSeconds = 10.0;
-constexpr useconds_t kPauseMicroseconds = 500;
+constexpr useconds_t kShortestPauseUs = 500, kLongestPauseUs = 20'000;
 
 bool announced = false;
 pmix_proc_t me{};
 
-bool put_word(const char* key) {
+bool put_word(const char* key, std::uint32_t word) {
   pmix_value_t value;
-  PMIX_VALUE_LOAD(&value, presence_word, PMIX_STRING);
+  PMIX_VALUE_LOAD(&value, &word, PMIX_UINT32);
   const bool put =
       PMIx_Put(PMIX_GLOBAL, key, &value) == PMIX_SUCCESS && PMIx_Commit() == PMIX_SUCCESS;
   PMIX_VALUE_DESTRUCT(&value);
@@ -44,7 +41,8 @@ bool put_word(const char* key) {
 }
 
 // How is PMIX_IMMEDIATE, or PMIX_GET_REFRESH_CACHE.
-bool has_word(int rank, const char* key, const char* how, bool set) {
+pmix_status_t get_word(int rank, const char* key, const char* how, bool set,
+                       std::uint32_t* word) {
   pmix_proc_t proc = me;
   proc.rank = static_cast<pmix_rank_t>(rank);
   int timeout_seconds = 1;
@@ -52,11 +50,22 @@ bool has_word(int rank, const char* key, const char* how, bool set) {
   PMIX_INFO_LOAD(&info[0], how, &set, PMIX_BOOL);
   PMIX_INFO_LOAD(&info[1], PMIX_TIMEOUT, &timeout_seconds, PMIX_INT);
   pmix_value_t* value = nullptr;
-  const bool found = PMIx_Get(&proc, key, info, 2, &value) == PMIX_SUCCESS;
-  if (value != nullptr) PMIX_VALUE_RELEASE(value);
+  const pmix_status_t status = PMIx_Get(&proc, key, info, 2, &value);
+  if (value != nullptr) {
+    *word = value->data.uint32;
+    PMIX_VALUE_RELEASE(value);
+  }
   PMIX_INFO_DESTRUCT(&info[0]);
   PMIX_INFO_DESTRUCT(&info[1]);
-  return found;
+  return status;
+}
+
+bool is_present(int rank) {
+  std::uint32_t word = 0;
+  pmix_status_t status;
+  do status = get_word(rank, presence_key, PMIX_IMMEDIATE, true, &word);
+  while (status == PMIX_ERR_TIMEOUT);
+  return status == PMIX_SUCCESS;
 }
 
 bool is_slurm() {
@@ -64,36 +73,41 @@ bool is_slurm() {
 }
 
 // A word that was put after MPI_Init is found on another host only with a refreshed cache, and
-// on this one only without (PMIx 4.2): so both, by turns.
-bool comes(int rank, const char* key, double deadline) {
-  for (bool refresh = false; !has_word(rank, key, PMIX_GET_REFRESH_CACHE, refresh);
+// on this one only without (PMIx 4.2): so both, by turns. Meanwhile MPI goes on with messages
+// that another tool's MPI_Init may have begun.
+std::uint32_t wait_for_word(int rank, const char* key) {
+  std::uint32_t word = 0;
+  useconds_t pause = kShortestPauseUs;
+  for (bool refresh = false;
+       get_word(rank, key, PMIX_GET_REFRESH_CACHE, refresh, &word) != PMIX_SUCCESS;
        refresh = !refresh) {
-    if (seconds_now() > deadline) return false;
-    ::usleep(kPauseMicroseconds);
+    int arrived = 0;
+    PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &arrived, MPI_STATUS_IGNORE);
+    ::usleep(pause);
+    pause = std::min(pause + pause / 16, kLongestPauseUs);
   }
-  return true;
+  return word;
 }
 
-bool all_come(int ranks, const char* where) {
-  const double deadline = seconds_now() + kRoundsSeconds;
+// Has every rank left MPI_Init, and found everybody?
+bool all_have_left(int ranks, bool found_all) {
   const int rank = static_cast<int>(me.rank);
   for (int distance = 1; distance < ranks; distance *= 2) {
-    const std::string key = presence_key + (where + std::to_string(distance));
-    if (!put_word(key.c_str()) ||
-        !comes((rank + ranks - distance) % ranks, key.c_str(), deadline))
-      return false;
+    char key[sizeof presence_key + 32];
+    std::snprintf(key, sizeof key, "%s.left.%d", presence_key, distance);
+    put_word(key, found_all ? 1 : 0);
+    found_all = found_all && wait_for_word((rank + ranks - distance) % ranks, key) == 1;
   }
-  return true;
+  return found_all;
 }
 
 // What the launcher's store tells is known: nobody can vouch for the contrary.
 const char* obstacle_in_store(int ranks) {
   if (ranks == 1) return nullptr;
-  for (int rank = 0; rank < ranks; ++rank)
-    if (!has_word(rank, presence_key, PMIX_IMMEDIATE, true)) return kSomebodyIsMissing;
-  if (is_slurm() && !(all_come(ranks, ".left.") && all_come(ranks, ".knows.")))
-    return "not every rank had left MPI_Init within 10 s";
-  return nullptr;
+  bool found_all = true;
+  for (int rank = 0; rank < ranks && found_all; ++rank) found_all = is_present(rank);
+  if (is_slurm()) found_all = all_have_left(ranks, found_all);
+  return found_all ? nullptr : kSomebodyIsMissing;
 }
 
 // Balances the PMIx_Init of announce_presence(); MPI keeps its own reference.
@@ -110,7 +124,7 @@ bool announce_presence() {
   if (::secure_getenv("PMIX_NAMESPACE") == nullptr || ::secure_getenv("PMIX_RANK") == nullptr)
     return false;
   if (PMIx_Init(&me, nullptr, 0) != PMIX_SUCCESS) return false;
-  announced = put_word(presence_key);
+  announced = put_word(presence_key, 1);
   if (!announced) PMIx_Finalize(nullptr, 0);
   return announced;
 }

@@ -80,21 +80,24 @@ class Slurm:
             file.write(text)
         return path
 
-    def srun(self, name, data, arranged=behind, hosts=None, env=None):
+    def start_srun(self, name, data, arranged=behind, hosts=None, env=None):
         """Two ranks on each of these hosts, or of all."""
         plugin = "--mpi=pmi2" if MPI == "mpich" else "--mpi=pmix"
-        return self._run(["srun", plugin], [], name, data, arranged, hosts, env or {})
+        return self._start_job(["srun", plugin], [], name, data, arranged, hosts, env or {})
+
+    def srun(self, *positional, seconds=60, **named):
+        return self.start_srun(*positional, **named).finish(seconds)
 
     def salloc(self, name, data, hosts=None):
         """mpirun in an allocation, which tells it where its ranks go."""
-        return self._run(["salloc"], [MPIRUN], name, data, behind, hosts, {})
+        return self._start_job(["salloc"], [MPIRUN], name, data, behind, hosts, {}).finish()
 
-    def _run(self, how, words, name, data, arranged, hosts, env):
+    def _start_job(self, how, words, name, data, arranged, hosts, env):
         hosts = hosts or list(self._hosts)
         where = [f"--nodelist={','.join(host.name for host in hosts)}", f"--nodes={len(hosts)}",
                  f"--ntasks={2 * len(hosts)}", "--ntasks-per-node=2"]
         return self._hosts.launch(arranged([*how, *where, *words]), name, data, two_on_each(hosts),
-                                  dict(self._env, **env)).finish()
+                                  dict(self._env, **env))
 
     def without_shim(self, rank):
         """An arrangement in which one rank has the program alone."""

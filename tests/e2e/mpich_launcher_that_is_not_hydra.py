@@ -1,12 +1,14 @@
 """A launcher of MPICH programs that answers one init only, as Slurm's pmi2: nothing is said to it
-before MPICH speaks, the job ends, and every rank sees all. With ZAZEN_FILTER=on it is filtered."""
+before MPICH speaks, the job ends, and every rank sees all. With ZAZEN_FILTER=on it is filtered; a rank that
+is held up for 12 s is waited for, the others say so, and nothing is left pending on MPI_COMM_WORLD."""
 import os
 import socket
 import subprocess
+import tempfile
 import threading
 
 from job import Job
-from nodes import MPI, Nodes, program, skip
+from nodes import MPI, PROGRAMS, SHIM, Nodes, program, skip
 from processes import Finished, expect
 
 RANKS = 3
@@ -23,11 +25,13 @@ class Launcher:
 
     def run(self, argv, seconds):
         processes, threads = [], []
+        stderr = tempfile.TemporaryFile("w+")
         for rank in range(RANKS):
             ours, theirs = socket.socketpair()
             env = dict(self._variables, PMI_FD=str(theirs.fileno()), PMI_RANK=str(rank),
                        PMI_SIZE=str(RANKS))
-            processes.append(subprocess.Popen(argv, env=env, pass_fds=[theirs.fileno()]))
+            processes.append(subprocess.Popen(argv, env=env, pass_fds=[theirs.fileno()],
+                                              stderr=stderr))
             theirs.close()
             threads.append(threading.Thread(target=self._serve, args=(ours,), daemon=True))
             threads[-1].start()
@@ -36,7 +40,8 @@ class Launcher:
         finally:
             for process in processes:
                 process.kill()
-        return Finished(argv, max(statuses), "", "")
+        stderr.seek(0)
+        return Finished(argv, max(statuses), "", stderr.read())
 
     def _serve(self, connection):
         started = False
@@ -74,12 +79,12 @@ class Launcher:
                 return "finalize_ack"
 
 
-def launch(nodes, data, name, **more):
+def launch(nodes, data, name, which="list_and_read_c", **more):
     out = nodes.path(name)
     os.mkdir(out)
     report = os.path.join(out, "report.json")
-    launcher = Launcher(dict(nodes.env, **nodes.shim(nodes[0], ZAZEN_REPORT=report, **more)))
-    done = launcher.run([*program("list_and_read_c"), data.path, out], 60)
+    launcher = Launcher({**nodes.env, **nodes.shim(nodes[0], ZAZEN_REPORT=report), **more})
+    done = launcher.run([*program(which), data.path, out], 60)
     expect(all(line.startswith("cmd=init ") for line in launcher.first_lines),
            f"{launcher.first_lines}")
     return Job(done, data, out, [nodes[0].name] * RANKS, report)
@@ -95,3 +100,10 @@ with Nodes(1) as nodes:
     job.check_unfiltered()
     expect("not every rank" in job.report["reason"], f"{job.report}")
     launch(nodes, data, "vouched", ZAZEN_FILTER="on").check_exactly_once()
+    job = launch(nodes, data, "held up", "sum_in_background_c", ZAZEN_FILTER="on",
+                 LD_PRELOAD=f"{SHIM}:{PROGRAMS}/libhold_up.so", HOLD_AT="init", HOLD_RANK="2",
+                 HOLD_SECONDS="12")
+    expect(job.stderr.startswith("zazen: rank 0 has waited for the other ranks for 10 s. ZAZEN_FILTER=on")
+           and job.stderr.count("\n") == 2 and "ZAZEN_FILTER=off\n" in job.stderr, job.stderr)
+    job.stderr = ""
+    job.check_exactly_once()

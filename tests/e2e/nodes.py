@@ -186,6 +186,14 @@ class RunningJob:
     def go(self):
         open(os.path.join(self.out, "go"), "w").close()
 
+    def said(self):
+        """What the job has written to its standard error so far."""
+        return self._process.stderr_so_far()
+
+    def signal(self, number):
+        """To the launcher."""
+        self._process.signal(number)
+
     def finish(self, seconds=60):
         self._nodes.running.remove(self._process)
         done = self._process.finish(seconds)
