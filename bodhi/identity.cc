@@ -110,7 +110,7 @@ void show_identity(const OriginIdentity& identity, dev_t origin_dev, struct stat
   st->st_size = static_cast<off_t>(identity.size);
   st->st_mtim = to_timespec(identity.mtime_ns);
   st->st_ctim = to_timespec(identity.ctime_ns);
-  if (identity.links == 0) return;
+  if (identity.links == 0 && identity.blocks == 0) return;
   st->st_nlink = identity.links;
   st->st_blocks = static_cast<blkcnt_t>(identity.blocks);
 }

@@ -31,11 +31,13 @@ struct OriginIdentity {
   std::int64_t mtime_ns;  // nanoseconds since the epoch
   std::int64_t ctime_ns;
   std::uint64_t checksum;     // XXH3_64bits of the content
-  std::uint64_t links : 16;   // st_nlink; 0: not known
-  std::uint64_t blocks : 48;  // st_blocks, if links is known
+  std::uint64_t links : 16;   // st_nlink
+  std::uint64_t blocks : 48;  // st_blocks; both 0: not known
 };
 static_assert(sizeof(OriginIdentity) == 64);
 inline constexpr std::uint16_t kIdentityVersion = 3;
+// The kind of a copy that lost its name with its frame, whose links are counted for good.
+inline constexpr FrameKind kLostFrame{0};
 inline constexpr std::uint64_t kMostLinks = 0xffff, kMostBlocks = (1ULL << 48) - 1;
 
 constexpr std::int64_t to_ns(const struct timespec& time) {

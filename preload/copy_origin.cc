@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "bodhi/published_file.h"
+#include "preload/cached_copy.h"
 #include "preload/copy_identity.h"
 #include "preload/daemon_link.h"
 #include "preload/guard.h"
@@ -91,6 +92,33 @@ bool set_identity(int copy_fd, const OriginIdentity& identity) {
   bool set = write_identity(copy_fd, identity) == 0;
   raw::status(SYS_fchmod, copy_fd, kCopyMode);
   return set;
+}
+
+// By what stat says of the origin now.
+void renew(int copy_fd, const OriginIdentity& identity, const struct stat& st, FrameKind kind) {
+  struct stat local;
+  if (raw::fstat(copy_fd, &local) != 0 || local.st_nlink != 0 || !is_origin(st, identity) ||
+      static_cast<std::uint64_t>(st.st_size) != identity.size) {
+    return;
+  }
+  set_identity(copy_fd, identity_of(st, kind, identity.checksum));
+  const struct timespec times[2] = {st.st_atim, {0, UTIME_OMIT}};
+  raw::status(SYS_utimensat, copy_fd, nullptr, times, 0);
+}
+
+// Apart, for their buffers.
+[[gnu::noinline]] int open_copy_of(const Route& route) {
+  ErrnoKeeper keep;
+  CopyPath copy;
+  return route && copy.set(route) ? raw::openat(AT_FDCWD, copy.text, O_RDONLY | O_CLOEXEC, 0)
+                                  : -1;
+}
+[[gnu::noinline]] int open_origin_of(const Route& route) {
+  ErrnoKeeper keep;
+  char path[kMaxPath + kMaxTemplate + 32];
+  return origin_path(*route.place, route.seq, path, sizeof path)
+             ? raw::openat(AT_FDCWD, path, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0)
+             : -1;
 }
 
 // The copy's name, without what the kernel says of a lost one, and the origin's.
@@ -214,17 +242,43 @@ std::size_t name_in_proc(const CopyOrigin& origin, char* out, std::size_t capaci
 void renew_identity(int copy_fd) {
   ErrnoKeeper keep;
   CopyOrigin origin;
-  struct stat local, st;
-  if (!find_origin(copy_fd, &origin) || !origin.is_there || raw::fstat(copy_fd, &local) != 0 ||
-      local.st_nlink != 0 ||
-      raw::fstatat(AT_FDCWD, origin.path, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-      !is_origin(st, origin.identity) ||
-      static_cast<std::uint64_t>(st.st_size) != origin.identity.size) {
+  struct stat st;
+  if (find_origin(copy_fd, &origin) && origin.is_there &&
+      raw::fstatat(AT_FDCWD, origin.path, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+    renew(copy_fd, origin.identity, st, origin.identity.kind);
+  }
+}
+
+CopyInUse::CopyInUse(const Route& route)
+    : route_(route),
+      copy_(open_copy_of(route)),
+      origin_(copy_.valid() ? open_origin_of(route) : -1) {}
+
+void CopyInUse::renew_copy() const {
+  OriginIdentity identity;
+  struct stat st, named;
+  if (!origin_.valid() || read_identity(copy_.get(), &identity) != 0 ||
+      raw::fstat(origin_.get(), &st) != 0) {
     return;
   }
-  set_identity(copy_fd, identity_of(st, origin.identity.kind, origin.identity.checksum));
-  const struct timespec times[2] = {st.st_atim, {0, UTIME_OMIT}};
-  raw::status(SYS_utimensat, copy_fd, nullptr, times, 0);
+  RawFd again(open_origin_of(route_));
+  bool has_name =
+      again.valid() && raw::fstat(again.get(), &named) == 0 && is_origin(named, identity);
+  renew(copy_.get(), identity, st, has_name ? identity.kind : kLostFrame);
+}
+
+void recount_links(int fd, OriginIdentity* identity) {
+  if (identity->kind == kLostFrame) return;
+  ErrnoKeeper keep;
+  CopyOrigin origin;
+  origin.identity = *identity;
+  find_names(fd, &origin);
+  struct stat st;
+  if (origin.is_there && raw::fstatat(AT_FDCWD, origin.path, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+    identity->links = st.st_nlink < kMostLinks ? st.st_nlink : kMostLinks;
+  } else if (origin.path != nullptr && identity->links > 0) {
+    --identity->links;
+  }
 }
 
 const char* descriptor_link(const char* path) {

@@ -62,6 +62,28 @@ std::size_t name_in_proc(const CopyOrigin& origin, char* out, std::size_t capaci
 // as long as it has the same bytes. One that still has a name is never touched.
 void renew_identity(int copy_fd);
 
+// A change by name, from before it to after it: a frame's copy that somebody has open shows
+// what the origin says then. Without a frame, or without a copy, it does nothing. Where the
+// copy is another user's, as with a daemon for all users, it cannot be changed from here.
+class CopyInUse {
+ public:
+  explicit CopyInUse(const Route& route);
+  int renewed(int result) const {  // after the real call; passes its result through
+    if (result == 0 && copy_.valid()) renew_copy();
+    return result;
+  }
+
+ private:
+  void renew_copy() const;
+
+  const Route& route_;
+  RawFd copy_, origin_;
+};
+
+// For an open copy that has lost its name, because the frame was changed or the cache was full:
+// how many names the frame has now. If it has none where it was, it has one fewer.
+void recount_links(int fd, OriginIdentity* identity);
+
 // The path, if by its text it may be a link of procfs to a descriptor; that link, if the path
 // is /dev/stdin or its like; null otherwise.
 const char* descriptor_link(const char* path);

@@ -15,8 +15,9 @@ namespace zazen {
 
 template <class Forward>
 int change_route(const Route& route, Forward forward) {
+  CopyInUse copy(route);
   Change change(route);
-  return change.done(forward());
+  return copy.renewed(change.done(forward()));
 }
 
 // The name itself, be it a link or not. forward() makes the real call.

@@ -68,6 +68,7 @@ int stat_path(int dirfd, const char* path, Stat* result, int flags, Forward forw
   dev_t dev;
   if (is_watching() && !stat_foreign(fd, st) &&
       zazen::identity_of_fd(fd, *st, &identity, &dev)) {
+    if (st->st_nlink == 0) zazen::recount_links(fd, &identity);
     zazen::show_identity(identity, dev, st);
   }
 }

@@ -148,6 +148,7 @@ bool statx_copy(int dirfd, const char* path, unsigned mask, struct statx* out) {
             : !zazen::identity_of_path(dirfd, path, flags, st, &identity, &dev)) {
     return;
   }
+  if (by_fd && st.st_nlink == 0) zazen::recount_links(dirfd, &identity);
   zazen::show_identity(identity, dev, &st);
   show(st, out);
   if (is_in_stat(mask)) return;
