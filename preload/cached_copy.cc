@@ -92,8 +92,9 @@ bool CopyPath::set(const Route& route) {
 }
 
 bool only_reads(int flags) {
+  // What O_DIRECT allows is each file system's own.
   return (flags & O_ACCMODE) == O_RDONLY &&
-         (flags & (O_CREAT | O_TRUNC | O_PATH | O_DIRECTORY)) == 0;
+         (flags & (O_CREAT | O_TRUNC | O_PATH | O_DIRECTORY | O_DIRECT)) == 0;
 }
 
 int open_copy(const Route& route, int flags) {
