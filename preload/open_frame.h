@@ -1,6 +1,8 @@
 // How an open of any spelling is led: to the copy, to the origin and a fill, or to the origin
 // and the copy is dropped. forward(path) makes the real call.
 #pragma once
+#include <time.h>
+
 #include "preload/cached_copy.h"
 #include "preload/copy_origin.h"
 #include "preload/frame_change.h"
@@ -8,12 +10,34 @@
 
 namespace zazen {
 
+// The daemon asks by a lease whether somebody writes to a frame (daemon/origin.cc), and gives it
+// back at once. Meanwhile an open that may write and does not wait is refused: it is tried again
+// until nobody's lease but another program's can be in its way.
+template <class Forward>
+int open_past_lease(const Route& route, const char* path, int flags, Forward forward) {
+  const int before = errno;
+  int fd = forward(path);
+  if (fd >= 0 || errno != EAGAIN || !route.is_served()) [[likely]]
+    return fd;
+  constexpr int kTries = 250;  // a quarter of a second: it may have been preempted
+  constexpr struct timespec kPause = {0, 1'000'000};
+  bool refused = may_write(flags) && (flags & O_NONBLOCK) != 0;
+  for (int i = 0; i < kTries && refused; ++i) {
+    raw_call(SYS_nanosleep, &kPause, nullptr);
+    fd = forward(path);
+    refused = fd < 0 && errno == EAGAIN;
+  }
+  if (fd >= 0) errno = before;
+  return fd;
+}
+
 template <class Forward>
 int open_routed(const Route& route, const char* path, int flags, Forward forward) {
   if (!route) return drop_if_written(route, flags, forward(path));
   if (int fd = open_copy(route, flags); fd >= 0) return fd;
   Change change(route, flags);
-  int fd = drop_if_written(route, flags, change.done(forward(path)));
+  int fd = open_past_lease(route, path, flags, forward);
+  fd = drop_if_written(route, flags, change.done(fd));
   return origin_opened(route, flags, fd);
 }
 
