@@ -41,6 +41,8 @@ enum : std::uint32_t {  // header.flags
   kWaitForIt = 1,
   kFoundStale = 2,    // kInvalidate: the copy differs from its origin, which nobody told us of
   kNotYetOpened = 4,  // kFill: no program waits for it; only what lies idle gives way
+  kOpenForWriting = 8,  // kInvalidate: a program has opened the frame for writing, and has not
+                        // changed it yet; the copy is not served until the last one closes it
 };
 
 struct MessageHeader {

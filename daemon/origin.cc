@@ -86,6 +86,19 @@ std::optional<bool> knows_writer(int origin_fd) {
   return false;
 }
 
+bool times_tell_changes(int origin_fd) {
+  struct statfs filesystem;
+  return ::fstatfs(origin_fd, &filesystem) == 0 && filesystem.f_type != TMPFS_MAGIC &&
+         filesystem.f_type != RAMFS_MAGIC && filesystem.f_type != HUGETLBFS_MAGIC &&
+         filesystem.f_type != OVERLAYFS_SUPER_MAGIC;
+}
+
+bool hides_mappings(int origin_fd) {
+  struct statfs filesystem;
+  return ::fstatfs(origin_fd, &filesystem) != 0 ||
+         filesystem.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
 bool has_writer(int origin_fd) {
   return knows_writer(origin_fd).value_or(false);
 }

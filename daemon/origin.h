@@ -39,6 +39,13 @@ bool has_writer(int origin_fd);
 // file's owner or CAP_LEASE.
 std::optional<bool> knows_writer(int origin_fd);
 
+// Where a lease is given nobody has the file mapped for writing either, and whatever was changed
+// has moved its times. False: on tmpfs and its like a store to a mapped page moves none; on
+// overlayfs a mapping outlives the writer that a lease knows of.
+bool times_tell_changes(int origin_fd);
+// Nobody can know of all mappings of this file.
+bool hides_mappings(int origin_fd);
+
 // The frame as the client finds it by its name, O_PATH; not valid, with errno, if he does not.
 // Without a client it is the daemon's own user who looks.
 UniqueFd find_named(const DatasetConfig& dataset, const std::string& name, const Peer& client);

@@ -72,26 +72,33 @@ Status forget_aliens_that_are_natives(SequenceLog& alien_log, std::uint32_t data
 
 }  // namespace
 
-std::string DatasetFiles::name_of(FrameSeq seq) const {
+std::string frame_name(const DatasetConfig& config, FrameSeq seq) {
   char name[kMaxTemplate + 32];
-  return std::string(name, config->name.format(seq, name, sizeof name));
+  return std::string(name, config.name.format(seq, name, sizeof name));
+}
+
+std::string DatasetFiles::name_of(FrameSeq seq) const {
+  return frame_name(*config, seq);
 }
 
 std::pair<int, std::string> DatasetFiles::place_of(FrameSeq seq) const {
   if (waiting->contains(seq)) return {waiting->directory(), WaitingNatives::name_of(seq)};
-  return {directory.get(), name_of(seq)};
+  return {suspended->contains(seq) ? suspended->directory() : directory.get(), name_of(seq)};
 }
 
-int DatasetFiles::load_waiting() const {
-  return waiting->load([this](FrameSeq seq) {
+int DatasetFiles::load_nameless() const {
+  auto has_name = [this](FrameSeq seq) {
     struct stat st = {};
     return ::fstatat(directory.get(), name_of(seq).c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
-  });
+  };
+  if (int code = waiting->load(has_name); code != 0) return code;
+  return suspended->load(
+      [&](FrameSeq seq) { return has_name(seq) || waiting->contains(seq); });
 }
 
 Result<DatasetFiles> load_dataset(const DatasetConfig& config, UniqueFd directory,
-                                  std::uint64_t stamp, std::uint32_t dataset,
-                                  Inventory& inventory, bool* resumed) {
+                                  int cache_state_fd, std::uint64_t stamp,
+                                  std::uint32_t dataset, Inventory& inventory, bool* resumed) {
   int fd = directory.get();
   std::optional<Logs> logs = resume(fd, stamp, dataset, inventory);
   *resumed = logs.has_value();
@@ -108,12 +115,16 @@ Result<DatasetFiles> load_dataset(const DatasetConfig& config, UniqueFd director
     if (!done.ok()) return whole(done.error());
   }
   DatasetFiles files{&config, std::move(directory), std::move(logs->native),
-                     std::move(logs->alien), nullptr};
+                     std::move(logs->alien), nullptr, nullptr};
   Result<std::unique_ptr<WaitingNatives>> waiting = WaitingNatives::open(fd);
   if (!waiting.ok()) return waiting.error();
   files.waiting = std::move(*waiting);
+  Result<std::unique_ptr<SuspendedCopies>> suspended =
+      SuspendedCopies::open(cache_state_fd, config);
+  if (!suspended.ok()) return suspended.error();
+  files.suspended = std::move(*suspended);
   // A disk that fails just now is asked again when the files are gone through.
-  if (files.load_waiting() != 0) *resumed = false;
+  if (files.load_nameless() != 0) *resumed = false;
   return files;
 }
 
@@ -145,15 +156,15 @@ std::vector<FrameSeq> fetched_lately(const DatasetFiles& files) {
   return young;
 }
 
-Result<CopyNames> CopyNames::open(const DatasetFiles& files) {
-  const FrameName& name = files.config->name;
+Result<CopyNames> CopyNames::open(const DatasetConfig& dataset, int directory_fd) {
+  const FrameName& name = dataset.name;
   std::string below(name.directory(), name.directory_length());
-  UniqueFd fd = open_beneath(files.directory.get(), below.empty() ? "." : below.c_str(),
+  UniqueFd fd = open_beneath(directory_fd, below.empty() ? "." : below.c_str(),
                              O_RDONLY | O_DIRECTORY);
   if (!fd.valid() && errno == ENOENT) return CopyNames(name, nullptr);
   DIR* directory = fd.valid() ? ::fdopendir(fd.get()) : nullptr;
   if (directory == nullptr) {
-    return failed_call("cannot list the copies of " + files.config->path);
+    return failed_call("cannot list the copies of " + dataset.path);
   }
   fd.release();
   return CopyNames(name, directory);
@@ -184,6 +195,7 @@ FoundCopy look_at_copy(const DatasetFiles& files, FrameSeq seq, dev_t cache_dev,
   using State = FoundCopy::State;
   FoundCopy found;
   found.waits = files.waiting->contains(seq);
+  found.is_suspended = files.suspended->contains(seq);
   auto [directory, name] = files.place_of(seq);
   if (::fstatat(directory, name.c_str(), &found.local, AT_SYMLINK_NOFOLLOW) != 0) {
     if (errno != ENOENT && errno != ENOTDIR) found.state = State::kUnreadable;

@@ -16,9 +16,12 @@
 #include "bodhi/identity.h"
 #include "bodhi/seqlog.h"
 #include "daemon/inventory.h"
+#include "daemon/suspended_copies.h"
 #include "daemon/waiting_natives.h"
 
 namespace zazen {
+
+std::string frame_name(const DatasetConfig& config, FrameSeq seq);
 
 struct DatasetFiles {  // one dataset's part of the cache
   const DatasetConfig* config;
@@ -26,26 +29,27 @@ struct DatasetFiles {  // one dataset's part of the cache
   SequenceLog native_log;
   SequenceLog alien_log;
   std::unique_ptr<WaitingNatives> waiting;
+  std::unique_ptr<SuspendedCopies> suspended;
 
   std::string name_of(FrameSeq seq) const;
   // Where the frame's file is, if there is one: its name, and in which directory.
   std::pair<int, std::string> place_of(FrameSeq seq) const;
-  // Learns which natives wait, unless it is known: 0 or an errno.
-  int load_waiting() const;
+  // Learns which copies are not under their names, unless it is known: 0 or an errno.
+  int load_nameless() const;
 };
 
 // Opens the logs and fills the inventory: from its tables if they were sealed with this stamp
 // (0 is none), else from the logs. `resumed` says which. The errors are whole sentences.
 Result<DatasetFiles> load_dataset(const DatasetConfig& config, UniqueFd directory,
-                                  std::uint64_t stamp, std::uint32_t dataset,
-                                  Inventory& inventory, bool* resumed);
+                                  int cache_state_fd, std::uint64_t stamp,
+                                  std::uint32_t dataset, Inventory& inventory, bool* resumed);
 
 // Aliens that may still be young (young_copies.h): the last ones of the alien log.
 std::vector<FrameSeq> fetched_lately(const DatasetFiles& files);
 
-class CopyNames {  // the frames that have a name in the dataset's directory, in parts
+class CopyNames {  // the frames that have a name below a directory of copies, in parts
  public:
-  static Result<CopyNames> open(const DatasetFiles& files);
+  static Result<CopyNames> open(const DatasetConfig& dataset, int directory_fd);
   CopyNames(CopyNames&& other) noexcept;
   CopyNames& operator=(CopyNames&&) = delete;
   ~CopyNames();
@@ -62,10 +66,11 @@ struct FoundCopy {
   enum class State { kGone, kUnreadable, kDirectory, kWhole, kBroken } state = State::kGone;
   FrameKind kind = FrameKind::kAlien;
   bool waits = false;  // for its identity
+  bool is_suspended = false;
   struct stat local = {};
   std::optional<OriginIdentity> identity;
 };
-// Looks at the file under a frame's name, or at the native that waits. `held` is what the logs
+// Looks at the file under a frame's name, or at the copy that has none. `held` is what the logs
 // say of it.
 FoundCopy look_at_copy(const DatasetFiles& files, FrameSeq seq, dev_t cache_dev,
                        const std::optional<HeldFrame>& held);

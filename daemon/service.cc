@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <iterator>
@@ -61,9 +62,12 @@ Service::Service(const Config& config, Store& store, Publisher& publisher,
               .drop = [this](std::uint32_t dataset,
                              const SampleResult& result) { settle(dataset, result); }}),
       reads_(store),
-      written_(
-          config, [this](std::uint32_t dataset, FrameSeq seq) { writer_.push(dataset, seq); },
-          limits_of(queue_limit)),
+      own_user_(std::make_shared<PeerIdentity>(PeerIdentity{::geteuid(), ::getegid(), {}})),
+      written_(config,
+               {.closed = [this](const ClosedFrame& frame) { writers_gone(frame); },
+                .epoch = [&store](std::uint32_t dataset,
+                                  FrameSeq seq) { return store.epoch(dataset, seq); }},
+               limits_of(queue_limit)),
       writer_(config, [this](const std::string& path, FrameSeq seq) {
         std::optional<std::uint32_t> dataset = find_dataset(path.data(), path.size());
         return dataset && written_.is_open(*dataset, seq);
@@ -76,6 +80,7 @@ void Service::take_up(std::uint32_t dataset) {
   for (const auto& [fetched, seq] : store_.fetched_lately()) {
     if (fetched == dataset) young_.note(dataset, seq, monotonic_ms());
   }
+  watch_suspended(dataset);
   post_reconcile(dataset);
 }
 
@@ -163,7 +168,7 @@ Service::Taken Service::take_frame(const Asked& asked, Packet& packet) {
     return Taken::kYes;
   }
   if (header.type == MessageType::kInvalidate) {
-    post_invalidate(asked, *dataset, fill.seq, (header.flags & kFoundStale) != 0);
+    post_invalidate(asked, *dataset, fill.seq, header.flags);
     return Taken::kYes;
   }
   if (header.type == MessageType::kReadIn) {
@@ -292,8 +297,11 @@ void Service::if_allowed(const Asked& asked, Wish wish, std::uint32_t dataset,
 
 // Who may not change the frame has perhaps seen that it was changed: it is looked at.
 void Service::post_invalidate(const Asked& asked, std::uint32_t dataset, FrameSeq seq,
-                              bool found_stale) {
-  auto errand = [=, this] { invalidate(asked, dataset, seq, found_stale); };
+                              std::uint32_t flags) {
+  auto errand = [=, this] {
+    if ((flags & kOpenForWriting) != 0) return open_for_writing(asked, dataset, seq);
+    invalidate(asked, dataset, seq, (flags & kFoundStale) != 0);
+  };
   if (asked.is_own_user()) return errands_.post(errand);
   bool posted = questions_.post(dataset, [=, this] {
     const DatasetConfig& config = config_.datasets[dataset];
@@ -319,12 +327,16 @@ void Service::post_invalidate(const Asked& asked, std::uint32_t dataset, FrameSe
 void Service::invalidate(const Asked& asked, std::uint32_t dataset, FrameSeq seq,
                          bool found_stale) {
   if (found_stale) sweep_.distrust(dataset);
+  answer(asked, drop_changed(dataset, seq));
+}
+
+int Service::drop_changed(std::uint32_t dataset, FrameSeq seq) {
   young_.note(dataset, seq, monotonic_ms());
   filler_.cancel(dataset, seq);
   store_.drop(dataset, std::span(&seq, 1));
   bool stays = store_.find(dataset, seq).has_value();  // the disk does not let it go
   if (stays) sweep_.distrust(dataset);
-  answer(asked, stays ? EIO : 0);
+  return stays ? EIO : 0;
 }
 
 void Service::answer(const Asked& asked, int status, std::string body) {

@@ -85,8 +85,15 @@ class Service {
   void if_allowed(const Asked& asked, Wish wish, std::uint32_t dataset,
                   std::function<void()> errand);
   void post_invalidate(const Asked& asked, std::uint32_t dataset, FrameSeq seq,
-                       bool found_stale);
+                       std::uint32_t flags);
   void invalidate(const Asked& asked, std::uint32_t dataset, FrameSeq seq, bool found_stale);
+  int drop_changed(std::uint32_t dataset, FrameSeq seq);  // 0, or EIO if the disk keeps it
+  // Frames that somebody has open for writing (D25): service_writers.cc.
+  void open_for_writing(const Asked& asked, std::uint32_t dataset, FrameSeq seq);
+  void watch_suspended(std::uint32_t dataset);
+  void watch(std::uint32_t dataset, FrameSeq seq, const Peer& client);
+  void writers_gone(const ClosedFrame& frame);
+  void settle_suspended(const ClosedFrame& frame);
   void look_at_young(std::uint32_t dataset);
   // What a comparison has found: stale copies go, natives that waited are adopted.
   void settle(std::uint32_t dataset, const SampleResult& result);
@@ -133,6 +140,7 @@ class Service {
   WorkQueue scrubs_{1};       // apart: reading a large copy takes its time
   OriginLanes samples_{1};    // apart: an origin that hangs must not hold up the errands
   OriginLanes questions_{2};  // so are those that ask the origin what a client may
+  const Peer own_user_;
   WrittenFrames written_;
   OwnWriter writer_;
 };

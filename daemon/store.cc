@@ -237,6 +237,9 @@ int Store::give_name(FinishedCopy& copy, bool* flat) {
   if (copy.waits) {
     // In this order: what is at both places after a crash is served by its name.
     int code = files.waiting->publish(copy.file, copy.seq);
+    if (code == 0 && files.suspended->contains(copy.seq)) {
+      code = files.suspended->remove(copy.seq, name_of(copy.dataset, copy.seq));
+    }
     return code != 0 ? code : unlink_name(copy.dataset, copy.seq);
   }
   UniqueFd directory = make_directory_beneath(files.directory.get(), below);
@@ -248,6 +251,9 @@ int Store::give_name(FinishedCopy& copy, bool* flat) {
   unindex(directory.get(), leaf.c_str());
   int code = copy.file.publish(directory.get(), leaf.c_str());
   if (code == 0 && files.waiting->contains(copy.seq)) code = files.waiting->remove(copy.seq);
+  if (code == 0 && files.suspended->contains(copy.seq)) {
+    code = files.suspended->remove(copy.seq, name_of(copy.dataset, copy.seq));
+  }
   return note_full_directory(copy.dataset, code);
 }
 
@@ -344,8 +350,7 @@ int Store::promote(std::uint32_t dataset, FrameSeq seq) {
   std::optional<HeldFrame> held = find(dataset, seq);
   if (!held) return ENOENT;
   if (held->kind == FrameKind::kNative) return 0;
-  UniqueFd copy = open_beneath(files_[dataset].directory.get(), name_of(dataset, seq).c_str(),
-                               O_RDONLY | O_NOFOLLOW);
+  UniqueFd copy = open_copy(dataset, seq);
   if (!copy.valid()) return errno;
   OriginIdentity identity = {};
   if (int code = read_identity(copy.get(), &identity); code != 0) return code;
@@ -359,7 +364,7 @@ int Store::promote(std::uint32_t dataset, FrameSeq seq) {
   int code = write_identity(copy.get(), identity);
   if (::fchmod(copy.get(), mode) != 0) return errno;
   if (code == 0 && ::fsync(copy.get()) != 0) code = errno;
-  index(dataset, copy.get());
+  if (!is_suspended(dataset, seq)) index(dataset, copy.get());
   if (code != 0) return code;
 
   const FrameSeq one[] = {seq};
@@ -426,6 +431,7 @@ void Store::flush_removals(std::uint32_t dataset, std::span<const FrameSeq> fram
     flush_removal_beneath(files_[dataset].directory.get(), name_of(dataset, seq));
   }
   files_[dataset].waiting->flush();
+  files_[dataset].suspended->flush();
 }
 
 int Store::keep_listing(std::uint32_t dataset, const std::string& encoded) {
@@ -532,8 +538,14 @@ void Store::unindex(int directory_fd, const char* leaf) {
 }
 
 int Store::unlink_copy(std::uint32_t dataset, FrameSeq seq) {
-  if (!is_waiting(dataset, seq)) return unlink_name(dataset, seq);
-  int code = files_[dataset].waiting->remove(seq);
+  int code = 0;
+  if (is_waiting(dataset, seq)) {
+    code = files_[dataset].waiting->remove(seq);
+  } else if (is_suspended(dataset, seq)) {
+    code = files_[dataset].suspended->remove(seq, name_of(dataset, seq));
+  } else {
+    return unlink_name(dataset, seq);
+  }
   health_.note(code);
   return code;
 }

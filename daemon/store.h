@@ -210,6 +210,15 @@ class Store {
   int adopt(std::uint32_t dataset, FrameSeq seq, UniqueFd copy, const struct stat& origin,
             const Rights& rights);
 
+  // Somebody may write to the frame from now on: its copy is held, and not served
+  // (suspended_copies.h). 0; ENOENT if it has no copy; otherwise the caller drops it.
+  int suspend(std::uint32_t dataset, FrameSeq seq);
+  // Its copy is served again. 0 or an errno; EAGAIN: another epoch has begun.
+  int restore(std::uint32_t dataset, FrameSeq seq, std::uint64_t epoch);
+  bool is_suspended(std::uint32_t dataset, FrameSeq seq) const;
+  std::uint64_t epoch(std::uint32_t dataset, FrameSeq seq) const;  // 0: it is not suspended
+  std::vector<FrameSeq> suspended(std::uint32_t dataset) const;
+
   // An alien becomes a native. 0 or an errno.
   int promote(std::uint32_t dataset, FrameSeq seq);
   // Removes copies now and durably. Frames that are not held are no error.

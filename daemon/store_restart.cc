@@ -9,6 +9,7 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "daemon/beneath.h"
 #include "daemon/clean_mark.h"
@@ -81,7 +82,7 @@ Result<UniqueFd> Store::make_directory(const DatasetConfig& dataset) const {
 Status Store::take_up(UniqueFd directory, std::uint64_t stamp, bool* resumed) {
   auto index = static_cast<std::uint32_t>(files_.size());
   Result<DatasetFiles> files = load_dataset(config_.datasets[index], std::move(directory),
-                                            stamp, index, inventory_, resumed);
+                                            disk_.state_fd(), stamp, index, inventory_, resumed);
   if (!files.ok()) return files.error();
   files_.push_back(std::move(*files));
   for (FrameSeq seq : zazen::fetched_lately(files_.back())) {
@@ -169,9 +170,9 @@ std::vector<FrameSeq> Store::reconcile(std::uint32_t dataset) {
 bool Store::go_through_files(std::uint32_t dataset, Findings& findings) {
   {
     std::lock_guard names(names_mutex_);
-    if (files_[dataset].load_waiting() != 0) return false;
+    if (files_[dataset].load_nameless() != 0) return false;
   }
-  Result<CopyNames> names = CopyNames::open(files_[dataset]);
+  Result<CopyNames> names = CopyNames::open(config_.datasets[dataset], files_[dataset].directory.get());
   if (!names.ok()) return false;
   std::uint64_t held_before = 0;
   bool sizes_are_known = false;
@@ -187,8 +188,9 @@ bool Store::go_through_files(std::uint32_t dataset, Findings& findings) {
     if (frames.empty() || giving_up_) break;
     reconcile_files(dataset, frames, findings);
   }
-  std::vector<FrameSeq> waiting = files_[dataset].waiting->frames();
-  for (std::span<const FrameSeq> left = waiting; !left.empty() && !giving_up_;) {
+  std::vector<FrameSeq> nameless = files_[dataset].waiting->frames();
+  std::ranges::copy(files_[dataset].suspended->frames(), std::back_inserter(nameless));
+  for (std::span<const FrameSeq> left = nameless; !left.empty() && !giving_up_;) {
     std::size_t part = std::min(kPart, left.size());
     reconcile_files(dataset, left.first(part), findings);
     left = left.subspan(part);
@@ -230,7 +232,7 @@ void Store::reconcile_files(std::uint32_t dataset, std::span<const FrameSeq> fra
     if (found.state == FoundCopy::State::kBroken) broken.push_back(seq);
     if (found.state != FoundCopy::State::kWhole) continue;
     bool shown = !config_.all_users || is_everybodys(dataset, found.local);
-    if (found.identity && shown && !found.waits)
+    if (found.identity && shown && !found.waits && !found.is_suspended)
       index_.add(dataset, found.local, *found.identity);
     auto bytes = static_cast<std::uint64_t>(found.local.st_size);
     std::lock_guard lock(mutex_);

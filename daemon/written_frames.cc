@@ -10,7 +10,9 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "bodhi/identity.h"
 #include "bodhi/unique_fd.h"
@@ -25,6 +27,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr int kSoonMs = 10;
+
 std::string link_to(int fd) {
   return "/proc/self/fd/" + std::to_string(fd);
 }
@@ -34,11 +38,11 @@ std::string link_to(int fd) {
 // One dataset. But for take(), stop() and the questions all of it is its thread's.
 class WrittenFrames::Lane {
  public:
-  Lane(std::uint32_t dataset, const DatasetConfig& config, const Closed& closed,
+  Lane(std::uint32_t dataset, const DatasetConfig& config, const Hooks& hooks,
        const Limits& limits)
       : dataset_(dataset),
         config_(config),
-        closed_(closed),
+        hooks_(hooks),
         limits_(limits),
         events_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)),
         wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
@@ -55,11 +59,15 @@ class WrittenFrames::Lane {
     Peer client;
     dev_t dev = 0;
     ino_t ino = 0;
-    UniqueFd file;             // for reading, while it is watched
-    int watch = -1;            // none: it is looked at in turns
-    bool in_turns = false;     // so are those that no lease tells of
-    OriginIdentity seen = {};  // of these
-    Clock::time_point seen_at;
+    UniqueFd file;          // for reading, while it is watched
+    int watch = -1;         // none: it is looked at in turns
+    bool in_turns = false;  // so are those that no lease tells of
+    bool changed = false;        // somebody said so
+    OriginIdentity before = {};  // as it was when it was first said to be open
+    std::uint64_t opens = 0, closes = 0;
+    // Of those that no lease tells of:
+    OriginIdentity seen = {};
+    Clock::time_point seen_at, heard_at;
     bool pushed = false;  // as it was seen
   };
   using Frames = std::map<FrameSeq, Entry>;
@@ -67,13 +75,15 @@ class WrittenFrames::Lane {
   void wait();
   void hear();
   int admit(const WrittenFrame& frame);
+  static void note(Entry& entry, const WrittenFrame& frame);
   void watch(FrameSeq seq, Entry& entry, int named);
   void take_events();
+  void look_again();
   void take_turn();
   // closed: the kernel has said that somebody who wrote to it has closed it.
   void look(FrameSeq seq, bool closed);
-  void guess(FrameSeq seq, Entry& entry, const struct stat& now, bool closed);
-  void push(FrameSeq seq, const struct stat& st);
+  void guess(Entry& entry, ClosedFrame frame, bool closed);
+  void tell(ClosedFrame frame);
   void set_in_turns(Entry& entry, bool in_turns);
   void forget(FrameSeq seq);
   void drop(FrameSeq seq);
@@ -81,7 +91,7 @@ class WrittenFrames::Lane {
 
   const std::uint32_t dataset_;
   const DatasetConfig& config_;
-  const Closed& closed_;
+  const Hooks& hooks_;
   const Limits& limits_;
   const UniqueFd events_, wake_;
   std::atomic<bool> stopping_ = false;
@@ -94,6 +104,7 @@ class WrittenFrames::Lane {
 
   std::multimap<int, FrameSeq> by_watch_;
   std::size_t in_turns_ = 0;
+  std::set<FrameSeq> soon_;  // just closed, and not yet without a writer
   Clock::time_point next_turn_;
 };
 
@@ -133,6 +144,7 @@ void WrittenFrames::Lane::stop() {
 }
 
 void WrittenFrames::Lane::drop(FrameSeq seq) {
+  if (!config_.push) return;
   ++dropped_;
   log_line(LogLevel::kWarn, "written_frame_not_pushed",
            {{"dataset", config_.path},
@@ -151,9 +163,11 @@ std::string WrittenFrames::Lane::name_of(FrameSeq seq) const {
 void WrittenFrames::Lane::run() {
   CrashStack crash_stack;
   while (!stopping_) {
+    const bool is_closing = !soon_.empty();
     wait();
     hear();
     take_events();
+    if (is_closing) look_again();
     if (Clock::now() >= next_turn_) take_turn();
   }
 }
@@ -164,7 +178,9 @@ void WrittenFrames::Lane::wait() {
   auto left = std::chrono::ceil<milliseconds>(next_turn_ - Clock::now());
   left = std::clamp(left, milliseconds(0), limits_.turn);
   struct pollfd fds[] = {{wake_.get(), POLLIN, 0}, {events_.get(), POLLIN, 0}};
-  ::poll(fds, std::size(fds), has_turns ? static_cast<int>(left.count()) : -1);
+  int timeout_ms = has_turns ? static_cast<int>(left.count()) : -1;
+  if (!soon_.empty()) timeout_ms = std::min(timeout_ms, kSoonMs);
+  ::poll(fds, std::size(fds), timeout_ms);
   eventfd_t count;
   ::eventfd_read(wake_.get(), &count);
 }
@@ -178,12 +194,27 @@ void WrittenFrames::Lane::hear() {
   }
   // Who opens and closes a frame many times says so as often; one look is enough for all of it.
   std::map<std::pair<FrameSeq, uid_t>, int> looked;
+  std::set<FrameSeq> admitted;
   for (const WrittenFrame& frame : heard) {
     if (stopping_) return;
     auto [status, is_first] = looked.try_emplace({frame.seq, frame.client->uid});
-    if (is_first) status->second = admit(frame);
+    if (is_first) {
+      status->second = admit(frame);
+      if (status->second == 0) admitted.insert(frame.seq);
+    } else if (auto known = frames_.find(frame.seq); known != frames_.end()) {
+      note(known->second, frame);
+    }
     if (frame.done) frame.done(status->second);
   }
+  for (FrameSeq seq : admitted) {
+    if (!stopping_ && frames_.contains(seq)) look(seq, false);
+  }
+}
+
+void WrittenFrames::Lane::note(Entry& entry, const WrittenFrame& frame) {
+  if (frame.news == WrittenFrame::News::kOpened) ++entry.opens;
+  if (frame.news == WrittenFrame::News::kChanged) entry.changed = true;
+  entry.heard_at = Clock::now();
 }
 
 int WrittenFrames::Lane::admit(const WrittenFrame& frame) {
@@ -197,7 +228,7 @@ int WrittenFrames::Lane::admit(const WrittenFrame& frame) {
   if (known != frames_.end()) {
     if (known->second.dev == st.st_dev && known->second.ino == st.st_ino) {
       known->second.client = frame.client;
-      look(frame.seq, false);
+      note(known->second, frame);
       return 0;
     }
     forget(frame.seq);
@@ -207,6 +238,8 @@ int WrittenFrames::Lane::admit(const WrittenFrame& frame) {
     return EAGAIN;
   }
   Entry entry;
+  note(entry, frame);
+  entry.before = identity_of(st, FrameKind::kNative, 0);
   entry.client = frame.client;
   entry.dev = st.st_dev;
   entry.ino = st.st_ino;
@@ -214,7 +247,6 @@ int WrittenFrames::Lane::admit(const WrittenFrame& frame) {
   Entry& added = frames_.emplace(frame.seq, std::move(entry)).first->second;
   lock.unlock();
   watch(frame.seq, added, named.get());
-  look(frame.seq, false);
   return 0;
 }
 
@@ -231,7 +263,8 @@ void WrittenFrames::Lane::watch(FrameSeq seq, Entry& entry, int named) {
 // A watch is of a file, which may be two frames' by two names.
 void WrittenFrames::Lane::take_events() {
   alignas(inotify_event) char buffer[16384];
-  std::map<FrameSeq, bool> closed;
+  std::map<FrameSeq, std::uint64_t> closed;
+  std::set<FrameSeq> lost;  // events of these
   for (;;) {
     ssize_t size = ::read(events_.get(), buffer, sizeof buffer);
     if (size <= 0) break;
@@ -239,16 +272,28 @@ void WrittenFrames::Lane::take_events() {
       const auto* event = reinterpret_cast<const inotify_event*>(at);
       at += sizeof *event + event->len;
       if ((event->mask & IN_Q_OVERFLOW) != 0) {
-        for (const auto& [seq, entry] : frames_) closed[seq] |= entry.watch >= 0;
+        for (const auto& [seq, entry] : frames_) {
+          if (entry.watch >= 0) lost.insert(seq);
+        }
       }
       auto [first, last] = by_watch_.equal_range(event->wd);
       for (; first != last; ++first)
-        closed[first->second] |= (event->mask & IN_CLOSE_WRITE) != 0;
+        closed[first->second] += (event->mask & IN_CLOSE_WRITE) != 0 ? 1 : 0;
     }
   }
-  for (const auto& [seq, is_closed] : closed) {
+  for (FrameSeq seq : lost) closed.try_emplace(seq);
+  for (const auto& [seq, times] : closed) {
     if (stopping_) return;
-    look(seq, is_closed);
+    Entry& entry = frames_.at(seq);
+    entry.closes += times;
+    if (times > 0) entry.heard_at = Clock::now();
+    look(seq, times > 0 || lost.contains(seq));
+  }
+}
+
+void WrittenFrames::Lane::look_again() {
+  for (FrameSeq seq : std::exchange(soon_, {})) {
+    if (!stopping_ && frames_.contains(seq)) look(seq, false);
   }
 }
 
@@ -266,10 +311,19 @@ void WrittenFrames::Lane::take_turn() {
 
 void WrittenFrames::Lane::look(FrameSeq seq, bool closed) {
   Entry& entry = frames_.at(seq);
+  ClosedFrame frame;
+  frame.dataset = dataset_;
+  frame.seq = seq;
+  frame.client = entry.client;
+  frame.epoch = hooks_.epoch(dataset_, seq);
   UniqueFd named = find_named(config_, name_of(seq), entry.client);
-  struct stat st = {};
-  bool there = named.valid() && ::fstat(named.get(), &st) == 0;
-  if (!there || st.st_dev != entry.dev || st.st_ino != entry.ino) return forget(seq);
+  struct stat& st = frame.origin;
+  frame.is_there = named.valid() && ::fstat(named.get(), &st) == 0 &&
+                   st.st_dev == entry.dev && st.st_ino == entry.ino;
+  if (!frame.is_there) {
+    forget(seq);
+    return tell(frame);
+  }
   UniqueFd opened;
   if (!entry.file.valid()) {
     opened.reset(::open(link_to(named.get()).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
@@ -278,17 +332,26 @@ void WrittenFrames::Lane::look(FrameSeq seq, bool closed) {
   std::optional<bool> has_writer = file < 0 ? std::nullopt : knows_writer(file);
   if (has_writer.value_or(false)) {
     // The kernel says that a file is closed a moment before it counts as closed.
-    if (closed) set_in_turns(entry, true);
+    if (closed) {
+      set_in_turns(entry, true);
+      soon_.insert(seq);
+    }
     return;
   }
-  if (::fstat(named.get(), &st) != 0) return forget(seq);
-  if (!has_writer) return guess(seq, entry, st, closed);
+  frame.file = file;
+  frame.is_there = ::fstat(named.get(), &st) == 0;
+  frame.has_changed = !frame.is_there || entry.changed || !same_file(entry.before, st) ||
+                      file < 0 || !times_tell_changes(file);
+  if (!has_writer && frame.is_there) return guess(entry, frame, closed);
+  frame.writers = ClosedFrame::Writers::kNobody;
+  const UniqueFd kept = std::move(entry.file);
   forget(seq);
-  push(seq, st);
+  tell(frame);
 }
 
-void WrittenFrames::Lane::guess(FrameSeq seq, Entry& entry, const struct stat& now,
-                                bool closed) {
+void WrittenFrames::Lane::guess(Entry& entry, ClosedFrame frame, bool closed) {
+  const struct stat& now = frame.origin;
+  const FrameSeq seq = frame.seq;
   set_in_turns(entry, true);
   const Clock::time_point time = Clock::now();
   std::unique_lock lock(mutex_);  // for `pushed`
@@ -300,16 +363,24 @@ void WrittenFrames::Lane::guess(FrameSeq seq, Entry& entry, const struct stat& n
   const auto rested = time - entry.seen_at;
   const bool due = !entry.pushed && (closed || rested >= limits_.rest);
   if (due) entry.pushed = true;
-  const bool is_old = !due && entry.pushed && rested >= limits_.memory;
+  frame.is_last_word = !due && entry.pushed && rested >= limits_.memory &&
+                       time - entry.heard_at >= limits_.memory;
   lock.unlock();
-  if (is_old) return forget(seq);
-  if (due) push(seq, now);
+  if (entry.closes >= entry.opens) frame.writers = ClosedFrame::Writers::kNobodyKnown;
+  const bool may_be_restored =
+      frame.epoch != 0 && frame.writers == ClosedFrame::Writers::kNobodyKnown;
+  const UniqueFd kept = frame.is_last_word ? std::move(entry.file) : UniqueFd();
+  if (frame.is_last_word) forget(seq);
+  frame.has_changed = frame.has_changed && due;
+  if (due || may_be_restored || frame.is_last_word) tell(frame);
 }
 
 // What is written within the same tick of the clock would look like what was pushed.
-void WrittenFrames::Lane::push(FrameSeq seq, const struct stat& st) {
-  outwait_clock(st.st_mtim, [this] { return stopping_.load(); });
-  closed_(dataset_, seq);
+void WrittenFrames::Lane::tell(ClosedFrame frame) {
+  if (frame.is_there) {
+    outwait_clock(frame.origin.st_mtim, [this] { return stopping_.load(); });
+  }
+  hooks_.closed(frame);
 }
 
 void WrittenFrames::Lane::set_in_turns(Entry& entry, bool in_turns) {
@@ -332,23 +403,25 @@ void WrittenFrames::Lane::forget(FrameSeq seq) {
 
 // ---- All datasets
 
-WrittenFrames::WrittenFrames(const Config& config, Closed closed, Limits limits)
-    : config_(config), closed_(std::move(closed)), limits_(limits) {}
+WrittenFrames::WrittenFrames(const Config& config, Hooks hooks, Limits limits)
+    : config_(config), hooks_(std::move(hooks)), limits_(limits) {}
 
 WrittenFrames::~WrittenFrames() {
   stop(std::chrono::hours(1));
 }
 
 void WrittenFrames::take(WrittenFrame frame) {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (stopping_) return;
   std::unique_ptr<Lane>& lane = lanes_[frame.dataset];
   if (!lane) {
-    lane = std::make_unique<Lane>(frame.dataset, config_.datasets[frame.dataset], closed_,
+    lane = std::make_unique<Lane>(frame.dataset, config_.datasets[frame.dataset], hooks_,
                                   limits_);
     threads_.start([lane = lane.get()] { lane->run(); });
   }
-  lane->take(std::move(frame));
+  Lane& taker = *lane;  // it remains
+  lock.unlock();
+  taker.take(std::move(frame));
 }
 
 bool WrittenFrames::is_open(std::uint32_t dataset, FrameSeq seq) const {
@@ -360,7 +433,9 @@ bool WrittenFrames::is_open(std::uint32_t dataset, FrameSeq seq) const {
 std::uint64_t WrittenFrames::count() const {
   std::lock_guard lock(mutex_);
   std::uint64_t sum = 0;
-  for (const auto& [dataset, lane] : lanes_) sum += lane->count();
+  for (const auto& [dataset, lane] : lanes_) {
+    if (config_.datasets[dataset].push) sum += lane->count();
+  }
   return sum;
 }
 

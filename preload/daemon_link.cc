@@ -105,6 +105,29 @@ bool frame_name_of(const Route& route, char* out, std::size_t capacity) {
   return route.place->name.format(route.seq, out, capacity) != 0;
 }
 
+// The copy is not served any more. True: by the daemon's doing.
+bool tell_of_change(const Route& route, std::uint32_t flags) {
+  if (route.node == nullptr) return false;
+  ErrnoKeeper keep;
+  char name[kMaxTemplate + 32];
+  if (!frame_name_of(route, name, sizeof name)) return false;
+  if (route.alive) {
+    int told = exchange(MessageType::kInvalidate, route, name, -1, kAnswerMs, flags);
+    if (told >= 0 && told != EAGAIN) return told == 0;  // EAGAIN: it has too much to do
+  }
+  CopyPath copy;
+  if (!copy.set(route) || raw::unlinkat(AT_FDCWD, copy.text, 0) == 0 || errno == ENOENT) {
+    return false;
+  }
+  // The copy is root's: the daemon alone can drop it, and it must be told.
+  if (route.alive && exchange(MessageType::kInvalidate, route, name, -1, kMissedBeatsMs, flags,
+                              Quiet::kBroken) == 0) {
+    return true;
+  }
+  route.place->distrusted.store(true);
+  return false;
+}
+
 }  // namespace
 
 bool send_fill(const Route& route, int origin_fd, bool wait) {
@@ -121,23 +144,11 @@ bool send_fill(const Route& route, int origin_fd, bool wait) {
 }
 
 void invalidate_copy(const Route& route, Reason reason) {
-  if (route.node == nullptr) return;
-  ErrnoKeeper keep;
-  char name[kMaxTemplate + 32];
-  if (!frame_name_of(route, name, sizeof name)) return;
-  std::uint32_t flags = reason == Reason::kFoundStale ? std::uint32_t{kFoundStale} : 0;
-  if (route.alive) {
-    int told = exchange(MessageType::kInvalidate, route, name, -1, kAnswerMs, flags);
-    if (told >= 0 && told != EAGAIN) return;  // EAGAIN: it has too much to do
-  }
-  CopyPath copy;
-  if (!copy.set(route) || raw::unlinkat(AT_FDCWD, copy.text, 0) == 0 || errno == ENOENT) return;
-  // The copy is root's: the daemon alone can drop it, and it must be told.
-  if (route.alive && exchange(MessageType::kInvalidate, route, name, -1, kMissedBeatsMs, flags,
-                              Quiet::kBroken) == 0) {
-    return;
-  }
-  route.place->distrusted.store(true);
+  tell_of_change(route, reason == Reason::kFoundStale ? std::uint32_t{kFoundStale} : 0);
+}
+
+bool suspend_copy(const Route& route) {
+  return tell_of_change(route, kOpenForWriting);
 }
 
 void tell_written(const Route& route) {

@@ -1,4 +1,5 @@
-// What the shim says to its daemon: fill, invalidate, written, sample, read in. Never on the
+// What the shim says to its daemon: fill, invalidate, suspend, written, sample,
+// read in. Never on the
 // way of a hit, but for the last.
 //
 // Each call opens a socket, sends one message, and closes the socket before it returns: the
@@ -22,6 +23,11 @@ bool send_fill(const Route& route, int origin_fd, bool wait);
 // removed here: the files are the truth, and the daemon's logs follow them (D4).
 enum class Reason { kChange, kFoundStale };
 void invalidate_copy(const Route& route, Reason reason = Reason::kChange);
+
+// A program has opened the frame for writing: its copy is not served until the last one has
+// closed it (D25). True: the daemon knows, also for a push. Otherwise the copy is removed, as
+// by a change.
+bool suspend_copy(const Route& route);
 
 // The frame was opened for writing, or changed: where the dataset says `push`, the daemon
 // pushes it when it is closed. One try, without an answer: the message waits in the socket for

@@ -56,7 +56,7 @@ inline int drop_if_written(const Route& named, int flags, int fd) {
   fd = never_a_copy(fd, flags);
   Route route = fd < 0 ? Route{} : route_of_open(fd);
   if (!route || (route.place == named.place && route.seq == named.seq)) return fd;
-  return Change(route).done(fd);
+  return Change(route, flags).done(fd);
 }
 
 // The file that is open. forward(fd): on the origin's file, if fd is a copy's. ESTALE if that

@@ -15,6 +15,8 @@ bool copy_exists(const Route& route) {
   return copy.set(route) && raw::faccessat(AT_FDCWD, copy.text, F_OK, 0) == 0;
 }
 
+constexpr int kNew = O_CREAT | O_EXCL;
+
 // The copy takes the place of the origin under the number that the program knows.
 void replace_with_copy(const Route& route, int flags, int fd) {
   CopyPath copy;
@@ -37,16 +39,32 @@ Change::Change(const Route& route) : route_(route ? &route : nullptr) {
 }
 
 Change::Change(const Route& route, int open_flags)
-    : route_(may_write(open_flags) ? &route : nullptr) {
-  if (route_ == nullptr) return;
-  if (copy_exists(route)) invalidate_copy(route);
-  // A file that this very call makes was never filled from.
-  is_new_ = (open_flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
+    : route_(may_write(open_flags) ? &route : nullptr), open_flags_(open_flags) {
+  bool changes = (open_flags & O_TRUNC) != 0 || (open_flags & kNew) == kNew;
+  if (route_ != nullptr && changes && copy_exists(route)) invalidate_copy(route);
+}
+
+// A file that is empty after an open with O_CREAT may have been made by it.
+bool Change::is_only_open(int fd) const {
+  if (open_flags_ == -1 || (open_flags_ & O_TRUNC) != 0 || (open_flags_ & kNew) == kNew) {
+    return false;
+  }
+  ErrnoKeeper keep;
+  struct stat st;
+  return (open_flags_ & O_CREAT) == 0 || (raw::fstat(fd, &st) == 0 && st.st_size != 0);
 }
 
 int Change::done(int result) const {
   if (route_ == nullptr || result < 0) return result;
-  if (!is_new_ && (route_->alive || copy_exists(*route_))) invalidate_copy(*route_);
+  // A file that this very call makes was never filled from.
+  bool is_new = open_flags_ != -1 && (open_flags_ & kNew) == kNew;
+  bool may_be_copied = !is_new && (route_->alive || copy_exists(*route_));
+  if (is_only_open(result)) {
+    bool reads = (open_flags_ & O_ACCMODE) == O_RDONLY;
+    if (reads || (may_be_copied && suspend_copy(*route_))) return result;
+  } else if (may_be_copied) {
+    invalidate_copy(*route_);
+  }
   tell_written(*route_);
   return result;
 }

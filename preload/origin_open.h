@@ -1,5 +1,5 @@
-// An open that goes to the origin: a miss, which the daemon is asked to fill, or a change,
-// which drops the copy.
+// An open that goes to the origin: a miss, which the daemon is asked to fill, an open for
+// writing, which suspends the copy, or a change, which drops it.
 #pragma once
 #include "preload/route.h"
 
@@ -11,17 +11,23 @@ bool may_write(int flags);
 // Drops a frame's copy before a change and again after it, because a fill may have been
 // under way; then tells the daemon, where the dataset's frames are pushed. Without a frame it
 // does nothing.
+//
+// An open that may write and neither empties nor makes the file is no change (D25). It suspends
+// the copy before the program has the descriptor: no later open of this node gets the copy
+// until the last writer has closed the frame.
 class Change {
  public:
   explicit Change(const Route& route);
   // For an open: only if the flags say that it may write.
   Change(const Route& route, int open_flags);
-  // Call after the real call; passes its result through.
+  // Call after the real call; passes its result through, which is an open's descriptor.
   int done(int result) const;
 
  private:
+  bool is_only_open(int fd) const;
+
   const Route* route_;  // null: no change
-  bool is_new_ = false;
+  int open_flags_ = -1;  // -1: not an open
 };
 
 // The origin's file was opened for the program (fd < 0: it was not). Counts it, and asks for

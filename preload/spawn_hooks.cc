@@ -115,13 +115,13 @@ bool opens_frame(const SpawnActions& actions) {
 
 void before_writes(const SpawnActions& actions) {
   each_opened_frame(actions, [&](std::size_t i, const Route& route, int) {
-    zazen::Change change(route, actions.first[i].open.flags);
+    if (zazen::may_write(actions.first[i].open.flags)) zazen::Change change(route);
   });
 }
 
 void after_writes(const SpawnActions& actions) {
   each_opened_frame(actions, [&](std::size_t i, const Route& route, int) {
-    zazen::Change(route, actions.first[i].open.flags).done(0);
+    if (zazen::may_write(actions.first[i].open.flags)) zazen::Change(route).done(0);
   });
 }
 

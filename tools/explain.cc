@@ -111,7 +111,9 @@ void explain_reading(const Reading& reading, Answer& answer) {
 void explain_copy(const CopyState& copy, Answer& answer) {
   if (copy.error != 0) {
     answer.json["copy"] = nullptr;
-    answer.line("copy", copy.error == ENOENT ? "none" : std::strerror(copy.error));
+    answer.line("copy", copy.is_suspended        ? "held, and not served while somebody may write"
+                        : copy.error == ENOENT ? "none"
+                                               : std::strerror(copy.error));
     return;
   }
   Json json = {{"as_origin", copy.is_as_origin()}, {"differs", copy.differs}};
@@ -158,7 +160,7 @@ void explain_frame(const TableState& daemon, const RankView& view, const PathMea
   bool pushed = dropped && dataset.published != nullptr && dataset.published->push != 0;
   answer.json["writing_pushes"] = pushed;
   answer.line("writing", fmt::format("at the origin; {}{}",
-                                     dropped ? "drops the copy" : "a copy would stay",
+                                     dropped ? "a change drops the copy" : "a copy would stay",
                                      pushed ? "; the frame is pushed when it is closed" : ""));
   if (dataset.seen != nullptr) explain_owner(view, dataset, meaning.seq, answer);
 }

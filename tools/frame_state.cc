@@ -8,6 +8,7 @@
 
 #include "bodhi/listing.h"
 #include "bodhi/raw_call.h"
+#include "bodhi/seqlog.h"
 #include "bodhi/units.h"
 #include "tools/shim_environment.h"
 
@@ -18,8 +19,21 @@ int access_error(const std::string& path, int mode) {
   return static_cast<int>(-raw_call(SYS_faccessat2, AT_FDCWD, path.c_str(), mode, AT_EACCESS));
 }
 
-CopyState copy_state(const Table& table, const TableDataset& dataset, const std::string& name,
-                     const OriginState& origin) {
+// The node holds the frame without a file under its name (D25). A native that waits for its
+// origin has none either.
+bool is_suspended(const Table& table, const TableDataset& dataset, FrameSeq seq) {
+  const std::string directory = std::string(table.cache) + dataset.path + "/";
+  bool is_held = false;
+  for (const char* log : {kNativeLog, kAlienLog}) {
+    Result<FrameSet> frames = read_sequence_log(directory + log);
+    is_held = is_held || (frames && frames->contains(seq));
+  }
+  return is_held &&
+         access_error(directory + ".zazen/waiting/" + std::to_string(seq), F_OK) != 0;
+}
+
+CopyState copy_state(const Table& table, const TableDataset& dataset, FrameSeq seq,
+                     const std::string& name, const OriginState& origin) {
   CopyState copy;
   char path[2 * kMaxPath + kMaxTemplate + 32];
   if (copy_path(table, dataset, name.c_str(), path, sizeof path) == 0) {
@@ -29,6 +43,7 @@ CopyState copy_state(const Table& table, const TableDataset& dataset, const std:
   int result = raw_open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
   RawFd file(result);
   copy.error = result < 0 ? -result : 0;
+  if (copy.error == ENOENT) copy.is_suspended = is_suspended(table, dataset, seq);
   if (!file.valid() || read_identity(file.get(), &copy.identity) != 0) return copy;
   copy.has_identity = true;
   if (origin.error != 0) {
@@ -96,6 +111,8 @@ Reading find_reading(const KnownDataset& dataset, const FrameState& state) {
                                                        : ""));
   } else if (S_ISLNK(state.origin.st.st_mode)) {
     return from_origin(state.origin, "a symbolic link, which is not cached");
+  } else if (copy.is_suspended) {
+    return from_origin(state.origin, "open for writing by a program");
   } else if (copy.error == ENOENT) {
     reading = from_origin(state.origin, "there is no copy");
   } else {
@@ -126,7 +143,7 @@ FrameState frame_state(const TableState& daemon, const KnownDataset& dataset, Fr
   FrameState state;
   state.origin = origin_state(dataset.path + "/" + name);
   if (dataset.published != nullptr) {
-    state.copy = copy_state(daemon.table(), *dataset.published, name, state.origin);
+    state.copy = copy_state(daemon.table(), *dataset.published, seq, name, state.origin);
     find_check(*dataset.published, state);
   }
   if (shim_is_disabled()) {

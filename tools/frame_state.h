@@ -21,6 +21,7 @@ OriginState origin_state(const std::string& path);
 
 struct CopyState {
   int error = ENOENT;                // why it cannot be opened; 0: it is there
+  bool is_suspended = false;         // held, without a name: somebody may write to the frame
   bool has_identity = false;         // what the origin said of it, kept with the copy
   OriginIdentity identity = {};      // if it has one
   std::vector<std::string> differs;  // from the origin: "size", "mtime", "ctime", "ino"

@@ -61,9 +61,13 @@ class Check {
   // Which version is it, by its bytes and by its identity? Both must say the same.
   void look_at(const StoredFrame& frame) {
     const bool waits = store_.is_waiting(frame.dataset, frame.seq);
+    const bool is_suspended = store_.is_suspended(frame.dataset, frame.seq);
+    const std::string name = origin_.name_of(frame.dataset, frame.seq);
     std::string path =
         waits ? path_of(frame.dataset, ".zazen/waiting/" + std::to_string(frame.seq))
-              : path_of(frame.dataset, origin_.name_of(frame.dataset, frame.seq));
+        : is_suspended
+            ? config_.cache + "/.zazen/suspended" + config_.datasets[frame.dataset].path + "/" + name
+            : path_of(frame.dataset, name);
     known_.insert(path);
     struct stat st = {};
     OriginIdentity identity = {};

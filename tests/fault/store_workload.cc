@@ -2,6 +2,7 @@
 
 #include <future>
 #include <stdexcept>
+#include <thread>
 
 #include "bodhi/listing.h"
 #include "daemon/frame_copy.h"
@@ -48,7 +49,7 @@ void StoreWorkload::run(std::size_t steps) {
     std::set<FrameSeq> few, many;
     for (int i = 0; i < 3; ++i) few.insert(random_() % OriginHistory::kFrames);
     while (many.size() <= Store::kSmallBatch) many.insert(random_() % OriginHistory::kFrames);
-    switch (random_() % 18) {
+    switch (random_() % 21) {
       case 0:
       case 1:
       case 2:
@@ -88,6 +89,14 @@ void StoreWorkload::run(std::size_t steps) {
       case 17:
         push_content(dataset, few);
         ask(FrameKind::kAlien, dataset, few);
+        break;
+      case 18:
+        ask(FrameKind::kNative, dataset, few);
+        open_for_writing(dataset, few);
+        break;
+      case 19:
+      case 20:
+        open_for_writing(dataset, many);
         break;
     }
   }
@@ -203,6 +212,29 @@ void StoreWorkload::rewrite(std::uint32_t dataset, FrameSeq seq) {
   filler_->cancel(dataset, seq);
   store_->drop(dataset, std::span(&seq, 1));
   note_invalidated(dataset, seq);
+}
+
+void StoreWorkload::open_for_writing(std::uint32_t dataset, const std::set<FrameSeq>& frames) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(25));  // the tick of the last write
+  for (FrameSeq seq : frames) {
+    int code = store_->suspend(dataset, seq);
+    require(code == 0 || code == ENOENT || (code == EBUSY && store_->is_waiting(dataset, seq)),
+            "a copy is not suspended");
+  }
+  if (random_() % 3 == 0) {
+    stop();
+    start();
+  }
+  for (FrameSeq seq : frames) {
+    const std::uint64_t epoch = store_->epoch(dataset, seq);
+    const auto end = random_() % 4;
+    if (epoch == 0 || end == 0) continue;
+    if (end == 1) {
+      rewrite(dataset, seq);
+    } else {
+      require(store_->restore(dataset, seq, epoch) == 0, "a copy is not served again");
+    }
+  }
 }
 
 void StoreWorkload::evict(std::uint32_t dataset) {

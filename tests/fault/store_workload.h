@@ -1,6 +1,6 @@
 // StoreWorkload: a seeded life of a store on a real directory: fills, pushes, natives that wait
-// for their origin and are adopted, promotions, batches, evictions, rewritten frames, listings,
-// restarts. What clients were told goes into the record of the disk's changes.
+// for their origin and are adopted, promotions, batches, evictions, rewritten frames, frames that
+// are opened for writing, listings, restarts. What clients were told goes into the record of the disk's changes.
 #pragma once
 #include <functional>
 #include <memory>
@@ -33,6 +33,8 @@ class StoreWorkload {
   void push_content(std::uint32_t dataset, const std::set<FrameSeq>& frames);
   void change(std::uint32_t dataset, FrameSeq seq);
   void rewrite(std::uint32_t dataset, FrameSeq seq);
+  // Their copies are suspended; some of them change before they are closed, and some stay open.
+  void open_for_writing(std::uint32_t dataset, const std::set<FrameSeq>& frames);
   void evict(std::uint32_t dataset);
   void keep_listing(std::uint32_t dataset);
   void note_pushed(std::uint32_t dataset, FrameSeq seq);

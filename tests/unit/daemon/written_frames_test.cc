@@ -16,6 +16,8 @@ namespace zazen {
 namespace {
 
 using namespace std::chrono_literals;
+using News = WrittenFrame::News;
+using Writers = ClosedFrame::Writers;
 
 // Of this thread, and of those that it starts: leases on other people's files are refused.
 class WithoutLeases {
@@ -36,29 +38,33 @@ class WithoutLeases {
 
 class WrittenFramesTest : public Scratch {
  protected:
-  WrittenFramesTest() { limits_.turn = 20ms; }
+  WrittenFramesTest() {
+    limits_.turn = 20ms;
+    config_.datasets[0].push = true;
+  }
   ~WrittenFramesTest() override { frames_.reset(); }
 
   WrittenFrames& frames() {
     if (!frames_) {
-      frames_.emplace(
-          config_,
-          [this](std::uint32_t, FrameSeq seq) {
-            std::lock_guard lock(mutex_);
-            closed_.push_back(seq);
-            changed_.notify_all();
-          },
-          limits_);
+      WrittenFrames::Hooks hooks;
+      hooks.epoch = [this](std::uint32_t, FrameSeq) { return epoch_.load(); };
+      hooks.closed = [this](const ClosedFrame& frame) {
+        std::lock_guard lock(mutex_);
+        told_.push_back(frame);
+        if (frame.is_there && frame.has_changed) closed_.push_back(frame.seq);
+        changed_.notify_all();
+      };
+      frames_.emplace(config_, std::move(hooks), limits_);
     }
     return *frames_;
   }
 
   // Returns when it is watched.
-  int say(FrameSeq seq) {
+  int say(FrameSeq seq, News news = News::kChanged) {
     PeerIdentity self{::geteuid(), ::getegid(), {}};
     std::promise<int> status;
     frames().take({0, seq, std::make_shared<PeerIdentity>(self),
-                   [&](int code) { status.set_value(code); }});
+                   [&](int code) { status.set_value(code); }, news});
     return status.get_future().get();
   }
 
@@ -66,6 +72,26 @@ class WrittenFramesTest : public Scratch {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, 30s, [&] { return closed_.size() >= count; });
     return closed_;
+  }
+
+  // Waits for something that was said of the frame.
+  bool told(FrameSeq seq, const std::function<bool(const ClosedFrame&)>& is_it) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, 30s, [&] {
+      return std::ranges::any_of(told_, [&](const ClosedFrame& frame) {
+        return frame.seq == seq && is_it(frame);
+      });
+    });
+  }
+  // Was it said in that epoch?
+  bool told_by(const std::function<bool(const ClosedFrame&)>& is_it, std::uint64_t epoch) {
+    std::lock_guard lock(mutex_);
+    return std::ranges::any_of(
+        told_, [&](const ClosedFrame& frame) { return frame.epoch == epoch && is_it(frame); });
+  }
+  std::size_t times_told() {
+    std::lock_guard lock(mutex_);
+    return told_.size();
   }
 
   UniqueFd write(FrameSeq seq) {
@@ -76,11 +102,13 @@ class WrittenFramesTest : public Scratch {
   std::string name(FrameSeq seq) const { return origin("f" + std::to_string(seq)); }
 
   WrittenFrames::Limits limits_;
+  std::atomic<std::uint64_t> epoch_ = 0;  // of every frame
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
   Frames closed_;
+  std::vector<ClosedFrame> told_;
   std::optional<WrittenFrames> frames_;
 };
 
@@ -205,6 +233,81 @@ TEST_F(WrittenFramesTest, WithoutLeasesEachClosingCountsAndARest) {
   ASSERT_EQ(::chown(name(2).c_str(), 12345, 12345), 0);
   EXPECT_EQ(say(2), 0);
   EXPECT_EQ(closed(3), (Frames{1, 1, 2})) << "closed before anybody looked";
+}
+
+TEST_F(WrittenFramesTest, AnOpenIsNoChange) {
+  write(1);
+  write(2);
+  write(3);
+  UniqueFd only_opened(::open(name(1).c_str(), O_RDWR | O_CLOEXEC));
+  UniqueFd written(::open(name(2).c_str(), O_RDWR | O_CLOEXEC));
+  UniqueFd both(::open(name(3).c_str(), O_RDWR | O_CLOEXEC));
+  EXPECT_EQ(say(1, News::kOpened), 0);
+  EXPECT_EQ(say(2, News::kOpened), 0);
+  EXPECT_EQ(say(3, News::kOpened), 0);
+  EXPECT_EQ(say(3, News::kChanged), 0);
+  EXPECT_EQ(times_told(), 0u);
+  std::this_thread::sleep_for(20ms);  // of the clock
+  EXPECT_EQ(::pwrite(written.get(), "F", 1, 0), 1);
+  only_opened.reset();
+  written.reset();
+  both.reset();
+  auto is_sure = [](const ClosedFrame& frame) { return frame.writers == Writers::kNobody; };
+  EXPECT_TRUE(told(1, [&](auto& frame) { return is_sure(frame) && !frame.has_changed; }));
+  EXPECT_TRUE(told(2, [&](auto& frame) { return is_sure(frame) && frame.has_changed; }));
+  EXPECT_TRUE(told(3, [&](auto& frame) { return is_sure(frame) && frame.has_changed; }));
+}
+
+// The epoch that is handed on is the one of before the lease was asked for.
+TEST_F(WrittenFramesTest, TheEpochIsTakenFirst) {
+  epoch_ = 7;
+  UniqueFd fd = write(1);
+  EXPECT_EQ(say(1, News::kOpened), 0);
+  fd.reset();
+  EXPECT_TRUE(told(1, [](auto& frame) { return frame.epoch == 7 && frame.file >= 0; }));
+}
+
+TEST_F(WrittenFramesTest, WhatLosesItsNameIsSaidToBeGone) {
+  UniqueFd fd = write(1);
+  EXPECT_EQ(say(1, News::kOpened), 0);
+  std::filesystem::remove(name(1));
+  EXPECT_TRUE(told(1, [](auto& frame) { return !frame.is_there; }));
+}
+
+TEST_F(WrittenFramesTest, WithoutLeasesAllWhoOpenedItHaveToCloseIt) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make files of others";
+  WithoutLeases without_leases;
+  limits_.rest = 1h;
+  epoch_ = 1;
+  write(1);
+  ASSERT_EQ(::chown(name(1).c_str(), 12345, 12345), 0);
+  UniqueFd first(::open(name(1).c_str(), O_RDWR | O_CLOEXEC));
+  UniqueFd second(::open(name(1).c_str(), O_RDWR | O_CLOEXEC));
+  EXPECT_EQ(say(1, News::kOpened), 0);
+  EXPECT_EQ(say(1, News::kOpened), 0);
+  auto nobody = [](const ClosedFrame& frame) {
+    return frame.writers == Writers::kNobodyKnown;
+  };
+  first.reset();
+  EXPECT_TRUE(told(1, [&](auto& frame) { return !nobody(frame); })) << "one has closed it";
+  epoch_ = 2;
+  second.reset();
+  EXPECT_TRUE(told(1, [&](auto& frame) { return nobody(frame) && frame.epoch == 2; }));
+  EXPECT_FALSE(told_by(nobody, 1)) << "while the second had it open";
+}
+
+TEST_F(WrittenFramesTest, WithoutLeasesItIsNotWaitedForEver) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make files of others";
+  WithoutLeases without_leases;
+  limits_.rest = 20ms;
+  limits_.memory = 100ms;
+  epoch_ = 1;
+  UniqueFd fd = write(1);
+  ASSERT_EQ(::fchown(fd.get(), 12345, 12345), 0);
+  EXPECT_EQ(say(1, News::kOpened), 0);
+  EXPECT_TRUE(told(1, [](auto& frame) {
+    return frame.writers == Writers::kPerhaps && frame.is_last_word;
+  }));
 }
 
 TEST_F(WrittenFramesTest, WhatIsNoFrameIsRefused) {
