@@ -77,6 +77,8 @@ Status describe(const Config& config, const NodeId& node, dev_t cache_dev,
   return Done{};
 }
 
+constexpr std::size_t kSupersededKept = 8;
+
 }  // namespace
 
 Result<std::unique_ptr<Publisher>> Publisher::publish(const Config& config, const NodeId& node,
@@ -185,6 +187,11 @@ Status Publisher::republish(const Config& config) {
   }
   current_.table->state = DaemonState::kSuperseded;
   superseded_.push_back(std::exchange(current_, std::move(next)));
+  // A program that was in the middle of a call has looked at a later one since.
+  if (superseded_.size() > kSupersededKept) {
+    ::munmap(superseded_.front().table, superseded_.front().table->file_size);
+    superseded_.erase(superseded_.begin());
+  }
   return Done{};
 }
 

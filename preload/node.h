@@ -2,9 +2,12 @@
 //
 // The shim knows the daemon by its table alone. A table is mapped at start; when the daemon
 // stops or its heartbeat ends, a new table is looked for at most once a second. One that was
-// superseded (a reload) is replaced at once: no hit is lost by it. A mapping is never undone
-// while another thread may use it, so a daemon's restart or reload costs a process one table, a
-// few kilobytes.
+// superseded (a reload) is replaced at once: no hit is lost by it.
+//
+// A mapping is never undone, because another thread may use it. The next table takes the place
+// of one that has the same datasets in the same order, at the same address: so a thread that is
+// in the middle of something goes on with the same dataset, and a process that lives through
+// any number of reloads and restarts has as many tables mapped as it met lists of datasets.
 //
 // A daemon that was killed, or hangs, leaves a table behind. It says where copies may be, so
 // that a change drops them all the same; nothing is served by it.
@@ -17,7 +20,10 @@ namespace zazen {
 
 struct Node {
   const Table* table;
+  Node* next;          // of all that were made
+  std::uint32_t room;  // so many datasets fit in here, and where the table is
   mutable std::atomic<Counters*> counters;            // mapped when something is first counted
+  mutable std::atomic<Counters*> counters_place;      // where they were, of another daemon
   mutable std::atomic<const IdentityIndex*> index;    // mapped when it is first asked
   mutable std::atomic<std::int64_t> index_due_ms;     // when to look for it again
   mutable std::atomic<std::int64_t> counters_due_ms;  // when to look for them again
