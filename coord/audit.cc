@@ -54,6 +54,8 @@ DatasetAudit audit_filtered(const DatasetParts& parts, const AgreedDataset& agre
   DatasetAudit audit;
   audit.path = agreed.path;
   audit.filtered = true;
+  audit.was_listed = std::ranges::any_of(parts, &DatasetFragment::listed);
+  audit.mode = agreed.audit;
   audit.listed = agreed.domain_count;
   audit.read = std::min(assigned - unread + rescued.size(), agreed.domain_count);
   audit.never_read = unread_own.size() - rescued.size();
@@ -170,10 +172,20 @@ std::vector<std::string> start_words(const Agreement& agreement, double seconds)
   return lines;
 }
 
+bool has_lost_frames(const Audit& audit, const DatasetAudit& dataset) {
+  return dataset.filtered && audit.ranks > 1 && dataset.was_listed && dataset.never_read != 0;
+}
+
+bool is_failure(const Audit& audit) {
+  return std::ranges::any_of(audit.datasets, [&](const DatasetAudit& dataset) {
+    return dataset.mode == AuditMode::kFail && has_lost_frames(audit, dataset);
+  });
+}
+
 std::vector<std::string> loss_words(const Audit& audit) {
   std::vector<std::string> lines;
   for (const DatasetAudit& dataset : audit.datasets) {
-    if (!dataset.filtered || dataset.never_read == 0) continue;
+    if (!has_lost_frames(audit, dataset)) continue;
     lines.push_back(fmt::format(
         "zazen: {} of {} frames of {} were not read by any rank{}.",
         format_count(dataset.never_read), format_count(dataset.listed), dataset.path,

@@ -17,6 +17,8 @@ namespace zazen {
 struct DatasetAudit {
   std::string path;
   bool filtered = false;
+  bool was_listed = false;  // a rank that reported, or a process that it started, began to
+  AuditMode mode = AuditMode::kFail;
   std::uint64_t listed = 0;  // filtered: the domain; else what the ranks listed or opened
   std::uint64_t read = 0;    // by at least one rank
   std::uint64_t read_twice = 0;
@@ -48,8 +50,13 @@ Audit merge_fragments(const Agreement& agreement,
 
 // For the log, when the views are agreed on.
 std::vector<std::string> start_words(const Agreement& agreement, double seconds);
-// Said always: frames that a filtered job never read, as far as the ranks reported. Empty if
-// there are none.
+// Did the filter lose frames: did ranks see a part of the listing, and no rank read these? A
+// rank alone sees all, and ranks that list nothing do not miss what is not shown (D24).
+bool has_lost_frames(const Audit& audit, const DatasetAudit& dataset);
+// Is that a failure of the job?
+bool is_failure(const Audit& audit);
+// Said always: frames that the filter lost, as far as the ranks reported. Empty if there are
+// none.
 std::vector<std::string> loss_words(const Audit& audit);
 // For the log, at the end.
 std::vector<std::string> closing_words(const Audit& audit);

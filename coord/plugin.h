@@ -11,7 +11,7 @@
 
 namespace zazen {
 
-inline constexpr std::uint32_t kPluginVersion = 2;
+inline constexpr std::uint32_t kPluginVersion = 3;
 
 struct PluginHost {  // what the shim offers; valid until the process ends
   std::uint32_t version;
@@ -32,6 +32,8 @@ struct Plugin {
   void (*before_init)(const PluginHost* host);      // proves this rank's presence (D13)
   void (*after_init)(const PluginHost* host);       // agrees on the views
   void (*before_finalize)(const PluginHost* host);  // the audit and the report
+  // For a process that ends by _exit with this status: the status that it ends with (D24).
+  int (*status_at_end)(int status) noexcept;
 };
 
 inline constexpr char kPluginSymbol[] = "zazen_plugin";

@@ -197,6 +197,10 @@ void note_mpi_session() {
   has_session.store(true, std::memory_order_relaxed);
 }
 
+int status_at_end(int status) {
+  return plugin == nullptr ? status : plugin->status_at_end(status);
+}
+
 MpiCall::MpiCall() : outermost_(depth.fetch_add(1) == 0 && takes_part()) {}
 MpiCall::~MpiCall() {
   depth.fetch_sub(1);

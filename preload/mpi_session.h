@@ -26,6 +26,9 @@ bool mpi_was_initialised();
 // MPI_Session_init was called; this process is not filtered, nor is a job that it is part of.
 void note_mpi_session();
 
+// For a process that ends by _exit with this status: the status that it ends with.
+int status_at_end(int status);
+
 class MpiCall {  // around one real MPI_Init or MPI_Finalize
  public:
   MpiCall();

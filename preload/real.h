@@ -162,6 +162,9 @@
   X(execvpe, int(const char*, char* const*, char* const*))                               \
   X(fexecve, int(int, char* const*, char* const*))                                       \
   X(execveat, int(int, const char*, char* const*, char* const*, int))                    \
+  X(_exit, void(int))                                                                    \
+  X(_Exit, void(int))                                                                    \
+  X(quick_exit, void(int))                                                               \
   X(posix_spawn_file_actions_addopen,                                                    \
     int(posix_spawn_file_actions_t*, int, const char*, int, mode_t))                     \
   X(posix_spawn_file_actions_addclosefrom_np, int(posix_spawn_file_actions_t*, int))     \

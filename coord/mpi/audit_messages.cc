@@ -1,5 +1,5 @@
 // Pieces of one rank arrive in order (MPI does not let messages overtake each other), so a
-// fragment is put together by appending; whatever does not fit breaks that fragment only.
+// message is put together by appending; whatever does not fit breaks that message only.
 #include "coord/mpi/audit_messages.h"
 
 #include <unistd.h>
@@ -9,13 +9,13 @@
 #include <cstring>
 
 #include "coord/mpi/clock.h"
+#include "coord/mpi/patience.h"
 
 namespace zazen {
 namespace {
 
-constexpr int kFragmentTag = 2;
 constexpr double kSendSeconds = 1.0;
-constexpr std::uint64_t kMaxFragmentBytes = std::uint64_t{1} << 30;
+constexpr std::uint64_t kMaxMessageBytes = std::uint64_t{1} << 30;
 
 struct Piece {
   struct Header {
@@ -38,7 +38,7 @@ void add_piece(const Piece& piece, int size, Assembly* assembly) {
   const Piece::Header& header = piece.header;
   const auto room = static_cast<std::uint64_t>(size) - sizeof header;
   if (static_cast<std::size_t>(size) < sizeof header || header.length != room ||
-      header.total > kMaxFragmentBytes || header.offset != assembly->received ||
+      header.total > kMaxMessageBytes || header.offset != assembly->received ||
       header.offset + header.length > header.total || assembly->whole) {
     assembly->broken = true;
     return;
@@ -50,17 +50,17 @@ void add_piece(const Piece& piece, int size, Assembly* assembly) {
 
 }  // namespace
 
-void send_fragment(MPI_Comm comm, const std::string& fragment) {
+void send_message(MPI_Comm comm, int to, int tag, const std::string& message) {
   constexpr std::size_t room = sizeof Piece{}.bytes;
-  const std::size_t count = std::max<std::size_t>(1, (fragment.size() + room - 1) / room);
+  const std::size_t count = std::max<std::size_t>(1, (message.size() + room - 1) / room);
   std::vector<Piece> pieces(count);
   std::vector<MPI_Request> requests(count, MPI_REQUEST_NULL);
   for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t length = std::min(room, fragment.size() - i * room);
-    pieces[i].header = {fragment.size(), i * room, length};
-    std::memcpy(pieces[i].bytes, fragment.data() + i * room, length);
-    if (PMPI_Isend(&pieces[i], static_cast<int>(sizeof(Piece::Header) + length), MPI_BYTE, 0,
-                   kFragmentTag, comm, &requests[i]) != MPI_SUCCESS)
+    const std::size_t length = std::min(room, message.size() - i * room);
+    pieces[i].header = {message.size(), i * room, length};
+    std::memcpy(pieces[i].bytes, message.data() + i * room, length);
+    if (PMPI_Isend(&pieces[i], static_cast<int>(sizeof(Piece::Header) + length), MPI_BYTE, to,
+                   tag, comm, &requests[i]) != MPI_SUCCESS)
       break;
   }
   const double deadline = seconds_now() + kSendSeconds;
@@ -78,9 +78,9 @@ void send_fragment(MPI_Comm comm, const std::string& fragment) {
   [[maybe_unused]] auto* kept = new std::vector<Piece>(std::move(pieces));
 }
 
-std::vector<std::optional<std::string>> receive_fragments(MPI_Comm comm,
-                                                          const std::vector<bool>& expected,
-                                                          double wait_seconds) {
+std::vector<std::optional<std::string>> receive_messages(MPI_Comm comm, int tag,
+                                                         const std::vector<bool>& expected,
+                                                         double wait_seconds) {
   std::vector<Assembly> assemblies(expected.size());
   auto waiting = [&] {
     for (std::size_t r = 0; r < expected.size(); ++r)
@@ -88,29 +88,30 @@ std::vector<std::optional<std::string>> receive_fragments(MPI_Comm comm,
     return false;
   };
   const double deadline = seconds_now() + wait_seconds;
+  Patience patience;
   while (waiting()) {
     int arrived = 0;
     MPI_Status status;
-    if (PMPI_Iprobe(MPI_ANY_SOURCE, kFragmentTag, comm, &arrived, &status) != MPI_SUCCESS)
-      break;
+    if (PMPI_Iprobe(MPI_ANY_SOURCE, tag, comm, &arrived, &status) != MPI_SUCCESS) break;
     if (seconds_now() > deadline) break;
     if (arrived == 0) {
-      ::usleep(200);
+      patience.rest();
       continue;
     }
+    patience = {};
     Piece piece;
     int size = 0;
-    if (PMPI_Recv(&piece, sizeof piece, MPI_BYTE, status.MPI_SOURCE, kFragmentTag, comm,
-                  &status) != MPI_SUCCESS ||
+    if (PMPI_Recv(&piece, sizeof piece, MPI_BYTE, status.MPI_SOURCE, tag, comm, &status) !=
+            MPI_SUCCESS ||
         PMPI_Get_count(&status, MPI_BYTE, &size) != MPI_SUCCESS)
       break;
     add_piece(piece, size, &assemblies[static_cast<std::size_t>(status.MPI_SOURCE)]);
   }
-  std::vector<std::optional<std::string>> fragments(expected.size());
+  std::vector<std::optional<std::string>> messages(expected.size());
   for (std::size_t r = 0; r < expected.size(); ++r)
     if (assemblies[r].whole && !assemblies[r].broken)
-      fragments[r] = std::move(assemblies[r].bytes);
-  return fragments;
+      messages[r] = std::move(assemblies[r].bytes);
+  return messages;
 }
 
 }  // namespace zazen

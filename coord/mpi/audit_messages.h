@@ -1,8 +1,9 @@
-// How the fragments reach rank 0 at the end of a job, without a collective (D13).
+// Messages between two ranks at the end of a job, without a collective (D13): the fragments to
+// rank 0, and what follows from them.
 //
-// Some rank may have died or left; so everything here is bounded. A fragment travels in
-// pieces of at most 2 KB, which MPI sends eagerly: the sender is done whether or not rank 0
-// ever receives them.
+// Some rank may have died or left; so everything here is bounded. A message travels in pieces
+// of at most 2 KB, which MPI sends eagerly: the sender is done whether or not anybody ever
+// receives them.
 #pragma once
 #include <mpi.h>
 
@@ -12,12 +13,14 @@
 
 namespace zazen {
 
-// On a rank other than 0. Returns within a second or so.
-void send_fragment(MPI_Comm comm, const std::string& fragment);
+inline constexpr int kFragmentTag = 2, kLossTag = 3;
 
-// On rank 0: the fragment of each expected rank, or nothing if it did not come in time.
-std::vector<std::optional<std::string>> receive_fragments(MPI_Comm comm,
-                                                          const std::vector<bool>& expected,
-                                                          double wait_seconds);
+// Returns within a second or so.
+void send_message(MPI_Comm comm, int to, int tag, const std::string& message);
+
+// The message of each expected rank, or nothing if it did not come in time.
+std::vector<std::optional<std::string>> receive_messages(MPI_Comm comm, int tag,
+                                                         const std::vector<bool>& expected,
+                                                         double wait_seconds);
 
 }  // namespace zazen

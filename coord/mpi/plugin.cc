@@ -21,6 +21,7 @@
 #include "coord/mpi/api.h"
 #include "coord/mpi/audit_messages.h"
 #include "coord/mpi/clock.h"
+#include "coord/mpi/loss_status.h"
 #include "coord/mpi/mpi_communicator.h"
 #include "coord/mpi/patience.h"
 #include "coord/mpi/presence.h"
@@ -219,7 +220,8 @@ void after_init(const PluginHost* host) {
   });
 }
 
-void audit(const PluginHost& host) {
+// Whether the job has lost frames, as rank 0 sees it.
+bool audit(const PluginHost& host) {
   const Agreement& agreement = job->agreement;
   // Unfiltered ranks report only if rank 0 writes a report, which all know from the start.
   const bool met = job->comm != MPI_COMM_NULL && !agreement.places.empty();
@@ -227,10 +229,10 @@ void audit(const PluginHost& host) {
   std::optional<Fragment> mine = own_fragment(host);
 
   if (agreement.rank != 0) {
-    if (met && wanted && mine) send_fragment(job->comm, encode_fragment(*mine));
-    return;
+    if (met && wanted && mine) send_message(job->comm, 0, kFragmentTag, encode_fragment(*mine));
+    return false;
   }
-  if (!mine) return;
+  if (!mine) return false;
   std::vector<std::optional<Fragment>> fragments(static_cast<std::size_t>(agreement.ranks));
   if (met && wanted) {
     std::vector<bool> expected(fragments.size());
@@ -241,7 +243,7 @@ void audit(const PluginHost& host) {
     const double wait =
         std::max(kLeastAuditSeconds, kAuditPatience * (seconds_now() - job->started_at));
     std::vector<std::optional<std::string>> arrived =
-        receive_fragments(job->comm, expected, wait);
+        receive_messages(job->comm, kFragmentTag, expected, wait);
     const std::uint64_t most_frames = most_frames_of_a_fragment(agreement.view);
     for (std::size_t r = 1; r < arrived.size(); ++r) {
       if (!arrived[r]) continue;
@@ -252,11 +254,15 @@ void audit(const PluginHost& host) {
   }
   fragments[0] = std::move(mine);
   const Audit merged = merge_fragments(agreement, fragments);
+  const bool is_lost = !program_asked() && is_failure(merged);
   if (!program_asked()) say(loss_words(merged));
+  if (is_lost)
+    say({"zazen: so the job's exit status is 120 (audit = \"warn\": only a message)."});
   say_if_asked(job->settings, closing_words(merged));
   if (!job->settings.report.empty())
     write_job_report(merged, agreement.filtered ? frames_arrived_later(agreement) : 0,
                      agreement.filtered ? nullptr : agreement.reason.c_str());
+  return is_lost;
 }
 
 void before_finalize(const PluginHost* host) {
@@ -264,7 +270,11 @@ void before_finalize(const PluginHost* host) {
     int initialized = 0, finalized = 0;
     PMPI_Initialized(&initialized);
     PMPI_Finalized(&finalized);
-    if (job != nullptr && initialized != 0 && finalized == 0) audit(*host);
+    if (job == nullptr || initialized == 0 || finalized != 0) return;
+    bool is_lost = false;
+    as_guest([&] { is_lost = audit(*host); });
+    if (job->agreement.filtered && job->agreement.ranks > 1)
+      share_loss(job->comm, is_lost, seconds_now() - job->started_at);
   });
 }
 
@@ -273,6 +283,7 @@ void before_finalize(const PluginHost* host) {
 
 extern "C" __attribute__((visibility("default"))) const zazen::Plugin* zazen_plugin() {
   static constexpr zazen::Plugin plugin{zazen::kPluginVersion, zazen::before_init,
-                                        zazen::after_init, zazen::before_finalize};
+                                        zazen::after_init, zazen::before_finalize,
+                                        zazen::status_at_end};
   return &plugin;
 }

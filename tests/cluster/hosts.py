@@ -209,19 +209,19 @@ class Hosts(Nodes):
         done = run([ZAZENCTL, "--config", self.config, "push", data.path, "--json", *options], self.env)
         return json.loads(done.succeeded().stdout)
 
-    def start_mpirun(self, name, data, hosts=None, arranged=behind):
+    def start_mpirun(self, name, data, hosts=None, arranged=behind, after=()):
         """Two ranks on each of these hosts, or of all."""
         hosts = hosts or list(self)
         where = ",".join(f"{host.name}:2" for host in hosts)
         how = ["-launcher", "rsh", "-launcher-exec", RSH, "-hosts"] if MPI == "mpich" else ["--host"]
         return self.launch(arranged([MPIRUN, *how, where, "-n", 2 * len(hosts)]), name, data,
-                           two_on_each(hosts))
+                           two_on_each(hosts), after=after)
 
-    def launch(self, arrangement, name, data, places, env=None):
+    def launch(self, arrangement, name, data, places, env=None, after=()):
         """A job by any launcher; `places` are the names of the ranks' hosts."""
         out, report_file = self.output_of_a_job()
         shim = [ZAZENCTL, "--config", self.config, "run", "--report", report_file, "--"]
-        argv = arrangement(shim, [*program(name), data.path, out])
+        argv = arrangement(shim, [*program(name), data.path, out, *after])
         return self.start_job(argv, dict(self.env, **(env or {})), data, out, places, report_file)
 
     def _check_left_overs(self):

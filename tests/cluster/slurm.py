@@ -80,10 +80,10 @@ class Slurm:
             file.write(text)
         return path
 
-    def start_srun(self, name, data, arranged=behind, hosts=None, env=None):
+    def start_srun(self, name, data, arranged=behind, hosts=None, env=None, after=()):
         """Two ranks on each of these hosts, or of all."""
         plugin = "--mpi=pmi2" if MPI == "mpich" else "--mpi=pmix"
-        return self._start_job(["srun", plugin], [], name, data, arranged, hosts, env or {})
+        return self._start_job(["srun", plugin], [], name, data, arranged, hosts, env or {}, after)
 
     def srun(self, *positional, seconds=60, **named):
         return self.start_srun(*positional, **named).finish(seconds)
@@ -92,12 +92,12 @@ class Slurm:
         """mpirun in an allocation, which tells it where its ranks go."""
         return self._start_job(["salloc"], [MPIRUN], name, data, behind, hosts, {}).finish()
 
-    def _start_job(self, how, words, name, data, arranged, hosts, env):
+    def _start_job(self, how, words, name, data, arranged, hosts, env, after=()):
         hosts = hosts or list(self._hosts)
         where = [f"--nodelist={','.join(host.name for host in hosts)}", f"--nodes={len(hosts)}",
                  f"--ntasks={2 * len(hosts)}", "--ntasks-per-node=2"]
         return self._hosts.launch(arranged([*how, *where, *words]), name, data, two_on_each(hosts),
-                                  dict(self._env, **env))
+                                  dict(self._env, **env), after)
 
     def without_shim(self, rank):
         """An arrangement in which one rank has the program alone."""

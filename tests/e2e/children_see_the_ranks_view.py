@@ -6,7 +6,7 @@ from nodes import Nodes
 from processes import expect
 
 with Nodes(2) as nodes:
-    data = nodes.dataset(frames=20)
+    data = nodes.dataset(frames=20, keys='audit = "warn"')  # they read nothing
     nodes.start()
     nodes.push(data)
     running = nodes.start_mpirun("start_children.py", data)

@@ -20,11 +20,12 @@ int main(int argc, char** argv) {
     int mine = rank + round, sum = -1, largest = -1, copied = -1;
     MPI_Comm copy;
     MPI_Request requests[4];
+    MPI_Status statuses[4];
     MPI_Iallreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[0]);
     MPI_Ibarrier(MPI_COMM_WORLD, &requests[1]);
     MPI_Comm_idup(MPI_COMM_WORLD, &copy, &requests[2]);
     MPI_Iallreduce(&mine, &largest, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &requests[3]);
-    MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+    MPI_Waitall(4, requests, statuses);
     check(sum, size * (size - 1) / 2 + size * round, "the sum");
     check(largest, size - 1 + round, "the maximum");
     MPI_Iallreduce(&mine, &copied, 1, MPI_INT, MPI_SUM, copy, &requests[0]);

@@ -101,6 +101,56 @@ TEST(Audit, AProgramThatListsOnRank0AndScattersLosesTheOtherRanksFrames) {
   EXPECT_EQ(loss_words(audit).size(), 2U);
 }
 
+// Every rank takes every second of its own frames.
+std::vector<std::optional<Fragment>> lossy_job(bool listed) {
+  std::vector<std::optional<Fragment>> fragments;
+  for (int r = 0; r < kRanks; ++r) {
+    const auto first = static_cast<FrameSeq>(r) * 10;
+    fragments.emplace_back(fragment(r, block(first, first + 10, 2), listed));
+  }
+  return fragments;
+}
+
+TEST(Audit, UnreadFramesAreAFailureUnlessTheDatasetSaysThatTheyAreNot) {
+  Agreement agreement = filtered_job();
+  EXPECT_TRUE(is_failure(merge_fragments(agreement, lossy_job(true))));
+  EXPECT_FALSE(is_failure(merge_fragments(agreement, clean_job())));
+  agreement.datasets[0].audit = AuditMode::kWarn;
+  const Audit warned = merge_fragments(agreement, lossy_job(true));
+  EXPECT_FALSE(is_failure(warned));
+  EXPECT_EQ(loss_words(warned).size(), 2U);
+}
+
+TEST(Audit, AJobInWhichNobodyListedTheDirectoryLostNothing) {
+  auto fragments = lossy_job(false);
+  const Audit audit = merge_fragments(filtered_job(), fragments);
+  EXPECT_EQ(audit.datasets[0].never_read, 20U);
+  EXPECT_FALSE(is_failure(audit));
+  EXPECT_TRUE(loss_words(audit).empty());
+
+  fragments[2]->datasets[0].listed = true;  // or a process that rank 2 started
+  EXPECT_TRUE(is_failure(merge_fragments(filtered_job(), fragments)));
+}
+
+TEST(Audit, ARankAloneSeesAllAndLosesNothing) {
+  Agreement agreement = filtered_job();
+  agreement.ranks = 1;
+  agreement.datasets[0].domain_count = 10;
+  const Audit audit = merge_fragments(agreement, {fragment(0, block(0, 5))});
+  EXPECT_EQ(audit.datasets[0].never_read, 5U);
+  EXPECT_FALSE(is_failure(audit));
+  EXPECT_TRUE(loss_words(audit).empty());
+}
+
+TEST(Audit, WhatTheRanksThatReportedLostIsLost) {
+  auto fragments = lossy_job(true);
+  fragments[3].reset();
+  EXPECT_TRUE(is_failure(merge_fragments(filtered_job(), fragments)));
+  fragments = clean_job();
+  fragments[3].reset();
+  EXPECT_FALSE(is_failure(merge_fragments(filtered_job(), fragments)));
+}
+
 TEST(Audit, ADatasetThatIsNotFilteredIsInTheReportOfAFilteredJob) {
   auto fragments = clean_job();
   for (auto& fragment : fragments) {

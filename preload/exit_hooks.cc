@@ -1,0 +1,37 @@
+// The calls by which a process ends without exit handlers: a rank that does so after
+// MPI_Finalize has the exit status of its job, too (D24). exit() is libc's own; the plug-in has
+// a handler there.
+//
+// May run in a vfork child and in a signal handler: the plug-in makes system calls only, and in
+// the rank's own process only.
+#include <stdlib.h>
+
+#include "preload/hook.h"
+#include "preload/mpi_session.h"
+#include "preload/raw.h"
+#include "preload/real.h"
+
+using zazen::real::known;
+using zazen::real::next;
+
+namespace {
+
+[[noreturn]] void end_process(void (*real)(int), int status) {
+  status = zazen::status_at_end(status);
+  if (real != nullptr) real(status);
+  for (;;) zazen::raw_call(SYS_exit_group, status);
+}
+
+}  // namespace
+
+ZAZEN_HOOK [[noreturn]] void _exit(int status) {
+  end_process(known(next._exit), status);
+}
+
+ZAZEN_HOOK [[noreturn]] void _Exit(int status) {
+  end_process(known(next._Exit), status);
+}
+
+ZAZEN_HOOK [[noreturn]] void quick_exit(int status) noexcept {
+  end_process(known(next.quick_exit), status);
+}
