@@ -121,6 +121,12 @@ void agree(const PluginHost& host) {
                           {{"presence", looked - began}, {"meeting", met - looked}});
 }
 
+// By MPI_Comm_spawn, from another job.
+bool was_spawned() {
+  MPI_Comm parent = MPI_COMM_NULL;
+  return PMPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL;
+}
+
 // A relative name means one in the directory where MPI_Init was called. What MPI_Comm_spawn
 // starts is a job of its own, in the environment of the job that started it: its report goes
 // beside the other's.
@@ -129,8 +135,7 @@ std::string report_file(std::string asked_for) {
   std::error_code error;
   std::filesystem::path directory = std::filesystem::current_path(error);
   if (!error) asked_for = directory / asked_for;
-  MPI_Comm parent = MPI_COMM_NULL;
-  if (PMPI_Comm_get_parent(&parent) != MPI_SUCCESS || parent == MPI_COMM_NULL) return asked_for;
+  if (!was_spawned()) return asked_for;
   return asked_for + ".spawned-" + std::to_string(::getpid());
 }
 
@@ -254,7 +259,8 @@ bool audit(const PluginHost& host) {
   }
   fragments[0] = std::move(mine);
   const Audit merged = merge_fragments(agreement, fragments);
-  const bool is_lost = !program_asked() && is_failure(merged);
+  // The status of a job that was spawned would end the one that spawned it.
+  const bool is_lost = !program_asked() && !was_spawned() && is_failure(merged);
   if (!program_asked()) say(loss_words(merged));
   if (is_lost)
     say({"zazen: so the job's exit status is 120 (audit = \"warn\": only a message)."});

@@ -1,5 +1,6 @@
 """MPI_Comm_spawn: the children's world is a job of its own. Its ranks share all frames among them;
-the parents keep theirs, and their report. Children without the shim see all frames."""
+the parents keep theirs, and their report. Children without the shim see all frames. Children that leave frames
+unread are told so, and do not end their parents."""
 import os
 
 from job import Job
@@ -10,11 +11,11 @@ from processes import expect
 class Children:
     """The children of one job: their command line, and what they did."""
 
-    def __init__(self, name, **variables):
+    def __init__(self, name, which="list_and_read_c", **variables):
         self.out = nodes.path(name)
         os.mkdir(self.out)
         words = [f"{key}={value}" for key, value in variables.items()]
-        self.command = ["env", *words, *program("list_and_read_c"), data.path, self.out]
+        self.command = ["env", *words, *program(which), data.path, self.out]
 
     def job(self, parents, node_names):
         reports = [name for name in os.listdir(self.out) if name.startswith("report")]
@@ -48,3 +49,6 @@ with Nodes(2) as nodes:
     job = spawn(children)
     job.check_exactly_once()
     children.job(job, [None] * 3).check_unfiltered()
+
+    job = spawn(Children("dividing", "divide_the_list_c", **nodes.shim(nodes[1]))).succeeded()
+    expect("were not read by any rank." in job.stderr, job.stderr)

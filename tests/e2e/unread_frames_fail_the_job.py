@@ -1,6 +1,9 @@
 """A divided job that leaves frames unread ends with status 120, whichever way its ranks end, and what they write
 after MPI_Finalize is complete. A status of its own stays; audit = "warn" is a message only; where no rank listed
-the directory, and where one rank is alone, there is neither."""
+the directory, and where one rank is alone, there is neither. With a number as its first word: the same of a job of so
+many ranks."""
+import sys
+
 from nodes import MPI, Nodes
 from processes import expect
 
@@ -19,13 +22,14 @@ def check_complete(job):
     expect(sorted(job.stdout) == sorted("".join(lines)), f"the standard output is {job.stdout}")
 
 
-with Nodes(2) as nodes:
-    data = nodes.dataset(frames=24)
-    warned = nodes.dataset(frames=24, name="warned", keys='audit = "warn"')
-    nodes.start()
-    nodes.push(data)
-    nodes.push(warned)
+def check_many(nodes, data, ranks):
+    job = nodes.mpirun("write_after_finalize_c", data, ranks=[ranks - ranks // 2, ranks // 2], after=["return"],
+                       seconds=200)
+    expect(job.status == 120, f"status {job.status}\n{job.stderr}")
+    check_complete(job)
 
+
+def check_ways(nodes, data, warned):
     ways = [("write_after_finalize_c", how) for how in ("return", "exit", "_exit", "_Exit", "quick_exit")]
     ways.append(("write_after_finalize_f08", "return"))
     if MPI == "openmpi":
@@ -54,3 +58,15 @@ with Nodes(2) as nodes:
     by_name.check_silent()
     report = by_name.report
     expect(report["filtered"] and report["frames_read"] == report["frames_never_read"] == 12, f"{report}")
+
+
+with Nodes(2) as nodes:
+    data = nodes.dataset(frames=24)
+    warned = nodes.dataset(frames=24, name="warned", keys='audit = "warn"')
+    nodes.start()
+    nodes.push(data)
+    nodes.push(warned)
+    if len(sys.argv) > 1:
+        check_many(nodes, data, int(sys.argv[1]))
+    else:
+        check_ways(nodes, data, warned)
