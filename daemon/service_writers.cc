@@ -21,7 +21,9 @@ namespace {
 using News = WrittenFrame::News;
 using Writers = ClosedFrame::Writers;
 
-// Both are of this size, and on local disks or in memory.
+// More is not read only to keep a copy: others of the dataset wait meanwhile.
+constexpr off_t kMostCompared = 64 << 20;
+
 bool same_content(int one, int other, std::uint64_t size) {
   constexpr std::size_t kPiece = 1 << 18;
   std::unique_ptr<char[]> left(new char[kPiece]), right(new char[kPiece]);
@@ -36,17 +38,36 @@ bool same_content(int one, int other, std::uint64_t size) {
   return true;
 }
 
-// The frame is what was copied, and stays it as long as nobody writes.
-bool is_unchanged(const Store& store, const ClosedFrame& frame) {
+// The frame has the bytes that were copied, and keeps them as long as nobody writes. HDF5 puts a
+// mark into each file that it opens for writing, and takes it away again: then only the times
+// are others, and the copy gets them. 0, or why not.
+int compare_suspended(Store& store, const ClosedFrame& frame) {
   OriginIdentity identity = {};
   UniqueFd copy = store.open_copy(frame.dataset, frame.seq);
-  if (!frame.is_there || frame.file < 0 || !copy.valid() ||
-      read_identity(copy.get(), &identity) != 0 || !same_file(identity, frame.origin) ||
-      hides_mappings(frame.file)) {
-    return false;
+  const struct stat& now = frame.origin;
+  if (!frame.is_there || frame.file < 0 || hides_mappings(frame.file)) return ESTALE;
+  if (!copy.valid()) return errno;
+  if (int code = read_identity(copy.get(), &identity); code != 0) return code;
+  const bool same_times = same_file(identity, now);
+  if (same_times && times_tell_changes(frame.file)) return 0;
+  bool may_be_same = identity.ino == now.st_ino && identity.mode == now.st_mode &&
+                     identity.uid == now.st_uid && identity.gid == now.st_gid &&
+                     identity.size == static_cast<std::uint64_t>(now.st_size);
+  if (!same_times && (frame.writers != Writers::kNobody || now.st_size > kMostCompared)) {
+    may_be_same = false;
   }
-  return times_tell_changes(frame.file) ||
-         same_content(frame.file, copy.get(), identity.size);
+  if (!may_be_same || !same_content(frame.file, copy.get(), identity.size)) return ESTALE;
+  if (same_times) return 0;
+  struct stat after = {};
+  if (has_writer(frame.file)) return EAGAIN;
+  if (::fstat(frame.file, &after) != 0 || to_ns(after.st_ctim) != to_ns(now.st_ctim)) {
+    return ESTALE;
+  }
+  AccessList readers = AccessList::nobody();
+  if (store.serves_all_users()) {
+    readers = AccessList::of(now, read_acl(frame.file), Right::kRead);
+  }
+  return store.renew(frame.dataset, frame.seq, frame.epoch, std::move(copy), now, readers);
 }
 
 }  // namespace
@@ -97,12 +118,14 @@ void Service::settle_suspended(const ClosedFrame& frame) {
   const FrameSeq seq = frame.seq;
   if (frame.writers == Writers::kPerhaps && !frame.is_last_word) return;
   if (store_.epoch(dataset, seq) != frame.epoch) return;  // somebody is waited for, or it is gone
-  if (frame.writers == Writers::kPerhaps || !is_unchanged(store_, frame)) {
+  int code = frame.writers == Writers::kPerhaps ? ESTALE : compare_suspended(store_, frame);
+  if (code == EAGAIN) return watch(dataset, seq, frame.client);  // somebody has opened it again
+  if (code != 0) {
     drop_changed(dataset, seq);
     return;
   }
   if (frame.writers == Writers::kNobodyKnown) young_.note(dataset, seq, monotonic_ms());
-  int code = store_.restore(dataset, seq, frame.epoch);
+  code = store_.restore(dataset, seq, frame.epoch);
   if (code == EAGAIN) return;  // somebody has opened it again, and is waited for
   // A writer who has come meanwhile has not said so yet, or runs without the shim.
   const bool is_open = code == 0 && has_writer(frame.file);

@@ -345,6 +345,17 @@ void Store::log_batch(std::span<FinishedCopy> batch) {
   }
 }
 
+// Setting an attribute needs the write bit, even for the owner. The other bits stay: they are
+// the mask of the copy's ACL.
+int Store::replace_identity(int copy_fd, const OriginIdentity& identity) {
+  struct stat local = {};
+  if (::fstat(copy_fd, &local) != 0) return errno;
+  const mode_t mode = local.st_mode & (kCopyMode | kSharedBits);
+  if (::fchmod(copy_fd, mode | S_IWUSR) != 0) return errno;
+  int code = write_identity(copy_fd, identity);
+  return ::fchmod(copy_fd, mode) == 0 ? code : errno;
+}
+
 int Store::promote(std::uint32_t dataset, FrameSeq seq) {
   std::lock_guard names(names_mutex_);
   std::optional<HeldFrame> held = find(dataset, seq);
@@ -355,14 +366,7 @@ int Store::promote(std::uint32_t dataset, FrameSeq seq) {
   OriginIdentity identity = {};
   if (int code = read_identity(copy.get(), &identity); code != 0) return code;
   identity.kind = FrameKind::kNative;
-  // Setting an attribute needs the write bit, even for the owner. The other bits stay: they
-  // are the mask of the copy's ACL.
-  struct stat local = {};
-  if (::fstat(copy.get(), &local) != 0) return errno;
-  const mode_t mode = local.st_mode & (kCopyMode | kSharedBits);
-  if (::fchmod(copy.get(), mode | S_IWUSR) != 0) return errno;
-  int code = write_identity(copy.get(), identity);
-  if (::fchmod(copy.get(), mode) != 0) return errno;
+  int code = replace_identity(copy.get(), identity);
   if (code == 0 && ::fsync(copy.get()) != 0) code = errno;
   if (!is_suspended(dataset, seq)) index(dataset, copy.get());
   if (code != 0) return code;

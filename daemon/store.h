@@ -215,6 +215,10 @@ class Store {
   int suspend(std::uint32_t dataset, FrameSeq seq);
   // Its copy is served again. 0 or an errno; EAGAIN: another epoch has begun.
   int restore(std::uint32_t dataset, FrameSeq seq, std::uint64_t epoch);
+  // The frame was written and has the same bytes all the same: its suspended copy, open as
+  // `copy`, gets this identity, and `readers` where all users are served. 0 or an errno.
+  int renew(std::uint32_t dataset, FrameSeq seq, std::uint64_t epoch, UniqueFd copy,
+            const struct stat& origin, const AccessList& readers);
   bool is_suspended(std::uint32_t dataset, FrameSeq seq) const;
   std::uint64_t epoch(std::uint32_t dataset, FrameSeq seq) const;  // 0: it is not suspended
   std::vector<FrameSeq> suspended(std::uint32_t dataset) const;
@@ -287,6 +291,7 @@ class Store {
   int flush_names(const std::set<std::uint32_t>& touched, bool all);
   void log_batch(std::span<FinishedCopy> batch);
   SequenceLog& log_of(std::uint32_t dataset, FrameKind kind);
+  static int replace_identity(int copy_fd, const OriginIdentity& identity);
   int unlink_copy(std::uint32_t dataset, FrameSeq seq);
   int unlink_name(std::uint32_t dataset, FrameSeq seq);
   int give_name(FinishedCopy& copy, bool* flat);

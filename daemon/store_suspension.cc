@@ -42,6 +42,17 @@ int Store::suspend(std::uint32_t dataset, FrameSeq seq) {
   return code;
 }
 
+int Store::renew(std::uint32_t dataset, FrameSeq seq, std::uint64_t epoch, UniqueFd copy,
+                 const struct stat& origin, const AccessList& readers) {
+  std::lock_guard names(names_mutex_);
+  if (epoch == 0 || files_[dataset].suspended->epoch(seq) != epoch) return EAGAIN;
+  OriginIdentity identity = {};
+  if (int code = read_identity(copy.get(), &identity); code != 0) return code;
+  int code = config_.all_users ? readers.grant(copy.get(), Right::kRead) : 0;
+  if (code != 0) return code;
+  return replace_identity(copy.get(), identity_of(origin, identity.kind, identity.checksum));
+}
+
 int Store::restore(std::uint32_t dataset, FrameSeq seq, std::uint64_t epoch) {
   std::lock_guard names(names_mutex_);
   const DatasetFiles& files = files_[dataset];

@@ -97,7 +97,14 @@ int SuspendedCopies::begin_epoch(FrameSeq seq) {
 
 int SuspendedCopies::move_out(FrameSeq seq, int dataset_fd, const std::string& name) {
   if (::renameat(directory(), name.c_str(), dataset_fd, name.c_str()) != 0) return errno;
-  forget(seq, name);
+  // A crash must not keep the removal of its directory and lose the move out of it.
+  bool is_flushed = true;
+  if (dataset_.name.entry_is_directory()) {
+    UniqueFd there =
+        open_beneath(dataset_fd, split_name(name).first.c_str(), O_RDONLY | O_DIRECTORY);
+    is_flushed = there.valid() && ::fsync(there.get()) == 0;
+  }
+  forget(seq, is_flushed ? name : "");
   return 0;
 }
 

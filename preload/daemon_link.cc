@@ -41,8 +41,8 @@ bool is_stopped(std::int32_t pid) {
 }
 
 // As receive_message(). After the first kAnswerMs it goes on as long as the daemon's heart
-// beats and, but for an invalidation, which it has to hear of, it is not stopped.
-int receive_answer(MessageType type, const Route& route, int socket, char* reply,
+// beats and, but for a change, which it has to hear of, it is not stopped.
+int receive_answer(bool is_change, const Route& route, int socket, char* reply,
                    std::size_t size, int limit_ms) {
   std::int64_t deadline_ms = monotonic_ms() + limit_ms;
   for (;;) {
@@ -53,7 +53,7 @@ int receive_answer(MessageType type, const Route& route, int socket, char* reply
     std::int64_t now_ms = monotonic_ms();
     const Table& table = *route.node->table;
     if (now_ms >= deadline_ms || !heart_beats(table, now_ms)) return got;
-    if (type != MessageType::kInvalidate && is_stopped(table.pid)) return got;
+    if (!is_change && is_stopped(table.pid)) return got;
   }
 }
 
@@ -81,7 +81,8 @@ int exchange(MessageType type, const Route& route, const char* name, int passed_
   if (socket >= 0) result = send_message(socket, packet, size, passed_fd, kSendMs);
   if (result == 0 && answer_ms > 0) {
     alignas(MessageHeader) char reply[256];
-    int got = receive_answer(type, route, socket, reply, sizeof reply, answer_ms);
+    bool is_change = type == MessageType::kInvalidate && (flags & kOpenForWriting) == 0;
+    int got = receive_answer(is_change, route, socket, reply, sizeof reply, answer_ms);
     MessageHeader header;
     if (got < static_cast<int>(sizeof header)) {
       result = got < 0 ? got : -EPROTO;
@@ -95,7 +96,7 @@ int exchange(MessageType type, const Route& route, const char* name, int passed_
   if (socket >= 0) raw::close(socket);
   if (result < 0) {
     // A notice has no patience: that it failed tells little about a daemon that is waited for.
-    if (!is_notice) quiet_until_ms.store(now_ms + kQuietMs, std::memory_order_relaxed);
+    if (!is_notice) quiet_until_ms.store(monotonic_ms() + kQuietMs, std::memory_order_relaxed);
     log_line(LogLevel::kWarn, "the daemon does not answer: errno %d", -result);
   }
   return result;
@@ -112,7 +113,8 @@ bool tell_of_change(const Route& route, std::uint32_t flags) {
   char name[kMaxTemplate + 32];
   if (!frame_name_of(route, name, sizeof name)) return false;
   if (route.alive) {
-    int told = exchange(MessageType::kInvalidate, route, name, -1, kAnswerMs, flags);
+    int limit_ms = (flags & kOpenForWriting) != 0 ? kSuspendMs : kAnswerMs;
+    int told = exchange(MessageType::kInvalidate, route, name, -1, limit_ms, flags);
     if (told >= 0 && told != EAGAIN) return told == 0;  // EAGAIN: it has too much to do
   }
   CopyPath copy;

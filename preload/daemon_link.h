@@ -5,8 +5,8 @@
 // Each call opens a socket, sends one message, and closes the socket before it returns: the
 // shim keeps no descriptor. Everything is bounded; a daemon that does not answer costs a
 // program at most kAnswerMs, and is then left alone for a second. An open that waits for its
-// copy, or for its turn at a spinning disk, goes on waiting while the daemon's heart beats and
-// the kernel does not say that it is stopped.
+// copy, for its turn at a spinning disk, or for a copy to be suspended, goes on waiting while the
+// daemon's heart beats and the kernel does not say that it is stopped.
 #pragma once
 #include "preload/route.h"
 
@@ -15,6 +15,7 @@ namespace zazen {
 inline constexpr int kSendMs = 5;
 inline constexpr int kAnswerMs = 250;
 inline constexpr int kFillMs = 60'000;  // for fill = "wait"
+inline constexpr int kSuspendMs = 2'000;  // of a busy daemon: without an answer the copy goes
 
 // Hands the origin's fd to the daemon. With `wait`, true says that the copy is there now.
 bool send_fill(const Route& route, int origin_fd, bool wait);

@@ -78,6 +78,9 @@ class Actor {
   void glob_names();
   void walk_nftw();
   void walk_fts();
+  void open_only();
+  void store_one();
+  void write_in_child();
   void write_some();
   void cut();
   void cut_open();
