@@ -117,6 +117,11 @@ class Node:
         found = os.listdir(directory) if os.path.isdir(directory) else []
         return set(found) - {".zazen"}
 
+    def has_suspended(self, data):
+        """Whether copies are kept from readers because somebody may write to their frames (D25)."""
+        directory = self.cache + "/.zazen/suspended" + data.path
+        return any(names for _, _, names in os.walk(directory))
+
     def counts(self, data, names):
         """Whether these copies are on its disk and counted: a name comes first, its record after."""
         waiting = f"{self.cache}{data.path}/.zazen/waiting"

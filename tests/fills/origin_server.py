@@ -79,12 +79,13 @@ class OriginServer:
             return os.path.ismount(self.path)
         wait_until(mounted, "the origin to be mounted")
 
-    def start_node(self, keys="", others=()):
-        """Mounts the origin and starts the daemon; `others` are datasets besides it."""
+    def start_node(self, keys="", others=(), before=()):
+        """Mounts the origin and starts the daemon; `others` are datasets besides it, `before` are
+        words in front of the daemon's."""
         self.keys = keys
         self.mount()
         self.node.configure([self, *others])
-        self.node.start()
+        self.node.start(before)
 
     def control(self, command):
         with open(self.file(".control"), "wb", buffering=0) as file:
@@ -107,6 +108,10 @@ class OriginServer:
     def read_other(self, path):
         """A plain read through the shim of a file that is not this server's."""
         return self._nodes.serial(self.node, ["cat", path])
+
+    def run(self, argv):
+        """A program under the shim."""
+        return self._nodes.serial(self.node, argv)
 
     def copies(self):
         return self.node.copies(self)

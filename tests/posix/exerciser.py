@@ -95,13 +95,14 @@ class Ground(Node):
         return json.loads(self.control("status", "--json"))["hits"]
 
     def shared_copies(self):
-        """Name and inode of each copy of a shared frame."""
-        directory = self.copy_of(self.root / "shared")
-        return [(entry.name, entry.inode()) for entry in os.scandir(directory) if entry.is_file()]
+        """Name, inode and birth of each copy of a shared frame."""
+        copies = [path for path in self.copy_of(self.root / "shared").glob("f*") if path.is_file()]
+        told = subprocess.run(["stat", "-c", "%n %i %w", "--", *copies], capture_output=True, text=True)
+        return [line.rsplit("/", 1)[1] for line in told.stdout.splitlines()]
 
     def expect_hits(self):
         """Each shared frame that has a copy is read from there."""
-        frames = [self.root / "shared" / name for name, _ in self.shared_copies()]
+        frames = [self.root / "shared" / line.split()[0] for line in self.shared_copies()]
         before = self.hits()
         self.run(["cat", *frames], self.shim())
         expect(self.hits() - before == len(frames), f"{self.hits() - before} hits of {len(frames)}")

@@ -7,7 +7,7 @@ import struct
 FILL, PUSH, INVALIDATE, SAMPLE, EVICT, LIST, STATUS, KEEP_LISTING = range(1, 9)
 PUSH_CONTENT, WRITTEN = 24, 25
 HEADER = struct.Struct("=IHHIIQiI")
-MAGIC, VERSION, WAIT = 0x315A415A, 1, 1
+MAGIC, VERSION, WAIT, OPEN_FOR_WRITING = 0x315A415A, 1, 1, 8
 
 
 def connect(runtime):
@@ -21,16 +21,16 @@ def connect(runtime):
     return client
 
 
-def message(kind, dataset, name=""):
+def message(kind, dataset, name="", flags=0):
     body = struct.pack("=HH", len(dataset), len(name)) + (dataset + name).encode()
     if kind == EVICT:
         body = struct.pack("=QQII", 0, 2**64 - 1, 3, len(dataset)) + dataset.encode()
-    return HEADER.pack(MAGIC, VERSION, kind, len(body), WAIT, 1, 0, 0) + body
+    return HEADER.pack(MAGIC, VERSION, kind, len(body), WAIT | flags, 1, 0, 0) + body
 
 
-def ask(runtime, kind, dataset, name="", fd=None):
+def ask(runtime, kind, dataset, name="", fd=None, flags=0):
     """Sends one message and returns the status of the answer: 0 or an errno."""
-    packet = message(kind, dataset, name)
+    packet = message(kind, dataset, name, flags)
     passed = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))] if fd is not None else []
     with connect(runtime) as client:
         client.sendmsg([packet], passed)
