@@ -106,7 +106,12 @@ void Service::watch(std::uint32_t dataset, FrameSeq seq, const Peer& client) {
 }
 
 void Service::writers_gone(const ClosedFrame& frame) {
-  if (frame.epoch != 0) settle_suspended(frame);
+  if (frame.epoch != 0) {
+    settle_suspended(frame);
+  } else if (frame.has_changed && store_.find(frame.dataset, frame.seq)) {
+    // It was pushed while somebody had it open, and perhaps before the last write.
+    settle(frame.dataset, compare_frames(store_, frame.dataset, {frame.seq}, 1));
+  }
   const DatasetConfig& config = config_.datasets[frame.dataset];
   if (frame.is_there && frame.has_changed && config.push) {
     writer_.push(frame.dataset, frame.seq);

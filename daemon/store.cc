@@ -87,8 +87,15 @@ bool Store::has_lost(std::uint32_t dataset, FrameSeq seq) const {
 }
 
 UniqueFd Store::open_copy(std::uint32_t dataset, FrameSeq seq) const {
-  auto [directory, name] = files_[dataset].place_of(seq);
-  return open_beneath(directory, name.c_str(), O_RDONLY | O_NOFOLLOW);
+  for (;;) {
+    auto [directory, name] = files_[dataset].place_of(seq);
+    UniqueFd copy = open_beneath(directory, name.c_str(), O_RDONLY | O_NOFOLLOW);
+    const int code = errno;
+    const bool has_moved = !copy.valid() && code == ENOENT &&
+                           files_[dataset].place_of(seq).first != directory;
+    errno = code;
+    if (!has_moved) return copy;
+  }
 }
 
 int Store::read_copy_identity(std::uint32_t dataset, FrameSeq seq, OriginIdentity* out) const {

@@ -80,8 +80,8 @@ int SuspendedCopies::move_in(FrameSeq seq, int dataset_fd, const std::string& na
     if (!make_directory_beneath(directory(), below).valid()) return errno;
     if (int code = flush_directories_beneath(directory(), below); code != 0) return code;
   }
-  if (::renameat(dataset_fd, name.c_str(), directory(), name.c_str()) != 0) return errno;
   std::lock_guard lock(mutex_);
+  if (::renameat(dataset_fd, name.c_str(), directory(), name.c_str()) != 0) return errno;
   epochs_[seq] = ++last_epoch_;
   unflushed_ = true;
   return 0;
@@ -96,6 +96,7 @@ int SuspendedCopies::begin_epoch(FrameSeq seq) {
 }
 
 int SuspendedCopies::move_out(FrameSeq seq, int dataset_fd, const std::string& name) {
+  std::lock_guard lock(mutex_);
   if (::renameat(directory(), name.c_str(), dataset_fd, name.c_str()) != 0) return errno;
   // A crash must not keep the removal of its directory and lose the move out of it.
   bool is_flushed = true;
@@ -109,6 +110,7 @@ int SuspendedCopies::move_out(FrameSeq seq, int dataset_fd, const std::string& n
 }
 
 int SuspendedCopies::remove(FrameSeq seq, const std::string& name) {
+  std::lock_guard lock(mutex_);
   if (::unlinkat(directory(), name.c_str(), 0) != 0 && errno != ENOENT && errno != ENOTDIR &&
       errno != EISDIR) {
     return errno;
@@ -117,7 +119,7 @@ int SuspendedCopies::remove(FrameSeq seq, const std::string& name) {
   return 0;
 }
 
-// Directories that have the number in their names go with the frame.
+// Directories that have the number in their names go with the frame. mutex_ is held.
 void SuspendedCopies::forget(FrameSeq seq, std::string name) {
   for (std::size_t slash = name.rfind('/');
        slash != std::string::npos && slash > dataset_.name.directory_length();
@@ -125,7 +127,6 @@ void SuspendedCopies::forget(FrameSeq seq, std::string name) {
     name.resize(slash);
     if (::unlinkat(directory(), name.c_str(), AT_REMOVEDIR) != 0) break;
   }
-  std::lock_guard lock(mutex_);
   epochs_.erase(seq);
   unflushed_ = true;
 }

@@ -55,7 +55,7 @@ class SuspendedCopies {
 
   const UniqueFd directory_;
   const DatasetConfig& dataset_;
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // held while a file moves: whoever looks for it finds it
   std::unordered_map<FrameSeq, std::uint64_t> epochs_;
   std::uint64_t last_epoch_ = 0;
   bool loaded_ = false;

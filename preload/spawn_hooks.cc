@@ -5,7 +5,7 @@
 // caller's stays as it was. The path is looked at before, as for any open; should the copy go
 // in between, the spawn fails and is repeated with the caller's list. (That is why nothing is
 // replaced if an action makes a file with O_EXCL, which cannot be repeated.) A frame that an
-// action opens for writing is changed then and there, also if a later action or the exec fails.
+// action opens for writing is open then and there, also if a later action or the exec fails.
 //
 // May run in a vfork child: no memory but the stack and what is shared anyway.
 #include <cstring>
@@ -113,17 +113,62 @@ bool opens_frame(const SpawnActions& actions) {
   return found;
 }
 
-void before_writes(const SpawnActions& actions) {
-  each_opened_frame(actions, [&](std::size_t i, const Route& route, int) {
-    if (zazen::may_write(actions.first[i].open.flags)) zazen::Change change(route);
-  });
-}
+// Frames that actions open for writing, from before the spawn until after it. A frame that is
+// only opened is held open here meanwhile: so its copy is suspended before the child has it, and
+// remains so until the child is known to have it.
+class Writes {
+ public:
+  explicit Writes(const SpawnActions& actions) : actions_(actions) {
+    each_write([&](std::size_t i, const Route& route, int directory) {
+      const SpawnAction::Open& open = actions.first[i].open;
+      int flags = open.flags & (O_ACCMODE | O_NOFOLLOW);
+      bool only_opens = (open.flags & (O_TRUNC | O_EXCL)) == 0 && flags != O_RDONLY;
+      int fd = only_opens && count_ < kMost
+                   ? raw::openat(directory, open.path, flags | O_CLOEXEC | O_NONBLOCK, 0)
+                   : -1;
+      if (fd < 0) {
+        zazen::Change change(route);
+        return;
+      }
+      held_[count_++] = {i, fd};
+      zazen::Change(route, flags).done(fd);
+    });
+  }
+  ~Writes() {
+    each_write([&](std::size_t i, const Route& route, int) {
+      int fd = find(i);
+      int flags = actions_.first[i].open.flags & (O_ACCMODE | O_NOFOLLOW);
+      fd < 0 ? zazen::Change(route).done(0) : zazen::Change(route, flags).done(fd);
+    });
+    for (std::size_t i = 0; i < count_; ++i) raw::close(held_[i].fd);
+  }
+  Writes(const Writes&) = delete;
+  Writes& operator=(const Writes&) = delete;
 
-void after_writes(const SpawnActions& actions) {
-  each_opened_frame(actions, [&](std::size_t i, const Route& route, int) {
-    if (zazen::may_write(actions.first[i].open.flags)) zazen::Change(route).done(0);
-  });
-}
+ private:
+  static constexpr std::size_t kMost = 16;
+  struct Held {
+    std::size_t action;
+    int fd;
+  };
+
+  template <class Visit>
+  void each_write(Visit visit) {
+    each_opened_frame(actions_, [&](std::size_t i, const Route& route, int directory) {
+      if (zazen::may_write(actions_.first[i].open.flags)) visit(i, route, directory);
+    });
+  }
+  int find(std::size_t action) const {
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (held_[i].action == action) return held_[i].fd;
+    }
+    return -1;
+  }
+
+  const SpawnActions& actions_;
+  Held held_[kMost];
+  std::size_t count_ = 0;
+};
 
 bool can_be_repeated(const SpawnActions& actions) {
   for (std::size_t i = 0; i < actions.count; ++i) {
@@ -223,12 +268,10 @@ int spawn_program(const posix_spawn_file_actions_t* list, const posix_spawnattr_
   SpawnActions actions = zazen::spawn_actions(list);
   if (!opens_frame(actions)) [[likely]]
     return spawn(list);
-  before_writes(actions);
+  Writes writes(actions);
   bool replace = actions.count <= kMaxReplacedActions && can_be_repeated(actions) &&
                  !takes_other_ids(attributes);
-  int result = replace ? spawn_with_copies(list, actions, spawn) : spawn(list);
-  after_writes(actions);
-  return result;
+  return replace ? spawn_with_copies(list, actions, spawn) : spawn(list);
 }
 
 }  // namespace

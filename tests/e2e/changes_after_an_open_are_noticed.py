@@ -41,6 +41,8 @@ WAYS = {
     "killed child": "in_child(lambda: os.pwrite(fd, b'NEW!', 0), die)",
     "exec": "os.set_inheritable(fd, True); subprocess.run(['sh', '-c', f'printf NEW! >&{fd}'], close_fds=False)",
     "shell": "subprocess.run(['sh', '-c', 'printf NEW! 1<>$0', frame])",
+    "spawn": "os.waitpid(os.posix_spawn('/bin/sh', ['sh', '-c', 'printf NEW!'], os.environ, file_actions="
+             "[(os.POSIX_SPAWN_OPEN, 1, frame, os.O_WRONLY, 0)]), 0)",
     "dd": "subprocess.run(['dd', 'if=' + other, 'of=' + frame, 'conv=notrunc', 'status=none'])",
     "passed": '''
 a, b = socket.socketpair()

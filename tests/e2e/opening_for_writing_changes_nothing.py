@@ -36,6 +36,8 @@ OPENS = {
     "fopen": "import ctypes,sys; ctypes.CDLL(None).fopen(sys.argv[1].encode(), b'r+')",
     "freopen": "import ctypes,sys; c = ctypes.CDLL(None); c.fopen.restype = ctypes.c_void_p;"
                " c.freopen(sys.argv[1].encode(), b'r+', ctypes.c_void_p(c.fopen(b'/dev/null', b'r')))",
+    "spawn": "import os,sys; os.waitpid(os.posix_spawn('/bin/true', ['true'], {}, file_actions="
+             "[(os.POSIX_SPAWN_OPEN, 5, sys.argv[1], os.O_RDWR, 0)]), 0)",
     "syscall": "import ctypes,sys; ctypes.CDLL(None).syscall(257, -100, sys.argv[1].encode(), 2)",
 }
 
