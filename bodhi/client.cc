@@ -228,6 +228,28 @@ Status Client::keep_listing(const std::string& dataset, const std::string& encod
   return Done{};
 }
 
+Status Client::tell(std::string_view notice) {
+  MessageHeader header = {};
+  header.magic = kWireMagic;
+  header.version = kWireVersion;
+  header.type = MessageType::kPeerNotice;
+  header.length = static_cast<std::uint32_t>(notice.size());
+  header.request = next_request_++;
+  std::string packet(reinterpret_cast<const char*>(&header), sizeof header);
+  packet += notice;
+  auto reply = exchange(socket_.get(), packet, -1, timeout_ms_);
+  if (!reply) return reply.error();
+  return Done{};
+}
+
+Result<std::string> Client::history(const std::string& dataset, const std::string& name) {
+  auto packet = frame_packet(MessageType::kHistory, next_request_++, 0, dataset, name);
+  if (!packet) return packet.error();
+  auto reply = exchange(socket_.get(), *packet, -1, timeout_ms_);
+  if (!reply) return reply.error();
+  return std::move(reply->body);
+}
+
 Result<std::uint64_t> Client::start_push(const std::string& dataset, const std::string& name,
                                          int origin_fd) {
   return hand_over(MessageType::kPush, 0, dataset, name, origin_fd);

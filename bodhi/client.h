@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bodhi/result.h"
@@ -33,6 +34,10 @@ class Client {
   // The daemon compares a sample of its copies with the origin; see D10.
   Status sample(const std::string& dataset);
   Status keep_listing(const std::string& dataset, const std::string& encoded_listing);
+  // From one daemon to another: an encoded ChangeNotice.
+  Status tell(std::string_view notice);
+  // What became of a frame's copy, as JSON text; see daemon/drop_history.h.
+  Result<std::string> history(const std::string& dataset, const std::string& name);
 
   // Pushes and fills are pipelined, and samples may be: start some, then collect as many
   // answers. An answer of 0 says that the frame is durable on the node, or that the sample was

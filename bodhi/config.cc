@@ -433,6 +433,8 @@ Config read_table(const toml::table& table, const std::string& text, const std::
                                                {"none", ReadOrderKey::kNone}});
   read_network(table, &config);
   config.peers = peers_of(table);
+  config.has_peers = std::ranges::any_of(
+      config.peers, [&](const std::string& peer) { return peer != "unix:" + config.runtime; });
   read_writer_keys(table, &config);
   config.all_users = choice_of<bool>(table, "users", {{"own", false}, {"all", true}});
   read_datasets(table, &config);

@@ -70,6 +70,8 @@ class LocalLink : public NodeLink {
     return FrameSet(std::move(natives));
   }
 
+  Status tell(std::string_view notice) override { return client_.tell(notice); }
+
  private:
   // A large frame, or a slow origin, takes its time.
   bool is_at_work() const {

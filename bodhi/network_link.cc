@@ -96,6 +96,7 @@ class NetworkLink : public NodeLink {
                     const PushContent& content) override;
   Result<PushAnswer> next_answer() override;
   Result<FrameSet> natives(const std::string& dataset) override;
+  Status tell(std::string_view notice) override;
 
  private:
   struct Introducing {
@@ -136,7 +137,7 @@ class NetworkLink : public NodeLink {
   std::map<std::uint64_t, std::uint64_t> under_way_;  // bytes, by request
   std::uint64_t window_bytes_ = 0;
   std::deque<PushAnswer> answers_;
-  std::uint64_t natives_request_ = 0;
+  std::uint64_t natives_request_ = 0, notices_ = 0;
   std::optional<Result<FrameSet>> natives_;
 };
 
@@ -449,6 +450,24 @@ Result<FrameSet> NetworkLink::natives(const std::string& dataset) {
   while (code == 0 && !natives_) code = take_answer();
   if (code != 0) return broken(code);
   return std::move(*natives_);
+}
+
+Status NetworkLink::tell(std::string_view notice) {
+  if ((hello_.methods & kTakesNotices) == 0) {
+    return Error{EOPNOTSUPP, "the node's zazend takes no notices", "install the same version"};
+  }
+  note_movement();
+  PushHeader header = {};
+  header.type = PushType::kNotice;
+  header.request = ++notices_;
+  under_way_[header.request] = 0;
+  int code = send_message(header, notice);
+  while (code == 0 && answers_.empty()) code = take_answer();
+  if (code != 0) return broken(code);
+  code = answers_.front().status;
+  answers_.pop_front();
+  if (code != 0) return Error{code, "the node refused the notice", {}};
+  return Done{};
 }
 
 }  // namespace

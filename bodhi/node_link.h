@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "bodhi/credentials.h"
 #include "bodhi/frame_set.h"
@@ -48,6 +49,9 @@ class NodeLink {
   virtual Result<PushAnswer> next_answer() = 0;
   // The frames of the dataset that the node holds as natives.
   virtual Result<FrameSet> natives(const std::string& dataset) = 0;
+  // Tells of changed frames (change_notice.h), and waits for the answer; no push is under way.
+  // EOPNOTSUPP: a daemon of an older version, which knows no notices.
+  virtual Status tell(std::string_view notice) = 0;
 };
 
 }  // namespace zazen

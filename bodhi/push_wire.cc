@@ -47,6 +47,8 @@ bool is_valid(const PushHeader& header, PushSide sender) {
     case PushType::kPush:
     case PushType::kNatives:
       return header.length > sizeof(NameLengths) && header.length <= kLongestPushBody;
+    case PushType::kNotice:
+      return header.length > 0 && header.length <= kLongestNotice;
     case PushType::kContentEnd:
       return header.length == sizeof(ContentEnd);
     case PushType::kAnswer:

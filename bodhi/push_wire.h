@@ -8,13 +8,15 @@
 // follows its kPush as plain bytes, and then kContentEnd with its checksums. Nothing is
 // encrypted.
 //
-// Requests carry a number that the answer repeats; answers may come in any order.
+// Requests carry a number that the answer repeats; answers may come in any order. A daemon that
+// tells another one of changed frames is a writer, too: it sends kNotice.
 #pragma once
 #include <array>
 #include <string>
 #include <string_view>
 
 #include "bodhi/base_types.h"
+#include "bodhi/wire.h"
 
 namespace zazen {
 
@@ -31,6 +33,8 @@ enum : std::uint16_t {  // how a writer proves who it is: bits of PushHello.meth
   kByLoopback = 1,      // not at all; it is on this machine
   kByKey = 2,
   kByMunge = 4,
+  // No method: the daemon takes kNotice. One that does not say so is told nothing.
+  kTakesNotices = 8,
 };
 
 struct PushHello {
@@ -69,6 +73,7 @@ enum class PushType : std::uint16_t {
   kAnswer,         // from the daemon: status
   kNativesAnswer,  // from the daemon: status, an encoded FrameSet
   kWorking,        // from the daemon: it has not forgotten the writer; answers nothing
+  kNotice,         // from another daemon: a ChangeNotice (change_notice.h); kAnswer follows
 };
 
 struct PushHeader {

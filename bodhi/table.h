@@ -73,7 +73,7 @@ struct Table {
   std::atomic<DaemonState> state;
   std::atomic<std::int64_t> heartbeat_ms;  // CLOCK_MONOTONIC
   std::uint32_t orders_reads;              // 0 or 1: copies are read in by turns (D17)
-  std::uint32_t reserved;
+  std::uint32_t has_peers;  // 0 or 1: other nodes may hold copies of a frame that is made anew
   TableDataset datasets[];
 };
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);

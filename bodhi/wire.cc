@@ -69,7 +69,8 @@ bool frame_body_is_valid(MessageType type, const char* body, std::size_t length)
   const char* dataset = body + sizeof sizes;
   bool names_a_frame = type == MessageType::kFill || type == MessageType::kPush ||
                        type == MessageType::kPushContent || type == MessageType::kInvalidate ||
-                       type == MessageType::kReadIn || type == MessageType::kWritten;
+                       type == MessageType::kReadIn || type == MessageType::kWritten ||
+                       type == MessageType::kHistory;
   if (names_a_frame != (sizes.name_length > 0)) return false;
   if (has_nul(dataset + sizes.dataset_length, sizes.name_length)) return false;
   if (sizes.dataset_length == 0) return type == MessageType::kList;
@@ -169,6 +170,7 @@ bool message_is_valid(const char* packet, std::size_t size) {
     case MessageType::kKeepListing:
     case MessageType::kReadIn:
     case MessageType::kWritten:
+    case MessageType::kHistory:
       return frame_body_is_valid(header.type, body, header.length);
     case MessageType::kEvict:
     case MessageType::kPin:
@@ -178,6 +180,8 @@ bool message_is_valid(const char* packet, std::size_t size) {
       return verify_body_is_valid(body, header.length);
     case MessageType::kStatus:
       return header.length == 0;
+    case MessageType::kPeerNotice:  // its receiver decodes it
+      return header.length > 0 && header.length <= kLongestNotice;
     case MessageType::kReply:
       return true;
   }

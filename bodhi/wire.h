@@ -15,6 +15,7 @@ namespace zazen {
 inline constexpr std::uint32_t kWireMagic = 0x315a415a;  // "ZAZ1"
 inline constexpr std::uint16_t kWireVersion = 1;
 inline constexpr std::size_t kMaxMessage = 8192;
+inline constexpr std::size_t kLongestNotice = 8'000;  // the body of a kPeerNotice
 inline constexpr int kReadInMs = 10'000;  // nobody waits longer for a kReadIn
 
 enum class MessageType : std::uint16_t {
@@ -34,6 +35,9 @@ enum class MessageType : std::uint16_t {
                       // origin may not have yet; from the daemon's own user and root only
   kWritten = 25,      // FrameBody: a program of this node has opened the frame for writing, or
                       // changed it; to be pushed when nobody writes to it any more
+  kPeerNotice = 30,  // a ChangeNotice (change_notice.h) of another daemon of this machine; from
+                     // the daemon's own user and root only
+  kHistory = 31,     // FrameBody; answered with JSON text: what became of the frame's copy
   kReply = 100,
 };
 

@@ -201,7 +201,8 @@ int run(const std::optional<std::string>& file, bool in_background) {
   if (!config.listen.empty()) {
     listener = require(PushListener::listen(
         config, *store, service.push_counts(),
-        [&service](FillRequest push) { service.take_push(std::move(push)); }));
+        [&service](FillRequest push) { service.take_push(std::move(push)); },
+        [&service](std::string_view notice) { return service.take_notice(notice); }));
   }
   for (const std::string& problem : find_problems(config, service.origins())) {
     log_line(LogLevel::kWarn, "problem", {{"what", problem}});

@@ -56,6 +56,7 @@ Status describe(const Config& config, const NodeId& node, dev_t cache_dev,
   table->cache_dev = cache_dev;
   table->instance = instance;
   table->orders_reads = orders_reads(config, cache_dev) ? 1 : 0;
+  table->has_peers = config.has_peers ? 1 : 0;
   table->pid = ::getpid();
   bool fits = copy_text(config.node, table->node_name, sizeof table->node_name) &&
               copy_text(config.cache, table->cache, sizeof table->cache);

@@ -51,14 +51,17 @@ std::uint16_t methods_of(const Credentials& credentials) {
 }  // namespace
 
 PushListener::PushListener(const Config& config, Store& store, Credentials credentials,
-                           PushCounts& counts, std::function<void(FillRequest)> take)
+                           PushCounts& counts, std::function<void(FillRequest)> take,
+                           std::function<int(std::string_view)> take_notice)
     : terms_{config,
              store,
              credentials,
              counts,
              std::move(take),
              RateLimit(config.max_rate_bytes),
-             methods_of(credentials)} {}
+             methods_of(credentials),
+             {},
+             std::move(take_notice)} {}
 
 Result<PushListener::Plan> PushListener::plan(const Config& config) {
   std::optional<PushAddress> address = parse_push_address(config.listen);
@@ -84,11 +87,11 @@ Status PushListener::check(const Config& config) {
 
 Result<std::unique_ptr<PushListener>> PushListener::listen(
     const Config& config, Store& store, PushCounts& counts,
-    std::function<void(FillRequest)> take) {
+    std::function<void(FillRequest)> take, std::function<int(std::string_view)> take_notice) {
   Result<Plan> planned = plan(config);
   if (!planned) return planned.error();
-  std::unique_ptr<PushListener> listener(
-      new PushListener(config, store, planned->credentials, counts, std::move(take)));
+  std::unique_ptr<PushListener> listener(new PushListener(
+      config, store, planned->credentials, counts, std::move(take), std::move(take_notice)));
   for (const SocketAddress& one : planned->addresses) {
     if (Status opened = listener->open(one); !opened) return opened.error();
   }

@@ -22,9 +22,9 @@ class PushListener {
 
   // Could it listen there? The configuration has `listen`. The errors are whole sentences.
   static Status check(const Config& config);
-  static Result<std::unique_ptr<PushListener>> listen(const Config& config, Store& store,
-                                                      PushCounts& counts,
-                                                      std::function<void(FillRequest)> take);
+  static Result<std::unique_ptr<PushListener>> listen(
+      const Config& config, Store& store, PushCounts& counts,
+      std::function<void(FillRequest)> take, std::function<int(std::string_view)> take_notice);
   ~PushListener() { finish(); }
 
   // Nobody new comes, and nothing more is read.
@@ -45,7 +45,8 @@ class PushListener {
   };
 
   PushListener(const Config& config, Store& store, Credentials credentials, PushCounts& counts,
-               std::function<void(FillRequest)> take);
+               std::function<void(FillRequest)> take,
+               std::function<int(std::string_view)> take_notice);
   Status open(const SocketAddress& address);
   void run();
   void accept_writer(int socket);

@@ -75,7 +75,7 @@ bool PushSession::introduce() {
   PushHello hello = {};
   hello.magic = kPushMagic;
   hello.version = kPushVersion;
-  hello.methods = terms_.methods;
+  hello.methods = terms_.methods | (terms_.take_notice ? kTakesNotices : 0);
   hello.uid = ::geteuid();
   hello.largest_frame = terms_.config.max_frame_bytes;
   hello.nonce = random_bytes();
@@ -169,12 +169,18 @@ bool PushSession::serve_message() {
   if (begin_ == end_ && !fill_buffer()) return false;  // it may go at any time
   deadline_ = Clock::now() + terms_.limits.message;
   if (!receive_message(&header, &body)) return false;
+  const bool is_notice = header.type == PushType::kNotice && terms_.take_notice;
   bool is_request = header.type == PushType::kPush || header.type == PushType::kNatives;
-  if (!is_request || !decode(body, &names))
+  if (!is_notice && (!is_request || !decode(body, &names)))
     return break_off("a message that does not belong there");
   has_request_ = true;
-  bool goes_on = header.type == PushType::kPush ? take_push(header, names)
-                                                : answer_natives(header.request, names);
+  bool goes_on = true;
+  if (is_notice) {
+    answer(header.request, terms_.take_notice(body));
+  } else {
+    goes_on = header.type == PushType::kPush ? take_push(header, names)
+                                             : answer_natives(header.request, names);
+  }
   has_request_ = false;
   return goes_on;
 }

@@ -16,6 +16,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bodhi/config.h"
@@ -44,6 +45,8 @@ struct PushTerms {  // for all sessions of a listener
   RateLimit rate;
   std::uint16_t methods = 0;
   PushLimits limits = {};
+  // A notice of another daemon: 0 or an errno. Empty: none are taken.
+  std::function<int(std::string_view notice)> take_notice = {};
 };
 
 class PushIntake;

@@ -55,6 +55,7 @@ Status Reload::apply(const Config& next) {
   config_.capacity_bytes = next.capacity_bytes;
   config_.max_files = next.max_files;
   config_.keep_free_bytes = next.keep_free_bytes;
+  config_.has_peers = next.has_peers;
 
   Status done = Done{};
   for (DatasetConfig& dataset : config_.datasets) {
@@ -63,7 +64,7 @@ Status Reload::apply(const Config& next) {
   for (const DatasetConfig& dataset : next.datasets) {
     if (Status updated = update(dataset); !updated.ok()) done = updated;
   }
-  service_.renew_writer(next);
+  service_.renew_peers(next);
   if (Status published = publisher_.republish(config_); !published.ok()) return published;
   store_.keep_limits();
   return done;

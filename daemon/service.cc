@@ -56,6 +56,10 @@ Service::Service(const Config& config, Store& store, Publisher& publisher,
         publisher.note_young(dataset, copies);
       }),
       filler_(store, young_, queue_limit, [this] { outbox_.wake(); }),
+      changes_(config, store,
+               {.doubt = [this](std::uint32_t dataset) { sweep_.doubt(dataset); },
+                .compare = [this](std::uint32_t dataset,
+                                  std::vector<FrameSeq> frames) { compare(dataset, frames); }}),
       sweep_(store, config.sweep_ms,
              {.mark = [&publisher](std::uint32_t dataset,
                                    bool checked) { publisher.note_checks(dataset, checked); },
@@ -120,6 +124,7 @@ Service::Taken Service::take(std::uint64_t client, const Peer& peer, Packet& pac
     case MessageType::kInvalidate:
     case MessageType::kReadIn:
     case MessageType::kWritten:
+    case MessageType::kHistory:
       return take_frame(asked, packet);
     case MessageType::kSample:
     case MessageType::kList:
@@ -136,6 +141,9 @@ Service::Taken Service::take(std::uint64_t client, const Peer& peer, Packet& pac
       return Taken::kYes;
     case MessageType::kStatus:
       if (statuses_.add(kOnlyQuestion, asked)) errands_.post([this] { answer_statuses(); });
+      return Taken::kYes;
+    case MessageType::kPeerNotice:
+      take_peer_notice(asked, packet);
       return Taken::kYes;
     case MessageType::kReply:
       break;
@@ -169,6 +177,12 @@ Service::Taken Service::take_frame(const Asked& asked, Packet& packet) {
   }
   if (header.type == MessageType::kInvalidate) {
     post_invalidate(asked, *dataset, fill.seq, header.flags);
+    return Taken::kYes;
+  }
+  if (header.type == MessageType::kHistory) {
+    if_allowed(asked, Wish::kSearch, *dataset, [this, asked, index = *dataset, seq = fill.seq] {
+      answer(asked, 0, changes_.history(index, seq));
+    });
     return Taken::kYes;
   }
   if (header.type == MessageType::kReadIn) {
@@ -318,7 +332,7 @@ void Service::post_invalidate(const Asked& asked, std::uint32_t dataset, FrameSe
   });
   if (posted) return;
   // Which of them was changed is not known any more: opens are checked until all are compared.
-  sweep_.doubt(dataset);
+  doubt_and_tell(dataset);
   answer(asked, EAGAIN);
 }
 
@@ -327,13 +341,16 @@ void Service::post_invalidate(const Asked& asked, std::uint32_t dataset, FrameSe
 void Service::invalidate(const Asked& asked, std::uint32_t dataset, FrameSeq seq,
                          bool found_stale) {
   if (found_stale) sweep_.distrust(dataset);
-  answer(asked, drop_changed(dataset, seq));
+  const char* why = found_stale ? PeerChanges::kDiffered : PeerChanges::kChanged;
+  answer(asked, drop_changed(dataset, seq, asked.peer, why));
 }
 
-int Service::drop_changed(std::uint32_t dataset, FrameSeq seq) {
+int Service::drop_changed(std::uint32_t dataset, FrameSeq seq, const Peer& client,
+                          const char* why) {
   young_.note(dataset, seq, monotonic_ms());
   filler_.cancel(dataset, seq);
-  store_.drop(dataset, std::span(&seq, 1));
+  const bool was_held = store_.drop(dataset, std::span(&seq, 1)).frames > 0;
+  changes_.changed(dataset, seq, client, was_held ? why : "");
   bool stays = store_.find(dataset, seq).has_value();  // the disk does not let it go
   if (stays) sweep_.distrust(dataset);
   return stays ? EIO : 0;
@@ -394,6 +411,7 @@ void Service::settle(std::uint32_t dataset, const SampleResult& result) {
             {"compared", std::to_string(result.compared)},
             {"stale", std::to_string(result.stale.size())}});
   store_.drop_exactly(dataset, result.stale);
+  changes_.found_stale(dataset, result.stale);
 }
 
 // Of all datasets, what the answer is depends on who asks.
@@ -432,7 +450,7 @@ void Service::answer_statuses() {
   std::int64_t uptime_seconds = (monotonic_ms() - started_ms_) / 1000;
   std::string text =
       status_json(config_, store_, publisher_, filler_, push_counts_, sweep_.progress(),
-                  written_, writer_, uptime_seconds, reads_.copies_read());
+                  written_, writer_, changes_, uptime_seconds, reads_.copies_read());
   answer_all(askers, {}, content_fd(text.data(), text.size()));
 }
 
@@ -479,19 +497,10 @@ bool Service::trusts_all() const {
   return store_.health().problem().empty();
 }
 
-// A removed dataset is doubted when it comes back.
-void Service::doubt_all() {
-  log_line(LogLevel::kWarn, "heartbeat_gap",
-           {{"what", "the daemon was held up: its copies are compared with their origins"}});
-  for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
-    if (!config_.datasets[i].removed) sweep_.doubt(i);
-  }
-}
-
 // While it was out of use a change may not have dropped its copy: so opens are checked until
 // all copies were compared.
 void Service::disk_changed(bool usable) {
-  for (std::uint32_t i = 0; usable && i < config_.datasets.size(); ++i) sweep_.doubt(i);
+  for (std::uint32_t i = 0; usable && i < config_.datasets.size(); ++i) doubt_and_tell(i);
   if (usable) reconcile_again();
   publisher_.set_usable(usable);
 }
@@ -519,6 +528,7 @@ void Service::mirror_rights(std::uint32_t dataset) {
 
 void Service::do_chores() {
   note_opens();
+  changes_.look_again();
   if (monotonic_ms() >= next_reconcile_ms_) {
     next_reconcile_ms_ = monotonic_ms() + kReconcileAgainMs;
     reconcile_again();
@@ -552,6 +562,7 @@ void Service::keep_house() {
 bool Service::stop() {
   stopping_ = true;
   bool watched = written_.stop(Filler::kStopLimit);
+  bool told = changes_.stop(Filler::kStopLimit);
   store_.health().stop();
   reads_.stop();
   bool swept = sweep_.stop();
@@ -562,7 +573,7 @@ bool Service::stop() {
   bool asked = questions_.stop(Filler::kStopLimit);
   long_errands_.stop();
   errands_.stop();
-  return filler_.stop() && sampled && asked && swept && watched;
+  return filler_.stop() && sampled && asked && swept && watched && told;
 }
 
 bool Service::stop_writing() {

@@ -12,6 +12,7 @@
 #include "daemon/outbox.h"
 #include "daemon/own_writer.h"
 #include "daemon/packet.h"
+#include "daemon/peer_changes.h"
 #include "daemon/permission.h"
 #include "daemon/publisher.h"
 #include "daemon/push_counts.h"
@@ -58,8 +59,13 @@ class Service {
   // A frame that came over the network.
   void take_push(FillRequest request) { filler_.take(std::move(request)); }
   PushCounts& push_counts() { return push_counts_; }
+  // What another daemon tells over the network: 0 or an errno.
+  int take_notice(std::string_view notice) { return changes_.take(notice); }
   // A reload: who the peers are, and how to reach them.
-  void renew_writer(const Config& next) { writer_.renew(next); }
+  void renew_peers(const Config& next) {
+    writer_.renew(next);
+    changes_.renew(next);
+  }
 
  private:
   struct Asked {  // who asked for what
@@ -73,6 +79,7 @@ class Service {
   void take_dataset(const Asked& asked, Packet& packet);
   void take_range(const Asked& asked, const Packet& packet);
   void take_verify(const Asked& asked, const Packet& packet);
+  void take_peer_notice(const Asked& asked, const Packet& packet);
   void answer(const Asked& asked, int status, std::string body = {});
   // A body that a dataset's path follows, and that dataset.
   template <class Body>
@@ -87,7 +94,9 @@ class Service {
   void post_invalidate(const Asked& asked, std::uint32_t dataset, FrameSeq seq,
                        std::uint32_t flags);
   void invalidate(const Asked& asked, std::uint32_t dataset, FrameSeq seq, bool found_stale);
-  int drop_changed(std::uint32_t dataset, FrameSeq seq);  // 0, or EIO if the disk keeps it
+  // 0, or EIO if the disk keeps it. `why` is a phrase for people.
+  int drop_changed(std::uint32_t dataset, FrameSeq seq, const Peer& client,
+                   const char* why = PeerChanges::kChanged);
   // Frames that somebody has open for writing (D25): service_writers.cc.
   void open_for_writing(const Asked& asked, std::uint32_t dataset, FrameSeq seq);
   void watch_suspended(std::uint32_t dataset);
@@ -95,6 +104,7 @@ class Service {
   void writers_gone(const ClosedFrame& frame);
   void settle_suspended(const ClosedFrame& frame);
   void look_at_young(std::uint32_t dataset);
+  void compare(std::uint32_t dataset, const std::vector<FrameSeq>& frames);
   // What a comparison has found: stale copies go, natives that waited are adopted.
   void settle(std::uint32_t dataset, const SampleResult& result);
   void post_list(const Asked& asked, std::optional<std::uint32_t> dataset);
@@ -109,6 +119,8 @@ class Service {
   void do_housework(std::uint32_t dataset);
   void mirror_rights(std::uint32_t dataset);
   void disk_changed(bool usable);
+  // Changes may not have been told to this daemon, or not all of them.
+  void doubt_and_tell(std::uint32_t dataset);
 
   const Config& config_;
   Store& store_;
@@ -130,6 +142,7 @@ class Service {
   Outbox outbox_;
   YoungCopies young_;
   Filler filler_;
+  PeerChanges changes_;  // before the sweep, which tells it of stale copies
   Askers<Asked> lists_, statuses_, comparisons_;
   Sweep sweep_;
   WorkQueue errands_{2};

@@ -81,14 +81,15 @@ void Service::open_for_writing(const Asked& asked, std::uint32_t dataset, FrameS
     young_.note(dataset, seq, monotonic_ms());
     code = 0;
   } else if (code != 0) {
-    code = drop_changed(dataset, seq);
+    code = drop_changed(dataset, seq, asked.peer);
   }
+  changes_.opened(dataset, seq, asked.peer);
   const bool push = config_.datasets[dataset].push && !config_.datasets[dataset].removed;
   if (!is_suspended && !push) return answer(asked, code);
   auto admitted = [=, this](int status) {
     if (status == 0) return answer(asked, code);
     // Nobody would tell when it is closed.
-    answer(asked, is_suspended ? drop_changed(dataset, seq) : status);
+    answer(asked, is_suspended ? drop_changed(dataset, seq, asked.peer) : status);
   };
   written_.take({dataset, seq, asked.peer, admitted, News::kOpened});
 }
@@ -99,8 +100,8 @@ void Service::watch_suspended(std::uint32_t dataset) {
 }
 
 void Service::watch(std::uint32_t dataset, FrameSeq seq, const Peer& client) {
-  auto admitted = [this, dataset, seq](int status) {
-    if (status != 0) drop_changed(dataset, seq);
+  auto admitted = [this, dataset, seq, client](int status) {
+    if (status != 0) drop_changed(dataset, seq, client);
   };
   written_.take({dataset, seq, client, admitted, News::kFound});
 }
@@ -126,7 +127,7 @@ void Service::settle_suspended(const ClosedFrame& frame) {
   int code = frame.writers == Writers::kPerhaps ? ESTALE : compare_suspended(store_, frame);
   if (code == EAGAIN) return watch(dataset, seq, frame.client);  // somebody has opened it again
   if (code != 0) {
-    drop_changed(dataset, seq);
+    drop_changed(dataset, seq, frame.client);
     return;
   }
   if (frame.writers == Writers::kNobodyKnown) young_.note(dataset, seq, monotonic_ms());
@@ -140,7 +141,7 @@ void Service::settle_suspended(const ClosedFrame& frame) {
   if (is_open && is_same && store_.suspend(dataset, seq) == 0) {
     watch(dataset, seq, frame.client);
   } else if (is_open || !is_same) {
-    drop_changed(dataset, seq);
+    drop_changed(dataset, seq, frame.client);
   }
 }
 

@@ -66,6 +66,22 @@ nlohmann::ordered_json writer_json(const WrittenFrames& written, OwnWriter& writ
           {"nodes", nodes}};
 }
 
+// Changed frames: what this node tells its peers, and what they tell it.
+nlohmann::ordered_json changes_json(const PeerChanges& changes) {
+  ReportedChanges::Figures reported = changes.reported();
+  nlohmann::ordered_json peers = nlohmann::ordered_json::array();
+  for (const ChangeNotices::PeerFigures& peer : changes.peers()) {
+    peers.push_back({{"peer", peer.peer},
+                     {"told", peer.told},
+                     {"waiting", peer.waiting},
+                     {"failure", peer.failure.empty() ? nlohmann::ordered_json()
+                                                      : nlohmann::ordered_json(peer.failure)}});
+  }
+  return {{"watched", changes.watched()}, {"peers", peers},
+          {"notices", reported.notices},  {"frames", reported.frames},
+          {"dropped", reported.dropped},  {"doubts", reported.doubts}};
+}
+
 // How far the pass is, and when the last one ended (seconds since 1970; null: none has yet).
 nlohmann::ordered_json sweep_json(const Config& config, const StoreUsage& usage,
                                   const SweepProgress& sweep) {
@@ -83,7 +99,8 @@ nlohmann::ordered_json sweep_json(const Config& config, const StoreUsage& usage,
 std::string status_json(const Config& config, const Store& store, const Publisher& publisher,
                         Filler& filler, const PushCounts& pushes, const SweepProgress& sweep,
                         const WrittenFrames& written, OwnWriter& writer,
-                        std::int64_t uptime_seconds, std::uint64_t copies_read) {
+                        const PeerChanges& changes, std::int64_t uptime_seconds,
+                        std::uint64_t copies_read) {
   FillCounts fills = filler.counts();
   StoreUsage usage = store.usage();
   std::vector<std::string> problems = find_problems(config, filler.origins());
@@ -132,6 +149,7 @@ std::string status_json(const Config& config, const Store& store, const Publishe
                                    {"pushes", fills.pushes},
                                    {"network", network_json(config, pushes)},
                                    {"writer", writer_json(written, writer)},
+                                   {"changes", changes_json(changes)},
                                    {"fills_dropped", fills.dropped},
                                    {"fills_failed", fills.failed},
                                    {"fills_under_way", fills.under_way},

@@ -5,6 +5,7 @@
 #include "bodhi/config.h"
 #include "daemon/filler.h"
 #include "daemon/own_writer.h"
+#include "daemon/peer_changes.h"
 #include "daemon/publisher.h"
 #include "daemon/push_counts.h"
 #include "daemon/store.h"
@@ -16,7 +17,8 @@ namespace zazen {
 std::string status_json(const Config& config, const Store& store, const Publisher& publisher,
                         Filler& filler, const PushCounts& pushes, const SweepProgress& sweep,
                         const WrittenFrames& written, OwnWriter& writer,
-                        std::int64_t uptime_seconds, std::uint64_t copies_read);
+                        const PeerChanges& changes, std::int64_t uptime_seconds,
+                        std::uint64_t copies_read);
 
 // What a person should look at, one phrase each; empty if all is well.
 std::vector<std::string> find_problems(const Config& config, OriginThreads& origins);

@@ -56,13 +56,14 @@ bool Change::is_only_open(int fd) const {
 
 int Change::done(int result) const {
   if (route_ == nullptr || result < 0) return result;
-  // A file that this very call makes was never filled from.
+  // A file that this very call makes was never filled from on this node.
   bool is_new = open_flags_ != -1 && (open_flags_ & kNew) == kNew;
   bool may_be_copied = !is_new && (route_->alive || copy_exists(*route_));
+  bool has_peers = route_->alive && route_->node->table->has_peers != 0;
   if (is_only_open(result)) {
     bool reads = (open_flags_ & O_ACCMODE) == O_RDONLY;
     if (reads || (may_be_copied && suspend_copy(*route_))) return result;
-  } else if (may_be_copied) {
+  } else if (may_be_copied || has_peers) {
     invalidate_copy(*route_);
   }
   tell_written(*route_);

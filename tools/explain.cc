@@ -1,6 +1,6 @@
 // zazenctl explain: what the shim does with a path, and why. It describes a program that
 // starts now, in this environment; for a rank of a running job, --view (or ZAZEN_VIEW) names
-// the rank's view. Needs no answer from the daemon: it reads what programs read.
+// the rank's view. It reads what programs read; only why a copy is gone the daemon has to say.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "bodhi/client.h"
 #include "bodhi/listing.h"
 #include "bodhi/seqlog.h"
 #include "bodhi/units.h"
@@ -130,6 +131,29 @@ void explain_copy(const CopyState& copy, Answer& answer) {
   answer.line("copy", text);
 }
 
+// What the daemon remembers of the frame; nothing if it does not answer.
+void explain_history(const Node& node, const KnownDataset& dataset, FrameSeq seq,
+                     Answer& answer) {
+  constexpr int kPatienceMs = 1'000;
+  answer.json["dropped"] = answer.json["doubted"] = nullptr;
+  char name[kMaxTemplate + 32];
+  std::string text(name, dataset.name.format(seq, name, sizeof name));
+  Result<Client> client = Client::connect(node.runtime, kPatienceMs);
+  if (!client) return;
+  Result<std::string> history = client->history(dataset.path, text);
+  if (!history) return;
+  Json said = Json::parse(*history, nullptr, false);
+  auto tell = [&](const char* key, const char* title) {
+    if (!said.is_object() || !said.contains(key) || !said[key].is_object()) return;
+    answer.json[key] = said[key];
+    const std::int64_t ago = ::time(nullptr) - said[key].value("at", std::int64_t{0});
+    answer.line(title, fmt::format("{} s ago: {}", std::max(ago, std::int64_t{0}),
+                                   said[key].value("why", "")));
+  };
+  tell("dropped", "dropped");
+  if (dataset.published->check_each_open.load() != 0) tell("doubted", "in doubt");
+}
+
 void explain_owner(const RankView& view, const KnownDataset& dataset, FrameSeq seq,
                    Answer& answer) {
   const bool own = is_own(*view.get(), *dataset.seen, seq);
@@ -143,8 +167,8 @@ void explain_owner(const RankView& view, const KnownDataset& dataset, FrameSeq s
                                               : "not in the agreed listing: shown to no rank"));
 }
 
-void explain_frame(const TableState& daemon, const RankView& view, const PathMeaning& meaning,
-                   Answer& answer) {
+void explain_frame(const Node& node, const TableState& daemon, const RankView& view,
+                   const PathMeaning& meaning, Answer& answer) {
   const KnownDataset& dataset = *meaning.dataset;
   FrameState state = frame_state(daemon, dataset, meaning.seq);
   answer.json["seq"] = meaning.seq;
@@ -153,6 +177,7 @@ void explain_frame(const TableState& daemon, const RankView& view, const PathMea
     explain_copy(state.copy, answer);
     answer.json["checked"] = state.check;
     answer.line("checked", state.check);
+    if (daemon.serves()) explain_history(node, dataset, meaning.seq, answer);
   }
   explain_reading(state.reading, answer);
   bool dropped = !shim_is_disabled() && daemon.tells_of(dataset.path);
@@ -224,7 +249,7 @@ void explain_directory(const TableState& daemon, const RankView& view,
                              : "every program sees all: " + reason);
 }
 
-Answer explain_path(const TableState& daemon, const RankView& view,
+Answer explain_path(const Node& node, const TableState& daemon, const RankView& view,
                     const std::vector<KnownDataset>& datasets, const std::string& path) {
   Answer answer(path);
   PathMeaning meaning = meaning_of(datasets, path);
@@ -234,7 +259,7 @@ Answer explain_path(const TableState& daemon, const RankView& view,
   answer.json["dataset"] = meaning.dataset == nullptr ? Json() : Json(meaning.dataset->path);
   switch (meaning.kind) {
     case PathMeaning::kFrame:
-      explain_frame(daemon, view, meaning, answer);
+      explain_frame(node, daemon, view, meaning, answer);
       break;
     case PathMeaning::kFrameDirectory:
     case PathMeaning::kDatasetDirectory:
@@ -266,7 +291,7 @@ int explain_command(const ExplainOptions& options) {
   std::vector<KnownDataset> datasets = known_datasets(node, daemon, view.get());
   Json paths = Json::array();
   for (const std::string& path : options.paths) {
-    Answer answer = explain_path(daemon, view, datasets, path);
+    Answer answer = explain_path(node, daemon, view, datasets, path);
     if (options.json) {
       paths.push_back(answer.json);
     } else {

@@ -3,6 +3,7 @@
 // together again are the same.
 #include "bodhi/push_wire.h"
 
+#include "bodhi/change_notice.h"
 #include "bodhi/push_address.h"
 #include "tests/fuzz/demand.h"
 
@@ -26,6 +27,15 @@ void take_apart(std::string_view body) {
   demand(encode(names) == body);
 }
 
+void take_notice_apart(std::string_view body) {
+  ChangeNotice notice;
+  if (!decode(body, &notice)) return;
+  demand(notice.node.size() < kMaxNodeName && notice.dataset.size() < kMaxPath);
+  demand(notice.kind == NoticeKind::kHello || notice.dataset.starts_with('/'));
+  for (const FrameNews& news : notice.frames) demand(news.name.find('\0') == news.name.npos);
+  demand(encode(notice) == body);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -40,14 +50,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     demand((introduction.method & (introduction.method - 1)) == 0);
   }
   take_apart({text, size});
+  take_notice_apart({text, size});
   parse_push_address(std::string(text, size));
   if (!read(text, size, &header)) return 0;
   bool by_writer = is_valid(header, PushSide::kWriter);
   bool by_daemon = is_valid(header, PushSide::kDaemon);
   demand(!(by_writer && by_daemon));
-  if (by_writer) demand(header.length <= kLongestPushBody);
+  if (by_writer) demand(header.length <= std::max(kLongestPushBody, kLongestNotice));
   if (by_daemon) demand(header.length <= kLongestNatives);
   std::string_view rest(text + sizeof header, size - sizeof header);
-  if (by_writer && header.length <= rest.size()) take_apart(rest.substr(0, header.length));
+  if (by_writer && header.length <= rest.size()) {
+    take_apart(rest.substr(0, header.length));
+    take_notice_apart(rest.substr(0, header.length));
+  }
   return 0;
 }

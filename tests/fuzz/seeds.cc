@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <iterator>
 
+#include "bodhi/change_notice.h"
 #include "bodhi/identity_index.h"
 #include "bodhi/push_wire.h"
 #include "bodhi/seqlog.h"
@@ -58,7 +59,8 @@ void add_packets(const Corpus& corpus) {
                   {MessageType::kList, "", ""},
                   {MessageType::kKeepListing, "/sim1", ""},
                   {MessageType::kPushContent, "/sim1", "f9"},
-                  {MessageType::kWritten, "/sim1", "f10"}};
+                  {MessageType::kWritten, "/sim1", "f10"},
+                  {MessageType::kHistory, "/sim1", "f11"}};
   char packet[kMaxMessage];
   for (const auto& one : requests) {
     std::size_t size = encode_frame_message(one.type, 1, kWaitForIt, one.dataset, one.name,
@@ -96,6 +98,12 @@ void add_pushes(const Corpus& corpus) {
   corpus.add("push_wire", "content_end", as_bytes(last) + as_bytes(end));
   corpus.add("push_wire", "answer", as_bytes(PushHeader{PushType::kAnswer, 0, 0, 1, 0, 28, 0}));
   corpus.add("push_wire", "address", "[::1]:7117");
+  ChangeNotice notice{NoticeKind::kFrames, 7, "n1", "/sim1", {{"f7", {false, 4096, 1, 2}, 3}}};
+  notice.frames.push_back({"f8", {.gone = true}, 0});
+  std::string body = encode(notice);
+  PushHeader head = {PushType::kNotice, 0, static_cast<std::uint32_t>(body.size()), 1, 0, 0, 0};
+  corpus.add("push_wire", "notice", body);
+  corpus.add("push_wire", "notice-message", as_bytes(head) + body + std::string(32, '\0'));
 }
 
 void add_table(const Corpus& corpus) {

@@ -42,6 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     case MessageType::kKeepListing:
     case MessageType::kReadIn:
     case MessageType::kWritten:
+    case MessageType::kHistory:
       take_apart(packet, size, header);
       break;
     case MessageType::kEvict: {
@@ -50,6 +51,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       demand(sizeof header + sizeof body + body.dataset_length == size);
       break;
     }
+    case MessageType::kPeerNotice:
+      demand(header.length <= kLongestNotice);
+      break;
     case MessageType::kStatus:
     case MessageType::kReply:
       break;

@@ -1,13 +1,14 @@
 """Status is for all; ls for who may list the frames; evict for root and the dataset's owner; a
 listing is taken from who may write there, and where the sticky bit keeps people from removing each
 other's files from the owner only. Invalidate drops what is the client's to change, or
-has changed, and nothing else; the same people may say that they write a frame."""
+has changed, and nothing else; the same people may say that they write a frame. Notices of other daemons
+are taken from root only; what became of a copy is for who may search the directory."""
 import errno
 import os
 
 from people import ALICE, ALL, BOB, CAROL, SystemNode
 from processes import expect, wait_until
-from wire import EVICT, INVALIDATE, KEEP_LISTING, LIST, SAMPLE, WRITTEN, ask
+from wire import EVICT, HISTORY, INVALIDATE, KEEP_LISTING, LIST, PEER_NOTICE, SAMPLE, WRITTEN, ask
 
 with SystemNode() as node:
     data = node.dataset(6, sizes=(5000,), keys="push = true")
@@ -31,7 +32,13 @@ with SystemNode() as node:
     expect("f1" not in node.ctl(CAROL, "ls").stdout, "ls shows frames to carol")
     os.chmod(data.path, 0o700)
     expect(asked(CAROL, SAMPLE) == errno.EACCES, "carol asks for a sample of what she cannot see")
+    expect(asked(CAROL, HISTORY, "f1") == errno.EACCES, "carol hears what became of a copy that she cannot see")
     os.chmod(data.path, 0o755)
+
+    for user in ALL:
+        expect(asked(user, HISTORY, "f1") == 0, f"{user} does not hear what became of a copy")
+        expect(asked(user, PEER_NOTICE) == errno.EPERM, f"{user} may speak for another daemon")
+    expect(ask(runtime, PEER_NOTICE, data.path) == errno.EINVAL, "root may, but this is no notice")
 
     def vouched(user):
         listing = os.memfd_create("listing")  # an empty one is malformed: EINVAL means allowed

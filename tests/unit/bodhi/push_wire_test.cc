@@ -51,13 +51,16 @@ TEST(PushWire, EachSideSendsItsOwnMessages) {
     EXPECT_EQ(is_valid(header_of(PushType::kNativesAnswer, 9), side), !writer);
     EXPECT_EQ(is_valid(header_of(PushType::kWorking, 0), side), !writer);
     EXPECT_FALSE(is_valid(header_of(PushType{0}, 0), side));
-    EXPECT_FALSE(is_valid(header_of(PushType{7}, 0), side));
+    EXPECT_EQ(is_valid(header_of(PushType::kNotice, 20), side), writer);
+    EXPECT_FALSE(is_valid(header_of(PushType{8}, 0), side));
   }
 }
 
 TEST(PushWire, LengthsAndFieldsHaveBounds) {
   constexpr PushSide kWriter = PushSide::kWriter, kDaemon = PushSide::kDaemon;
   EXPECT_FALSE(is_valid(header_of(PushType::kPush, kLongestPushBody + 1), kWriter));
+  EXPECT_FALSE(is_valid(header_of(PushType::kNotice, 0), kWriter));
+  EXPECT_FALSE(is_valid(header_of(PushType::kNotice, kLongestNotice + 1), kWriter));
   EXPECT_FALSE(is_valid(header_of(PushType::kPush, 4), kWriter));
   EXPECT_FALSE(is_valid(header_of(PushType::kContentEnd, sizeof(ContentEnd) + 1), kWriter));
   EXPECT_FALSE(is_valid(header_of(PushType::kAnswer, 1), kDaemon));

@@ -1,0 +1,36 @@
+// What the service does about changed frames with other nodes, and about changes that it may
+// have missed.
+#include "daemon/log.h"
+#include "daemon/service.h"
+
+namespace zazen {
+
+// Over the network a peer proves that it may push: here it is who may push content.
+void Service::take_peer_notice(const Asked& asked, const Packet& packet) {
+  if (!asked.is_own_user() && asked.peer->uid != 0) return answer(asked, EPERM);
+  errands_.post([this, asked, notice = packet.bytes.substr(sizeof(MessageHeader))] {
+    answer(asked, changes_.take(notice));
+  });
+}
+
+void Service::compare(std::uint32_t dataset, const std::vector<FrameSeq>& frames) {
+  bool posted = samples_.post(
+      dataset, [=, this] { settle(dataset, compare_frames(store_, dataset, frames)); });
+  if (!posted) sweep_.doubt(dataset);
+}
+
+// A removed dataset is doubted when it comes back.
+void Service::doubt_all() {
+  log_line(LogLevel::kWarn, "heartbeat_gap",
+           {{"what", "the daemon was held up: its copies are compared with their origins"}});
+  for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
+    if (!config_.datasets[i].removed) doubt_and_tell(i);
+  }
+}
+
+void Service::doubt_and_tell(std::uint32_t dataset) {
+  sweep_.doubt(dataset);
+  changes_.missed(dataset);
+}
+
+}  // namespace zazen
