@@ -18,6 +18,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// For frames that do not change, at most so often in all: where nobody can tell whether there is a
+// writer, there may be thousands of them.
+constexpr std::chrono::milliseconds kBetweenLooks{5};
+
 // What has that name; nothing, with errno, if that cannot be known.
 std::optional<FrameVersion> version_of(const DatasetConfig& dataset, const UniqueFd& named) {
   struct stat st = {};
@@ -62,6 +66,7 @@ class ChangingFrames::Lane {
 
   void look(FrameSeq seq);
   bool rests(const Entry& entry, const UniqueFd& named, bool is_known) const;
+  std::chrono::milliseconds longest_pause(const Entry& entry) const;
 
   const std::uint32_t dataset_;
   const DatasetConfig& config_;
@@ -146,7 +151,7 @@ void ChangingFrames::Lane::look(FrameSeq seq) {
     entry.changed_at = now;
     entry.pause = limits_.first;
   } else {
-    entry.pause = std::min(2 * entry.pause, limits_.longest);
+    entry.pause = 2 * entry.pause;
   }
   const bool ends = rests(entry, named, version.has_value());
   lock.lock();
@@ -161,10 +166,17 @@ void ChangingFrames::Lane::look(FrameSeq seq) {
   present.told = entry.told;
   if (!present.reported) {
     present.changed_at = entry.changed_at;
-    present.pause = entry.pause;
+    present.pause = std::min(entry.pause, longest_pause(entry));
   }
   present.due = present.reported ? now : now + present.pause;
   by_due_.emplace(present.due, seq);
+}
+
+// mutex_ is held.
+std::chrono::milliseconds ChangingFrames::Lane::longest_pause(const Entry& entry) const {
+  const bool is_hot = Clock::now() - entry.changed_at < limits_.rest;
+  const auto fair_share = kBetweenLooks * static_cast<int>(frames_.size());
+  return is_hot ? limits_.longest : std::max(limits_.longest, fair_share);
 }
 
 bool ChangingFrames::Lane::rests(const Entry& entry, const UniqueFd& named,

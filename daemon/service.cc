@@ -410,8 +410,8 @@ void Service::settle(std::uint32_t dataset, const SampleResult& result) {
            {{"dataset", config_.datasets[dataset].path},
             {"compared", std::to_string(result.compared)},
             {"stale", std::to_string(result.stale.size())}});
-  store_.drop_exactly(dataset, result.stale);
   changes_.found_stale(dataset, result.stale);
+  store_.drop_exactly(dataset, result.stale);
 }
 
 // Of all datasets, what the answer is depends on who asks.

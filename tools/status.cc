@@ -47,6 +47,15 @@ void print_problems(const Json& status) {
   }
 }
 
+// Peers that do not hear of changed frames at present.
+void print_peers(const Json& status) {
+  for (const Json& peer : status.at("changes").at("peers")) {
+    if (peer.at("failure").is_null()) continue;
+    fmt::print("not told  {}: {}   {} waiting\n", printable(peer.at("peer")),
+               printable(peer.at("failure")), plural(peer.at("waiting"), "notice"));
+  }
+}
+
 void print_screen(const Json& status, bool exact) {
   std::size_t problems = status.at("problems").size();
   bool healthy = status.at("healthy");
@@ -63,6 +72,7 @@ void print_screen(const Json& status, bool exact) {
         "starting  after an unclean stop the copies are being gone through; "
         "the figures are not complete yet\n");
   }
+  print_peers(status);
   fmt::print("{}\n{}\n\n", cache_line(status, exact), traffic_line(status));
 
   TextTable table({{"DATASET", TextTable::kLeft},

@@ -65,5 +65,7 @@ with Nodes(2) as nodes:
     expect(found[there.peer] is None and here.peer not in found, found)
     expect("takes no notices" in found[older.address], found)
     expect(older.welcomed > 0 and not older.received, "it was sent something that it does not know")
+    shown = here.ctl("status").succeeded().stdout
+    expect(f"not told  {dead}: " in shown and there.peer not in shown, shown)
     said = [line for line in here.said().splitlines() if "peer_not_told" in line and older.address in line]
     expect(len(said) == 1, f"it is to be said once: {said}")
