@@ -236,15 +236,16 @@ std::int64_t domain_index(const View& view, const ViewDataset& dataset, FrameSeq
   return static_cast<std::int64_t>(run.index + distance / run.stride);
 }
 
-void mark_opened(const View& view, Tally* tally, const ViewDataset& dataset, FrameSeq seq) {
+bool mark_opened(const View& view, Tally* tally, const ViewDataset& dataset, FrameSeq seq) {
   std::int64_t index = domain_index(view, dataset, seq);
   if (index < 0) {
     tally->datasets[&dataset - view.datasets].opened_outside.fetch_add(
         1, std::memory_order_relaxed);
-    return;
+    return false;
   }
-  opened_words(tally, dataset)[index / 64].fetch_or(std::uint64_t{1} << (index % 64),
-                                                    std::memory_order_relaxed);
+  const std::uint64_t bit = std::uint64_t{1} << (index % 64);
+  return (opened_words(tally, dataset)[index / 64].fetch_or(bit, std::memory_order_relaxed) &
+          bit) == 0;
 }
 
 }  // namespace zazen

@@ -125,7 +125,8 @@ inline std::atomic<std::uint64_t>* opened_words(Tally* tally, const ViewDataset&
   return reinterpret_cast<std::atomic<std::uint64_t>*>(reinterpret_cast<char*>(tally) +
                                                        dataset.opened_offset);
 }
-// Sets the frame's bit; a frame that the domain lacks counts as opened_outside.
-void mark_opened(const View& view, Tally* tally, const ViewDataset& dataset, FrameSeq seq);
+// Sets the frame's bit; a frame that the domain lacks counts as opened_outside. True if it was
+// not set.
+bool mark_opened(const View& view, Tally* tally, const ViewDataset& dataset, FrameSeq seq);
 
 }  // namespace zazen

@@ -152,10 +152,10 @@ Audit merge_fragments(const Agreement& agreement,
 
 std::vector<std::string> start_words(const Agreement& agreement, double seconds) {
   std::vector<std::string> lines;
-  for (const std::string& note : agreement.notes)
-    lines.push_back(fmt::format("zazen: not filtered: {}", note));
+  for (const LeftOut& dataset : agreement.left_out)
+    lines.push_back(fmt::format("zazen: not filtered: {}: {}", dataset.path, dataset.why));
   if (!agreement.filtered) {
-    if (agreement.notes.empty())
+    if (agreement.left_out.empty())
       lines.push_back(fmt::format("zazen: not filtered: {}", agreement.reason));
     return lines;
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <functional>
 #include <optional>
 #include <stdexcept>
@@ -88,35 +89,32 @@ class JobStart {
     trouble_.attempt([&] {
       const Table* table = host_.table;
       has_daemon_ = table != nullptr && daemon_is_alive(*table, monotonic_ms());
-      me = {{has_daemon_, {}},  has_daemon_ ? table->node_name : "",
-            settings_.filter,   host_.ledger != nullptr,
-            settings_.protocol, settings_.selection};
+      me = {{has_daemon_, {}},
+            has_daemon_ ? table->node_name : "",
+            settings_.filter,
+            host_.ledger != nullptr,
+            settings_.protocol,
+            settings_.selection,
+            host_.expected,
+            host_.expected_paths == nullptr ? "" : host_.expected_paths};
       if (has_daemon_) me->member.node = table->node_id;
       if (rank_ != 0) return;
-      complain();
       const bool speaks = has_daemon_ && me->filter != FilterWish::kOff;
       me->opening =
           encode_opening(open_with(speaks ? wanted_datasets() : std::vector<NamedDataset>()));
     });
     all_.introduce(me ? &*me : nullptr);
     trouble_.attempt([&] {
-      for (const Introduction& who : all_.members())
+      for (const Introduction& who : all_.members()) {
         agreement_.places.push_back({who.node_name, who.has_ledger});
+        if (who.expected <= agreement_.expected) continue;
+        agreement_.expected = who.expected;
+        agreement_.expected_paths = who.expected_paths;
+      }
       agreement_.nodes = all_.groups().nodes;
       take_opening(all_.members()[0].opening);
     });
     end_phase("introduce");
-  }
-
-  // Of settings that make no sense.
-  void complain() const {
-    if (!settings_.unknown_protocol.empty())
-      say_if_asked(settings_, {"zazen: ZAZEN_PROTOCOL=" + settings_.unknown_protocol +
-                                   ": neither exchange nor paper",
-                               "hint: exchange is used"});
-    if (!settings_.wrong_selection.empty())
-      say({"zazen: " + settings_.wrong_selection,
-           "hint: the ranks see all frames, as without ZAZEN_BEGIN, ZAZEN_END, ZAZEN_STRIDE"});
   }
 
   // Everything that a rank can do alone, if its node keeps the listings, and a vote: has every
@@ -141,13 +139,25 @@ class JobStart {
     return all_well;
   }
 
-  bool somebody_objects() const {
-    return std::ranges::any_of(
-        all_.members(), [](const Introduction& who) { return who.filter == FilterWish::kOff; });
+  // The lowest rank with ZAZEN_FILTER=off, or as many as there are.
+  std::size_t who_objects() const {
+    const auto& members = all_.members();
+    return static_cast<std::size_t>(
+        std::ranges::find(members, FilterWish::kOff, &Introduction::filter) - members.begin());
   }
+  bool somebody_objects() const { return who_objects() != all_.members().size(); }
 
   bool may_go_on() {
-    if (somebody_objects()) return give_up("ZAZEN_FILTER=off");
+    if (somebody_objects()) {
+      const bool all_do = std::ranges::all_of(all_.members(), [](const Introduction& who) {
+        return who.filter == FilterWish::kOff;
+      });
+      trouble_.together([&] {
+        agreement_.reason = "ZAZEN_FILTER=off";
+        if (!all_do) agreement_.reason += " on rank " + std::to_string(who_objects());
+      });
+      return false;
+    }
     if (all_.groups().nodes == 0) return give_up("no rank reaches a daemon");
     return true;
   }
@@ -172,7 +182,7 @@ class JobStart {
       trouble_.attempt([&] { take_opening(bytes); });
       if (!prepare()) return false;
     }
-    if (datasets_.empty()) return give_up("no dataset is to be filtered");
+    if (datasets_.empty()) return give_up("no dataset is to be divided");
     return true;
   }
 
@@ -375,7 +385,8 @@ class JobStart {
     DatasetStart& dataset = datasets_[i];
     if (dataset.state.code != 0) {
       trouble_.attempt([&] {
-        agreement_.notes.push_back(Error{dataset.state.code, dataset.named.path, {}}.message());
+        agreement_.left_out.push_back(
+            {dataset.named.path, std::strerror(dataset.state.code), dataset.named.filter});
       });
       return;
     }
@@ -414,8 +425,10 @@ class JobStart {
         datasets_, [](const DatasetStart& dataset) { return dataset.state.code == 0; });
     if (!any) {
       trouble_.together([&] {
-        agreement_.reason =
-            agreement_.notes.empty() ? "no dataset can be listed" : agreement_.notes[0];
+        agreement_.reason = "no dataset can be listed";
+        if (agreement_.left_out.empty()) return;
+        const LeftOut& first = agreement_.left_out.front();
+        agreement_.reason = first.path + ": " + first.why;
       });
       return;
     }

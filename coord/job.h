@@ -33,6 +33,12 @@ struct AgreedDataset {
   AuditMode audit = AuditMode::kFail;  // of frames that no rank reads
 };
 
+struct LeftOut {  // a dataset that should be divided and cannot be
+  std::string path;
+  std::string why;
+  FilterMode filter = FilterMode::kOn;
+};
+
 struct Phase {
   const char* name;
   double seconds;
@@ -40,8 +46,12 @@ struct Phase {
 
 struct Agreement {
   bool filtered = false;
-  std::string reason;              // why not
-  std::vector<std::string> notes;  // datasets that were left out, and why
+  std::string reason;                      // why not
+  FilterMode expected = FilterMode::kOff;  // the most that a rank expects of the job (D24)
+  std::string expected_paths;              // of which datasets, as people read it
+  int speaker = 0;                         // the rank that says it if the job is not divided
+  long launched = 1;                       // processes, if each is alone in its MPI_COMM_WORLD
+  std::vector<LeftOut> left_out;
   int rank = 0;
   int ranks = 1;
   int nodes = 0;

@@ -38,6 +38,8 @@ std::string encode_introduction(const Introduction& introduction) {
   out.number(selection.end.has_value());
   out.number(selection.end.value_or(0));
   out.number(selection.stride);
+  out.number(static_cast<std::uint64_t>(introduction.expected));
+  out.text(introduction.expected_paths);
   out.text(introduction.opening);
   return out.take();
 }
@@ -45,14 +47,16 @@ std::string encode_introduction(const Introduction& introduction) {
 Introduction decode_introduction(const std::string& bytes) {
   ByteReader in(bytes);
   std::uint64_t has_daemon = 0, filter = 0, has_ledger = 0, paper = 0;
-  std::uint64_t has_begin = 0, begin = 0, has_end = 0, end = 0, stride = 0;
-  std::string_view node, name, opening;
+  std::uint64_t has_begin = 0, begin = 0, has_end = 0, end = 0, stride = 0, expected = 0;
+  std::string_view node, name, paths, opening;
   if (!in.number(&has_daemon) || !in.text(&node, sizeof(NodeId)) ||
       node.size() != sizeof(NodeId) || !in.text(&name, kMaxNodeName - 1) ||
       !in.number(&filter) || filter > static_cast<std::uint64_t>(FilterWish::kRequire) ||
       !in.number(&has_ledger) || !in.number(&paper) || !in.number(&has_begin) ||
       !in.number(&begin) || !in.number(&has_end) || !in.number(&end) || !in.number(&stride) ||
-      stride == 0 || !in.text(&opening, bytes.size()) || !in.done())
+      stride == 0 || !in.number(&expected) ||
+      expected > static_cast<std::uint64_t>(FilterMode::kRequire) ||
+      !in.text(&paths, bytes.size()) || !in.text(&opening, bytes.size()) || !in.done())
     refuse("introduction");
   Introduction introduction{{has_daemon != 0, {}},
                             std::string(name),
@@ -63,6 +67,8 @@ Introduction decode_introduction(const std::string& bytes) {
   if (has_begin != 0) introduction.selection.begin = begin;
   if (has_end != 0) introduction.selection.end = end;
   introduction.selection.stride = stride;
+  introduction.expected = static_cast<FilterMode>(expected);
+  introduction.expected_paths = paths;
   introduction.opening = opening;
   std::memcpy(introduction.member.node.bytes, node.data(), sizeof(NodeId));
   return introduction;

@@ -22,6 +22,8 @@ struct Introduction {
   bool has_ledger;
   ProtocolChoice protocol = ProtocolChoice::kExchange;  // that of rank 0 counts
   Selection selection = {};                             // the same
+  FilterMode expected = FilterMode::kOff;               // of this job, by what the rank knows
+  std::string expected_paths = {};
   std::string opening = {};                             // rank 0's: the job's
 };
 std::string encode_introduction(const Introduction& introduction);

@@ -5,6 +5,7 @@
 // zazen_plugin() returns, and calls it around the real MPI_Init and MPI_Finalize. While a
 // plug-in runs, the shim's own hooks pass everything through on that thread.
 #pragma once
+#include "bodhi/launcher.h"
 #include "bodhi/ledger.h"
 #include "bodhi/table.h"
 #include "bodhi/view.h"
@@ -25,6 +26,13 @@ struct PluginHost {  // what the shim offers; valid until the process ends
   void (*activate_view)();
   // Forgets the adopted view (the ranks did not agree).
   void (*drop_view)();
+  // What this rank expects of the job by ZAZEN_FILTER and the last table; and of which
+  // datasets, as people read it, "" if they are not known (D24).
+  FilterMode expected = FilterMode::kOff;
+  const char* expected_paths = nullptr;
+  // Whether this rank warns if the program seems to divide its frames a second time.
+  void (*watch_reading)(bool does) = nullptr;
+  LauncherPlace place = {};  // as the process began: MPI_Init may change the environment
 };
 
 struct Plugin {

@@ -1,16 +1,16 @@
-// The environment belongs to the program: values that make no sense are ignored, in silence
-// unless somebody asked for a log. But who named frames and would get others is told always.
+// The environment belongs to the program: values that make no sense are as good as none. The shim
+// has told of them (preload/settings.cc).
 #include "coord/settings.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 
 #include "bodhi/quiet_signals.h"
 #include "bodhi/unique_fd.h"
+#include "bodhi/variables.h"
 
 namespace zazen {
 namespace {
@@ -29,31 +29,24 @@ void write_lines(int fd, const std::vector<std::string>& lines) {
   [[maybe_unused]] ssize_t written = ::write(fd, text.data(), text.size());
 }
 
-// A number of decimal digits and nothing else.
-bool parse_number(const std::string& text, std::uint64_t* number) {
-  const char* end = text.data() + text.size();
-  auto [stop, error] = std::from_chars(text.data(), end, *number);
-  return error == std::errc() && stop == end;
-}
-
-void read_selection(Settings* settings) {
+// Together, or not at all.
+Selection read_selection() {
   Selection selection;
-  auto read = [&](const char* name, auto&& take) {
-    const std::string text = variable(name);
-    std::uint64_t number = 0;
-    if (text.empty() || !settings->wrong_selection.empty()) return;
-    if (!parse_number(text, &number) || !take(number))
-      settings->wrong_selection = std::string(name) + "=" + text + ": not a number of frames";
-  };
-  read("ZAZEN_BEGIN", [&](FrameSeq number) { return selection.begin = number, true; });
-  read("ZAZEN_END", [&](FrameSeq number) { return selection.end = number, true; });
-  read("ZAZEN_STRIDE",
-       [&](std::uint64_t number) { return selection.stride = number, number != 0; });
-  if (settings->wrong_selection.empty() && selection.begin && selection.end &&
-      *selection.begin > *selection.end)
-    settings->wrong_selection = "ZAZEN_END=" + std::to_string(*selection.end) +
-                                ": before ZAZEN_BEGIN=" + std::to_string(*selection.begin);
-  if (settings->wrong_selection.empty()) settings->selection = selection;
+  std::uint64_t begin = 0, end = 0;
+  const std::string first = variable("ZAZEN_BEGIN"), last = variable("ZAZEN_END"),
+                    stride = variable("ZAZEN_STRIDE");
+  if (!first.empty()) {
+    if (!read_number(first.c_str(), &begin)) return {};
+    selection.begin = begin;
+  }
+  if (!last.empty()) {
+    if (!read_number(last.c_str(), &end) || end < begin) return {};
+    selection.end = end;
+  }
+  if (!stride.empty() &&
+      (!read_number(stride.c_str(), &selection.stride) || selection.stride == 0))
+    return {};
+  return selection;
 }
 
 }  // namespace
@@ -74,18 +67,11 @@ std::vector<std::string> split_paths(const std::string& text) {
 
 Settings settings_from_environment() {
   Settings settings;
-  const std::string filter = variable("ZAZEN_FILTER");
-  if (filter == "on") settings.filter = FilterWish::kOn;
-  if (filter == "off") settings.filter = FilterWish::kOff;
-  if (filter == "require") settings.filter = FilterWish::kRequire;
-  const std::string protocol = variable("ZAZEN_PROTOCOL");
-  if (protocol == "paper")
-    settings.protocol = ProtocolChoice::kPaper;
-  else if (protocol != "exchange")
-    settings.unknown_protocol = protocol;
+  settings.filter = filter_wish(::secure_getenv("ZAZEN_FILTER"));
+  if (variable("ZAZEN_PROTOCOL") == "paper") settings.protocol = ProtocolChoice::kPaper;
   if (const std::string datasets = variable("ZAZEN_DATASETS"); !datasets.empty())
     settings.datasets = split_paths(datasets);
-  read_selection(&settings);
+  settings.selection = read_selection();
   settings.report = variable("ZAZEN_REPORT");
   const std::string log = variable("ZAZEN_LOG");
   settings.talkative = log == "info" || log == "debug";

@@ -14,9 +14,7 @@ enum class ProtocolChoice { kExchange, kPaper };  // ZAZEN_PROTOCOL
 struct Settings {
   FilterWish filter = FilterWish::kAuto;                // ZAZEN_FILTER
   ProtocolChoice protocol = ProtocolChoice::kExchange;  // rank 0's counts
-  std::string unknown_protocol;  // what ZAZEN_PROTOCOL says if it is neither
-  Selection selection;           // ZAZEN_BEGIN, ZAZEN_END, ZAZEN_STRIDE; rank 0's count
-  std::string wrong_selection;   // what is wrong with these; then all frames are selected
+  Selection selection;  // ZAZEN_BEGIN, ZAZEN_END, ZAZEN_STRIDE; rank 0's count
   std::optional<std::vector<std::string>> datasets;  // ZAZEN_DATASETS; nothing: all
   std::string report;                                // ZAZEN_REPORT; "": none
   bool talkative = false;                            // ZAZEN_LOG is info or debug

@@ -1,6 +1,7 @@
 #include "preload/account.h"
 
 #include "preload/raw.h"
+#include "preload/reading_watch.h"
 #include "preload/settings.h"
 
 namespace zazen {
@@ -38,7 +39,10 @@ void count_opened(const Route& route, int fd, Source source) {
     const View& view = *route.view->view;
     Tally* tally = route.view->tally;
     add(*tally, source, size_of(fd));
-    mark_opened(view, tally, view.datasets[route.view_dataset], route.seq);
+    const bool is_first =
+        mark_opened(view, tally, view.datasets[route.view_dataset], route.seq);
+    if (is_first && reading_is_watched()) [[unlikely]]
+      look_at_open(*route.view, route.view_dataset, route.seq);
   } else if (settings.ledger != nullptr && route.node != nullptr) {
     add(*settings.ledger, source, size_of(fd));
     settings.ledger->note(route.dataset, route.seq, Ledger::kOpened);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "preload/account.h"
+#include "preload/division.h"
 #include "preload/guard.h"
 #include "preload/hook.h"
 #include "preload/raw.h"
@@ -46,7 +47,7 @@ void set_record_length(struct dirent64* out, std::size_t name_length) {
 
 bool listings_are_watched() {
   return settings.active && !guard_is_raised() &&
-         (current_view() != nullptr || settings.ledger != nullptr);
+         (current_view() != nullptr || settings.ledger != nullptr || early_listings_matter());
 }
 
 StreamSource source_of(const struct stat& directory) {
@@ -66,10 +67,14 @@ StreamSource source_of(const struct stat& directory) {
     return source;
   }
   bool alive = false;
-  const Node* node = settings.ledger == nullptr ? nullptr : current_node(&alive);
+  const bool is_early = early_listings_matter();
+  const Node* node =
+      settings.ledger == nullptr && !is_early ? nullptr : current_node(&alive);
   for (std::uint32_t i = 0; node != nullptr && i < node->table->dataset_count; ++i) {
     if (node->places[i].path_length == 0) continue;
     if (!frame_directory(node->places[i], &own) || own != key) continue;
+    if (is_early) note_early_listing(*node, i);
+    if (settings.ledger == nullptr) return source;
     source.node = node;
     source.dataset = i;
     return source;

@@ -100,8 +100,9 @@ ZAZEN_HOOK int MPI_Finalize() {
 ZAZEN_HOOK int MPI_Session_init(void* info, void* errhandler, void* session) {
   auto* function = real<int(void*, void*, void*)>("MPI_Session_init", kC);
   if (function == nullptr) return kMpiErrOther;
+  int error = function(info, errhandler, session);
   zazen::note_mpi_session();
-  return function(info, errhandler, session);
+  return error;
 }
 
 #define FORTRAN_INIT(name, library)       \

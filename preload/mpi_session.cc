@@ -1,18 +1,21 @@
 #include "preload/mpi_session.h"
 
 #include <link.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 #include <cstring>
 
 #include "coord/plugin.h"
 #include "preload/current_view.h"
+#include "preload/division.h"
 #include "preload/guard.h"
 #include "preload/hook.h"
 #include "preload/loader_calls.h"
 #include "preload/log.h"
 #include "preload/node.h"
 #include "preload/raw.h"
+#include "preload/reading_watch.h"
 #include "preload/real.h"
 #include "preload/settings.h"
 
@@ -23,6 +26,7 @@ struct SupportedMpi {
   char library[16];  // the file name begins so
   char plugin[24];
 };
+constexpr MpiLibraries kMpiLibraries = {"libmpi.so.", "libmpich.so."};
 constexpr SupportedMpi kSupported[] = {
     {"libmpi.so.40", "libzazen-openmpi.so"},
     {"libmpich.so.12", "libzazen-mpich.so"},
@@ -38,6 +42,7 @@ constinit std::atomic<bool> initialised{false};
 constinit std::atomic<bool> has_session{false};
 constinit const Plugin* plugin = nullptr;
 constinit PluginHost host{};
+ZAZEN_SELDOM_USED constinit char obstacle[kMaxPath] = {};  // why there is no plug-in
 
 struct LibrarySearch {
   const char* prefix;   // of its file name, or null:
@@ -105,6 +110,13 @@ const SupportedMpi* find_mpi() {
   return nullptr;
 }
 
+__attribute__((format(printf, 1, 2))) void set_obstacle(const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  ::vsnprintf(obstacle, sizeof obstacle, format, arguments);
+  va_end(arguments);
+}
+
 const char* own_path() {
   const link_map* own = real::own_map();
   return own != nullptr ? own->l_name : "";
@@ -124,7 +136,7 @@ void* open_beside_us(const char* place, const char* file) {
   void* handle = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* why = ::dlerror();
-    log_line(LogLevel::kWarn, "%s", why == nullptr ? path : why);
+    set_obstacle("%s", why == nullptr ? path : why);
   }
   return handle;
 }
@@ -132,19 +144,19 @@ void* open_beside_us(const char* place, const char* file) {
 const Plugin* load_plugin() {
   const SupportedMpi* mpi = find_mpi();
   if (mpi == nullptr) {
-    log_line(LogLevel::kWarn, "no MPI library that is supported; nothing is filtered");
+    set_obstacle("there is no plug-in for this MPI library");
     return nullptr;
   }
   void* handle = open_beside_us("/", mpi->plugin);
   if (handle == nullptr) handle = open_beside_us("/../coord/", mpi->plugin);
   if (handle == nullptr) {
-    log_line(LogLevel::kWarn, "%s cannot be loaded; nothing is filtered", mpi->plugin);
+    if (obstacle[0] == '\0') set_obstacle("%s is not beside libzazen.so", mpi->plugin);
     return nullptr;
   }
   auto entry = reinterpret_cast<PluginEntry>(::dlsym(handle, kPluginSymbol));
   const Plugin* found = entry == nullptr ? nullptr : entry();
   if (found == nullptr || found->version != kPluginVersion) {
-    log_line(LogLevel::kWarn, "%s is of another version; nothing is filtered", mpi->plugin);
+    set_obstacle("%s is of another version than libzazen.so", mpi->plugin);
     return nullptr;
   }
   return found;
@@ -160,11 +172,58 @@ void fill_host() {
   host.adopt_view = adopt_view;
   host.activate_view = activate_view;
   host.drop_view = drop_view;
+  const Expectation expected = expected_division();
+  host.expected = expected.filter;
+  host.expected_paths = expected.paths;
+  host.watch_reading = watch_reading;
+  host.place = settings.place;
+}
+
+// MPI_COMM_WORLD: a pointer in Open MPI, to an object that the program may have a copy of, which
+// then counts; an int in all that have MPICH's ABI. An int in a pointer's register keeps its
+// value.
+void* comm_world() {
+  constexpr std::uintptr_t kMpichCommWorld = 0x44000000;
+  constexpr char kOpenMpiName[] = "ompi_mpi_comm_world";
+  if (void* world = ::dlsym(RTLD_DEFAULT, kOpenMpiName)) return world;
+  if (void* world = find_mpi_function(kOpenMpiName, kMpiLibraries)) return world;
+  LibrarySearch search;
+  const bool has_abi =
+      find_library("libmpich.so.12", &search) || find_library("libmpi.so.12", &search);
+  return has_abi ? reinterpret_cast<void*>(kMpichCommWorld) : nullptr;
+}
+
+template <class Type>
+Type* mpi_function(const char* name) {
+  return reinterpret_cast<Type*>(find_mpi_function(name, kMpiLibraries));
+}
+
+// By MPI itself, which has begun; of a library that nobody knows, by the launcher.
+Standing standing_in_mpi() {
+  using Question = int(void*, int*);
+  auto* ask_rank = mpi_function<Question>("PMPI_Comm_rank");
+  auto* ask_size = mpi_function<Question>("PMPI_Comm_size");
+  int rank = 0, size = 0;
+  void* world = comm_world();
+  if (world == nullptr || ask_rank == nullptr || ask_size == nullptr ||
+      ask_rank(world, &rank) != 0 || ask_size(world, &size) != 0) {
+    return {settings.place.rank, settings.place.size};
+  }
+  // Several that are alone in MPI each: another MPI's launcher started them.
+  if (size == 1 && settings.place.is_one_of_several()) {
+    return {settings.place.rank, settings.place.size};
+  }
+  return {rank, size};
+}
+
+void abort_mpi() {
+  auto* abort = mpi_function<int(void*, int)>("PMPI_Abort");
+  if (void* world = comm_world(); world != nullptr && abort != nullptr) abort(world, 1);
 }
 
 // A process that a rank started keeps the rank's view, MPI program or not.
 bool takes_part() {
-  return settings.active && settings.configured && settings.inherited_view[0] == '\0';
+  return settings.active && settings.inherited_view[0] == '\0';
 }
 
 }  // namespace
@@ -194,7 +253,14 @@ bool mpi_was_initialised() {
 }
 
 void note_mpi_session() {
-  has_session.store(true, std::memory_order_relaxed);
+  const bool is_first = !has_session.exchange(true);
+  if (!is_first || mpi_was_initialised() || !takes_part()) return;
+  ErrnoKeeper keep;
+  Guard guard;
+  // Without a launcher it is alone.
+  const long size = settings.place.size < 0 ? 1 : settings.place.size;
+  answer_for_undivided_job({settings.place.rank, size},
+                           "the program calls MPI_Session_init before MPI_Init", [] {});
 }
 
 int status_at_end(int status) {
@@ -222,10 +288,13 @@ void MpiCall::before_init() {
 void MpiCall::after_init(int mpi_error) {
   if (!outermost_ || stage != Stage::kPrepared || mpi_error != 0) return;
   stage = Stage::kJoined;
-  if (plugin == nullptr) return;
   ErrnoKeeper keep;
   Guard guard;
-  plugin->after_init(&host);
+  if (plugin != nullptr) {
+    plugin->after_init(&host);
+  } else if (!has_session.load(std::memory_order_relaxed)) {  // which was told of
+    answer_for_undivided_job(standing_in_mpi(), obstacle, abort_mpi);
+  }
 }
 
 void MpiCall::before_finalize() {

@@ -23,7 +23,9 @@ void* find_mpi_function(const char* name, MpiLibraries libraries);
 
 bool mpi_was_initialised();
 
-// MPI_Session_init was called; this process is not filtered, nor is a job that it is part of.
+// MPI_Session_init was called; this process is not filtered, nor is a job that it is part of. If
+// MPI_Init was not, that is told now: it may never be. Where the process must end it does so after
+// the session began: hydra ends the others only then.
 void note_mpi_session();
 
 // For a process that ends by _exit with this status: the status that it ends with.

@@ -6,8 +6,10 @@
 #include <cstring>
 
 #include "bodhi/runtime_line.h"
+#include "bodhi/variables.h"
 #include "bodhi/view.h"
 #include "preload/hook.h"
+#include "preload/log.h"
 #include "preload/raw.h"
 
 namespace zazen {
@@ -49,7 +51,8 @@ class Variables {
 };
 
 // A value that is empty or too long is taken as not set.
-bool copy_variable(const Variables& variables, const char* name, char (&out)[kMaxPath]) {
+template <std::size_t kSize>
+bool copy_variable(const Variables& variables, const char* name, char (&out)[kSize]) {
   const char* value = variables.find(name);
   if (value == nullptr) return false;
   std::size_t length = std::strlen(value);
@@ -74,7 +77,33 @@ bool copy_file_variable(const Variables& variables, const char* name, char (&out
 
 bool is_disabled(const Variables& variables) {
   const char* value = variables.find("ZAZEN_DISABLE");
-  return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
+  return value != nullptr && std::strcmp(value, "1") == 0;
+}
+
+// As the strings of a new process's environment are its own to change.
+void forget(const char* value) {
+  if (value != nullptr) *const_cast<char*>(value) = '\0';
+}
+
+void tell_of_wrong_values(const Variables& variables) {
+  bool selection_is_wrong = false;
+  check_variables([&](const char* name) { return variables.find(name); },
+                  [&](const KnownVariable& variable, const char* value, const char* accepted) {
+                    const bool selects = selects_frames(variable);
+                    if (settings.place.speaks()) {
+                      say_line("%s=%.100s: ignored%s; it may be %s", variable.name, value,
+                               selects ? ", all frames are selected" : "", accepted);
+                    }
+                    if (selects) {
+                      selection_is_wrong = true;
+                    } else {
+                      forget(value);
+                    }
+                  });
+  if (!selection_is_wrong) return;
+  for (const KnownVariable& variable : kVariables) {
+    if (selects_frames(variable)) forget(variables.find(variable.name));
+  }
 }
 
 LogLevel log_level(const Variables& variables) {
@@ -106,12 +135,20 @@ void find_runtime(const Variables& variables) {
 void read_settings(const char* const* environment) {
   Variables variables(environment);
   if (variables.empty() || ::getauxval(AT_SECURE) != 0 || is_disabled(variables)) return;
+  find_runtime(variables);
+  settings.filter = filter_wish(variables.find("ZAZEN_FILTER"));
+  copy_variable(variables, kViewVariable, settings.inherited_view);
+  settings.active = settings.configured || settings.inherited_view[0] != '\0' ||
+                    settings.filter == FilterWish::kRequire;
+  if (settings.active) {
+    settings.place = launcher_place(environment);
+    tell_of_wrong_values(variables);
+    copy_variable(variables, kDivisionVariable, settings.division);
+    copy_variable(variables, "ZAZEN_DATASETS", settings.datasets);
+  }
   settings.log_level = log_level(variables);
   if (settings.log_level != LogLevel::kOff) settings.first_stderr.remember();
   copy_file_variable(variables, "ZAZEN_LOG_FILE", settings.log_file);
-  find_runtime(variables);
-  copy_variable(variables, kViewVariable, settings.inherited_view);
-  settings.active = settings.configured || settings.inherited_view[0] != '\0';
   if (settings.active && copy_file_variable(variables, "ZAZEN_REPORT", settings.report)) {
     settings.ledger = make_ledger();
   }

@@ -1,7 +1,9 @@
 // Settings: what the environment asks of the shim, read once, in the constructor.
 #pragma once
 #include "bodhi/base_types.h"
+#include "bodhi/filter_wish.h"
 #include "bodhi/first_stderr.h"
+#include "bodhi/launcher.h"
 #include "bodhi/ledger.h"
 
 namespace zazen {
@@ -18,11 +20,17 @@ struct Settings {
   char log_file[kMaxPath] = {};        // "": standard error
   char report[kMaxPath] = {};          // "": none wanted
   char inherited_view[kMaxPath] = {};  // the directory in ZAZEN_VIEW, "" if there is none
-  FirstStderr first_stderr;            // known if there is a log
+  char division[kMaxPath] = {};        // ZAZEN_DIVISION, see filter_wish.h
+  char datasets[4 * kMaxPath] = {};    // ZAZEN_DATASETS; what does not fit is not named
+  FilterWish filter = FilterWish::kAuto;
+  LauncherPlace place;
+  FirstStderr first_stderr;  // known if there is a log
 };
 extern Settings settings;
 
-// With AT_SECURE or ZAZEN_DISABLE nothing is read and `active` stays false.
+// With AT_SECURE or ZAZEN_DISABLE nothing is read and `active` stays false. A value that makes no
+// sense is told of on standard error by one process of the job, and emptied in the environment:
+// so the programs that this one starts do not tell again.
 void read_settings(const char* const* environment);
 
 }  // namespace zazen

@@ -73,6 +73,8 @@ struct VerifyOptions : CommonOptions {
 
 struct RunOptions : CommonOptions {
   std::vector<std::string> datasets;
+  bool divide = false;
+  bool no_divide = false;
   std::string report;
   bool trace = false;
   std::string trace_file;

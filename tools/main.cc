@@ -187,6 +187,11 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
                   "Divide only this dataset among the ranks; may be repeated")
       ->type_name("DIR")
       ->allow_extra_args(false);
+  CLI::Option* divide = run->add_flag(
+      "--divide", chosen.run.divide,
+      "Divide the frames among the ranks; a job that cannot be divided ends in MPI_Init");
+  run->add_flag("--no-divide", chosen.run.no_divide, "Every rank sees all frames")
+      ->excludes(divide);
   run->add_option("--report", chosen.run.report, "Write a report of the job as JSON")
       ->type_name("FILE");
   CLI::Option* trace =

@@ -16,7 +16,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "bodhi/filter_wish.h"
+#include "bodhi/launcher.h"
 #include "bodhi/table.h"
+#include "coord/settings.h"
 #include "tools/commands.h"
 #include "tools/node.h"
 #include "tools/output.h"
@@ -32,10 +35,19 @@ constexpr int kRunFailed = 125, kNotExecutable = 126, kNotFound = 127;
 
 constexpr char kForwardVariable[] = "OMPI_MCA_mca_base_env_list";
 
-// One process speaks for a job: rank 0, or a process that is no rank.
 bool speaks_for_job() {
-  auto is_another = [](const std::string& rank) { return !rank.empty() && rank != "0"; };
-  return !is_another(variable("PMIX_RANK")) && !is_another(variable("PMI_RANK"));
+  return launcher_place(environ).speaks();
+}
+
+// A value that makes no sense would be a job that is not what the user asked for.
+bool values_make_sense() {
+  const std::vector<WrongValue> wrong = wrong_values();
+  for (const WrongValue& each : wrong) {
+    if (!speaks_for_job()) break;
+    print_error(each.name + "=" + each.value + ": not a value of this variable",
+                "it may be " + each.accepted);
+  }
+  return wrong.empty();
 }
 
 void warn_of_misspelt_variables() {
@@ -59,6 +71,33 @@ Status add_datasets(const Node& node, const std::vector<std::string>& arguments,
   }
   if (!list.empty()) environment["ZAZEN_DATASETS"] = list;
   return Done{};
+}
+
+// --divide and --no-divide, and what ranks that find no table should know of the configuration.
+void add_division(const Node& node, const RunOptions& options, Environment& environment) {
+  if (options.divide) environment["ZAZEN_FILTER"] = "require";
+  if (options.no_divide) environment["ZAZEN_FILTER"] = "off";
+  auto value = [&](const char* name) {
+    auto chosen = environment.find(name);
+    return chosen == environment.end() ? variable(name) : chosen->second;
+  };
+  const FilterWish wish = filter_wish(value("ZAZEN_FILTER").c_str());
+  const std::vector<std::string> named = split_paths(value("ZAZEN_DATASETS"));
+  FilterMode most = FilterMode::kOff;
+  std::string paths;
+  for (const DatasetConfig& dataset : node.config.datasets) {
+    Named how = named.empty()                                           ? Named::kNobody
+                : std::ranges::find(named, dataset.path) != named.end() ? Named::kThisOne
+                                                                        : Named::kOthers;
+    FilterMode filter = wanted_filter(wish, how, dataset.filter);
+    if (filter == FilterMode::kOff) continue;
+    paths += (paths.empty() ? " " : ", ") + dataset.path;
+    most = std::max(most, filter);
+  }
+  environment[kDivisionVariable] = (most == FilterMode::kRequire ? "require"
+                                    : most == FilterMode::kOn    ? "on"
+                                                                 : "off") +
+                                   paths;
 }
 
 bool is_mpi_launcher(const std::vector<std::string>& command) {
@@ -105,6 +144,7 @@ Result<Environment> environment_for(const Node& node, const RunOptions& options)
   if (Status added = add_datasets(node, options.datasets, environment); !added) {
     return added.error();
   }
+  add_division(node, options, environment);
   std::error_code ignored;
   environment["ZAZEN_CONFIG"] = fs::absolute(node.config.file, ignored).string();
   environment["ZAZEN_RUNTIME"] = node.runtime;
@@ -120,7 +160,7 @@ Result<Environment> environment_for(const Node& node, const RunOptions& options)
 }
 
 void say_what_to_expect(const Node& node, bool verbose) {
-  if (variable("ZAZEN_DISABLE") == "1") {
+  if (shim_is_disabled()) {
     fmt::print(stderr, "zazenctl: note: ZAZEN_DISABLE=1, the program runs without Zazen\n");
     return;
   }
@@ -185,6 +225,7 @@ int run_command(const RunOptions& options) {
   }
   Node node = load_node_or_exit(options.config, kRunFailed);
   if (speaks_for_job()) warn_of_misspelt_variables();
+  if (!values_make_sense()) return kRunFailed;
   Result<Environment> environment = environment_for(node, options);
   if (!environment) {
     print_error(environment.error().context, environment.error().hint);

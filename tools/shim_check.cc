@@ -144,17 +144,6 @@ void check_preload_word(const std::string& word, const std::string& shim, Findin
   }
 }
 
-void check_value(const char* name, std::initializer_list<const char*> allowed,
-                 Findings& findings) {
-  std::string value = variable(name), list;
-  for (const char* each : allowed) {
-    if (value.empty() || value == each) return;
-    list += (list.empty() ? "" : ", ") + std::string(each);
-  }
-  findings.warn("environment", std::string(name) + "=" + value + ": without effect",
-                "it may be: " + list);
-}
-
 }  // namespace
 
 std::string find_plugin(const std::string& shim, const std::string& file) {
@@ -194,9 +183,10 @@ void check_environment(Findings& findings) {
     findings.warn("environment", each.name + ": unknown variable, without effect",
                   "did you mean " + each.likely + "?");
   }
-  check_value("ZAZEN_FILTER", {"on", "off"}, findings);
-  check_value("ZAZEN_PROTOCOL", {"exchange", "paper"}, findings);
-  check_value("ZAZEN_LOG", {"off", "warn", "info", "debug"}, findings);
+  for (const WrongValue& each : wrong_values()) {
+    findings.warn("environment", each.name + "=" + each.value + ": without effect",
+                  "it may be " + each.accepted);
+  }
   if (shim_is_disabled()) {
     findings.warn("environment", "ZAZEN_DISABLE is set: the shim does nothing",
                   "unset ZAZEN_DISABLE");

@@ -7,16 +7,18 @@
 #include <filesystem>
 
 #include "bodhi/config.h"
+#include "bodhi/variables.h"
 
 namespace zazen {
 
 namespace fs = std::filesystem;
 
 const std::vector<std::string>& known_variables() {
-  static const std::vector<std::string> names{
-      "ZAZEN_CONFIG",  "ZAZEN_RUNTIME", "ZAZEN_FILTER", "ZAZEN_LOG",      "ZAZEN_LOG_FILE",
-      "ZAZEN_DISABLE", "ZAZEN_REPORT",  "ZAZEN_VIEW",   "ZAZEN_DATASETS", "ZAZEN_TRACE_FILE",
-      "ZAZEN_BEGIN",   "ZAZEN_END",     "ZAZEN_STRIDE", "ZAZEN_PROTOCOL"};
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const KnownVariable& known : kVariables) all.emplace_back(known.name);
+    return all;
+  }();
   return names;
 }
 
@@ -35,14 +37,22 @@ std::vector<MisspeltVariable> misspelt_variables() {
   return found;
 }
 
+std::vector<WrongValue> wrong_values() {
+  std::vector<WrongValue> found;
+  check_variables([](const char* name) { return std::getenv(name); },
+                  [&](const KnownVariable& known, const char* value, const char* accepted) {
+                    found.push_back({known.name, value, accepted});
+                  });
+  return found;
+}
+
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr ? value : "";
 }
 
 bool shim_is_disabled() {
-  std::string value = variable("ZAZEN_DISABLE");
-  return !value.empty() && value != "0";
+  return variable("ZAZEN_DISABLE") == "1";
 }
 
 Result<std::string> find_shim() {

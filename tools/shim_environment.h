@@ -18,6 +18,12 @@ struct MisspeltVariable {
 // Those of the environment that begin with ZAZEN_ and are nearly, but not quite, known.
 std::vector<MisspeltVariable> misspelt_variables();
 
+struct WrongValue {
+  std::string name, value, accepted;
+};
+// Those of the environment with a value that makes no sense.
+std::vector<WrongValue> wrong_values();
+
 std::string variable(const char* name);  // "" if it is not set
 
 // ZAZEN_DISABLE, as the shim reads it.

@@ -28,6 +28,7 @@ namespace {
 
 thread_local std::string error_text;
 std::atomic<bool> asked{false};
+std::atomic<void (*)(bool)> watch{nullptr};
 
 zazen_bitmap* refuse(std::string text) {
   error_text = std::move(text);
@@ -46,6 +47,7 @@ std::string without_slashes(std::string path) {
 zazen_bitmap* assign(const bodhi* handle, const char* simdir, uint64_t begin, uint64_t end,
                      uint64_t stride, MPI_Comm comm) {
   asked.store(true, std::memory_order_relaxed);
+  if (auto* watch_reading = watch.load()) watch_reading(false);
   AssignmentRequest request{nullptr, {}, {}, begin, end, stride};
   std::unique_ptr<const Table, Unmap> table;
   if (handle != nullptr) {
@@ -77,6 +79,10 @@ bool mpi_runs() {
 }
 
 }  // namespace
+
+void set_watch(void (*watch_reading)(bool does)) {
+  watch.store(watch_reading);
+}
 
 bool program_asked() {
   return asked.load(std::memory_order_relaxed);

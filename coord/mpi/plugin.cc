@@ -6,6 +6,7 @@
 // program goes on unfiltered.
 #include "coord/plugin.h"
 
+#include <fmt/format.h>
 #include <mpi.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "bodhi/last_words.h"
 #include "bodhi/report.h"
 #include "coord/audit.h"
 #include "coord/audit_report.h"
@@ -25,6 +27,7 @@
 #include "coord/mpi/mpi_communicator.h"
 #include "coord/mpi/patience.h"
 #include "coord/mpi/presence.h"
+#include "coord/undivided.h"
 
 namespace zazen {
 namespace {
@@ -88,10 +91,19 @@ MPI_Comm duplicate_world(int rank, bool is_vouched_for) {
 
 void agree(const PluginHost& host) {
   Agreement& agreement = job->agreement;
+  agreement.expected = host.expected;
+  agreement.expected_paths = host.expected_paths == nullptr ? "" : host.expected_paths;
   PMPI_Comm_rank(MPI_COMM_WORLD, &agreement.rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &agreement.ranks);
   if (agreement.ranks == 1 && !job->has_launcher) {
     agreement.reason = "a single process without a launcher";
+    if (host.place.is_one_of_several()) {
+      agreement.reason = fmt::format(
+          "the launcher started {} processes, and in MPI each is alone: is it another MPI's?",
+          host.place.size);
+      agreement.launched = host.place.size;
+      agreement.speaker = host.place.speaks() ? 0 : -1;
+    }
     agreement.nodes = host.table == nullptr ? 0 : 1;
     agreement.places = {
         {host.table == nullptr ? "" : host.table->node_name, host.ledger != nullptr}};
@@ -104,6 +116,9 @@ void agree(const PluginHost& host) {
       obstacle.can_be_vouched_for && job->settings.filter == FilterWish::kOn;
   if (obstacle.what != nullptr && !is_vouched_for) {
     agreement.reason = obstacle.what;
+    if (obstacle.missing >= 0)
+      agreement.reason += ": rank " + std::to_string(obstacle.missing) + " did not";
+    agreement.speaker = obstacle.speaker;
     return;
   }
   const PromptPauses prompt;
@@ -209,19 +224,45 @@ void begin_report() {
                    "the job did not reach MPI_Finalize");
 }
 
+// One rank speaks. Where all must end, the others give its line the time to arrive; if none comes
+// (it has no shim, and nobody could know), each says it.
+void tell_if_undivided() {
+  constexpr unsigned kSpeakerSeconds = 5;
+  const Verdict verdict = verdict_on(job->agreement);
+  if (verdict.line.empty()) return;
+  const bool speaks = job->agreement.rank == job->agreement.speaker;
+  if (!speaks && !verdict.ends) return;
+  if (!speaks) ::sleep(kSpeakerSeconds);
+  say({verdict.line});
+  if (!verdict.ends) return;
+  wait_for_stderr();
+  PMPI_Abort(MPI_COMM_WORLD, 1);
+}
+
 void after_init(const PluginHost* host) {
   as_guest([&] {
     if (job == nullptr) return;
     job->started_at = seconds_now();
-    agree(*host);
+    try {
+      agree(*host);
+    } catch (const std::exception& e) {
+      job->agreement.reason = e.what();
+    }
     job->settings.report = report_file(job->settings.report);
     job->protocol_seconds = seconds_now() - job->started_at - job->agreement.listing_seconds;
     if (job->agreement.filtered)
       job->agreement.tally->protocol_us =
           static_cast<std::uint64_t>(job->protocol_seconds * 1e6);
-    if (job->agreement.rank != 0) return;
-    say_if_asked(job->settings, start_words(job->agreement, job->protocol_seconds));
-    if (job->agreement.filtered || host->ledger != nullptr) begin_report();
+    // Rank 1 sees both patterns of a program that divides the list itself.
+    if (job->agreement.filtered && job->agreement.rank == 1 && host->watch_reading != nullptr) {
+      set_watch(host->watch_reading);
+      host->watch_reading(true);
+    }
+    if (job->agreement.rank == 0) {
+      say_if_asked(job->settings, start_words(job->agreement, job->protocol_seconds));
+      if (job->agreement.filtered || host->ledger != nullptr) begin_report();
+    }
+    tell_if_undivided();
   });
 }
 

@@ -131,10 +131,11 @@ bool announce_presence() {
 
 Obstacle find_obstacle(int ranks) {
   if (ranks == 1) return {};
-  if (key_space.empty()) return {kSomebodyIsMissing, true};
-  for (int rank = 0; rank < ranks; ++rank)
-    if (!succeeds("cmd=get kvsname=" + key_space + ' ' + key_of(rank)))
-      return {kSomebodyIsMissing};
+  if (key_space.empty()) return {kNoStore, true};
+  const Obstacle missing = look_for_all(ranks, [](int rank) {
+    return succeeds("cmd=get kvsname=" + key_space + ' ' + key_of(rank));
+  });
+  if (missing.what != nullptr) return missing;
   if (talks_by_ucx() && !are_on_one_host())
     return {"MPICH over UCX may not end once ranks of several hosts have talked", true};
   return {};

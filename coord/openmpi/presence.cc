@@ -102,12 +102,12 @@ bool all_have_left(int ranks, bool found_all) {
 }
 
 // What the launcher's store tells is known: nobody can vouch for the contrary.
-const char* obstacle_in_store(int ranks) {
-  if (ranks == 1) return nullptr;
-  bool found_all = true;
-  for (int rank = 0; rank < ranks && found_all; ++rank) found_all = is_present(rank);
-  if (is_slurm()) found_all = all_have_left(ranks, found_all);
-  return found_all ? nullptr : kSomebodyIsMissing;
+Obstacle obstacle_in_store(int ranks) {
+  if (ranks == 1) return {};
+  Obstacle obstacle = look_for_all(ranks, is_present);
+  if (is_slurm() && !all_have_left(ranks, obstacle.what == nullptr))
+    obstacle.what = kSomebodyIsMissing;
+  return obstacle;
 }
 
 // Balances the PMIx_Init of announce_presence(); MPI keeps its own reference.
@@ -130,9 +130,9 @@ bool announce_presence() {
 }
 
 Obstacle find_obstacle(int ranks) {
-  if (!announced) return {ranks == 1 ? nullptr : kSomebodyIsMissing, true};
+  if (!announced) return {ranks == 1 ? nullptr : kNoStore, true};
   const PmixGuest guest;
-  return {obstacle_in_store(ranks)};
+  return obstacle_in_store(ranks);
 }
 
 }  // namespace zazen

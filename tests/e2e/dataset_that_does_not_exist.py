@@ -17,7 +17,8 @@ with Nodes(2) as nodes:
     expect(refused.status == 1 and missing.path in refused.stderr, f"{refused}")
 
     job = nodes.mpirun("list_and_read_c", data)
-    job.check_exactly_once()
+    job.check_exactly_once(says=f"only partly divided: every rank sees all frames of {missing.path}: "
+                                "No such file or directory")
     job.check_report(hits=20, misses=0)
     job = nodes.mpirun("list_and_read_c", missing, seconds=30)
     expect(job.status != 0 and "No such file or directory" in job.stderr, job.stderr)

@@ -55,14 +55,25 @@ class Job:
                        f"rank {rank} read wrong bytes of {name}: size {size}, adler {adler}, "
                        f"origin {self.data.sums.get(name)}")
 
+    def said(self):
+        """What Zazen printed."""
+        return [line for line in self.stderr.splitlines() if line.startswith("zazen: ")]
+
+    def check_says(self, *words):
+        """One line, with all of these."""
+        lines = self.said()
+        expect(len(lines) == 1 and all(word in lines[0] for word in words),
+               f"one line with {words} was expected: {self.stderr}")
+
     def check_silent(self):
         expect("zazen" not in self.stderr.lower(), f"stderr is not empty: {self.stderr}")
 
-    def check_exactly_once(self):
-        """Each frame in one rank's listing and read by that rank; other names by all."""
+    def check_exactly_once(self, says=None):
+        """Each frame in one rank's listing and read by that rank; other names by all. `says` is in
+        the one line that is printed."""
         self.succeeded()
         self.check_bytes()
-        self.check_silent()
+        self.check_says(says) if says else self.check_silent()
         owners = Counter()
         for rank, output in enumerate(self.ranks):
             listed = [name for name in output.listed if name in self.data.frames]
@@ -81,16 +92,25 @@ class Job:
                           frames_listed=len(self.data.frames), frames_read=len(self.data.frames),
                           frames_read_twice=0, frames_never_read=0)
 
-    def check_unfiltered(self):
-        """Every rank sees and reads all, as without Zazen."""
+    def check_unfiltered(self, says=None):
+        """Every rank sees and reads all, as without Zazen. `says` is the reason that is printed, if
+        the job should have been divided."""
         self.succeeded()
         self.check_bytes()
-        self.check_silent()
+        self.check_says("this job is not divided", says) if says else self.check_silent()
         for rank, output in enumerate(self.ranks):
             expect(set(output.listed) == self.data.names,
                    f"rank {rank} lacks {sorted(self.data.names - set(output.listed))}")
             expect(sorted(output.frames_read(self.data)) == sorted(self.data.frames),
                    f"rank {rank} did not read every frame")
+
+    def check_ended_at_once(self, says):
+        """The job ended in MPI_Init with this reason, before the program had written anything. (A rank
+        without the shim may have.)"""
+        expect(self.status != 0, f"status 0\n{self.stderr}")
+        self.check_says("ends: ", says)
+        written = [rank for rank, node in enumerate(self.node_names) if node and self.ranks[rank]]
+        expect(not written, f"ranks {written} went on: {self.stderr}")
 
     def check_report(self, **expected):
         """The report has these values, and agrees with what the ranks did."""

@@ -16,11 +16,12 @@ with Nodes(2) as nodes:
     job(f"{PROGRAMS}/libstart_mpi.so", "list_and_read_ctypes.py").check_exactly_once()
     job("never").check_unfiltered()
     if MPI == "mpich":  # Open MPI 4 has no sessions
-        job("session").check_unfiltered()
+        session = "the program calls MPI_Session_init before MPI_Init"
+        job("session").check_unfiltered(says=session)
         both = job("session_first")
-        both.check_unfiltered()
+        both.check_unfiltered(says=session)
         expect(both.report is None, f"a rank with a session is none of ours: {both.report}")
         mixed = job("session_first", ["list_and_read_c", "start_in_many_ways_c"])
-        mixed.check_unfiltered()
+        mixed.check_unfiltered(says="rank 2 did not")
         mixed.check_report(filtered=False)
         expect("not every rank" in mixed.report["reason"], f"{mixed.report}")

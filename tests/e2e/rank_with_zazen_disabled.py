@@ -8,9 +8,10 @@ with Nodes(3) as nodes:
     nodes.push(data)
     off = {"ZAZEN_DISABLE": "1"}
     job = nodes.mpirun("list_and_read_c", data, shims=[True, off, True], seconds=30)
-    job.check_unfiltered()
+    job.check_unfiltered(says="rank 2 did not")
     job.check_report(filtered=False)
-    nodes.mpirun("list_and_read_c", data, shims=[off, True, True], seconds=30).check_unfiltered()
+    job = nodes.mpirun("list_and_read_c", data, shims=[off, True, True], seconds=30)
+    job.check_unfiltered(says="rank 0 did not")
     job = nodes.mpirun("list_and_read_c", data, shims=[off, off, off], seconds=30)
     job.check_unfiltered()
     expect(job.report is None, "a disabled job writes no report")

@@ -212,7 +212,7 @@ TEST_F(JobTest, OneRankWithTheFilterOffMeansNobodyIsFiltered) {
   off_ = 2;
   std::vector<RankResult> results = run({0, 0, 0});
   expect_nobody_filtered(results);
-  EXPECT_EQ(results[0].agreement.reason, "ZAZEN_FILTER=off");
+  EXPECT_EQ(results[0].agreement.reason, "ZAZEN_FILTER=off on rank 2");
   EXPECT_TRUE(cluster_.view_directories().empty());
 }
 
@@ -249,8 +249,9 @@ TEST_F(JobTest, AMissingDirectoryIsLeftOutAndTheOthersGoOn) {
   ASSERT_TRUE(results[0].agreement.filtered);
   EXPECT_EQ(results[0].own.size(), 1U);
   EXPECT_EQ(results[1].own.at(sim.path), std::vector<FrameSeq>{1});
-  ASSERT_EQ(results[0].agreement.notes.size(), 1U);
-  EXPECT_EQ(results[0].agreement.notes[0], gone.path + ": No such file or directory");
+  ASSERT_EQ(results[0].agreement.left_out.size(), 1U);
+  EXPECT_EQ(results[0].agreement.left_out[0].path, gone.path);
+  EXPECT_EQ(results[0].agreement.left_out[0].why, "No such file or directory");
 }
 
 TEST_F(JobTest, OnlyMissingDirectoriesMeanNobodyIsFiltered) {

@@ -1,0 +1,54 @@
+// ReadingPattern: whether a divided rank opens frames as a program does that divides the list
+// itself, so that frames will be left unread (D13). What it sees it sees early, from the first
+// opens; the audit at the end is the one that knows.
+//
+// - It skips: the first four of its own frames that it opens lie the same step apart in its
+//   list, with others left out between them, as by files[rank::size].
+// - It opens frames of others, and leaves out its own, as where one rank hands out names.
+// - It opens all, others' in between its own, from a list that it took before MPI_Init.
+//
+// A list is in the order of the numbers, or in that of the names ("f10" before "f2"). A second
+// thread, or any other order, ends the watch: nothing is said of a program that shuffles.
+#pragma once
+#include "bodhi/view.h"
+
+namespace zazen {
+
+enum class Pattern : std::uint32_t { kNone, kSkips, kOpensOthers, kReadsAll };
+
+class ReadingPattern {
+ public:
+  // Beyond so many opens nothing is looked at.
+  static constexpr std::uint32_t kLongest = 256;
+
+  // The frame was opened for the first time, by the thread that this address belongs to.
+  Pattern note(const View& view, Tally* tally, std::uint32_t dataset, FrameSeq seq,
+               const void* thread, bool listed_early);
+  bool is_over() const { return is_over_; }
+  std::uint64_t step() const { return step_; }  // of kSkips
+
+ private:
+  static constexpr std::uint32_t kOwnOpens = 4;
+  static constexpr std::uint32_t kFewestOthers = 3;
+  static constexpr std::uint32_t kManyOthers = 16;
+  static constexpr std::uint64_t kFewestInARow = 6;
+
+  Pattern note_own(const View& view, const ViewDataset& dataset, FrameSeq seq);
+  Pattern note_other(const View& view, Tally* tally, const ViewDataset& dataset, FrameSeq seq);
+  bool skips(const View& view, const ViewDataset& dataset,
+             std::uint64_t (*position)(const View&, const ViewDataset&, FrameSeq));
+
+  std::uint32_t opens_ = 0;
+  std::uint32_t dataset_ = 0;
+  const void* thread_ = nullptr;
+  FrameSeq own_[kOwnOpens] = {};
+  std::uint32_t own_opens_ = 0;
+  std::uint32_t other_opens_ = 0;
+  FrameSeq lowest_ = 0, highest_ = 0;  // of the others' that it opened
+  std::int64_t last_index_ = -2;       // in the domain
+  std::uint64_t in_a_row_ = 0;
+  std::uint64_t step_ = 0;
+  bool is_over_ = false;
+};
+
+}  // namespace zazen

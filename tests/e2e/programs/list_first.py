@@ -1,0 +1,28 @@
+"""DIRECTORY OUT HOW: lists before MPI_Init and reads all of it, `every` size-th name of it, or what a
+second listing shows (`unused`). `child`: lists by a child of the rank, after MPI_Init."""
+import os
+import subprocess
+import sys
+import zlib
+
+directory, out, how = sys.argv[1:]
+names = sorted(os.listdir(directory)) if how != "child" else []
+
+from mpi4py import MPI  # noqa: E402
+
+rank, size = MPI.COMM_WORLD.Get_rank(), MPI.COMM_WORLD.Get_size()
+if how == "unused":
+    names = sorted(os.listdir(directory))
+if how == "child":
+    names = subprocess.run(["ls", directory], stdout=subprocess.PIPE, text=True,
+                           check=True).stdout.split("\n")[:-1]
+with open(f"{out}/rank-{rank}", "w") as file:
+    frames = [name for name in names if name[0] == "f" and name[1:].isdigit() and name != "f01"]
+    for name in names if how == "unused" else frames[rank::size] if how == "every" else frames:
+        print("list", name, file=file)
+        path = os.path.join(directory, name)
+        if os.path.isdir(path):
+            continue
+        with open(path, "rb") as frame:
+            data = frame.read()
+        print("read", len(data), zlib.adler32(data), name, file=file)

@@ -1,0 +1,63 @@
+"""A ZAZEN_ variable with a value that makes no sense: `zazenctl run` fails with 125 and says what is
+accepted; a preloaded program says so in one line for the whole job and goes on as without it."""
+import os
+
+from nodes import MPIRUN, SHIM, ZAZENCTL, Nodes, program
+from processes import expect, run
+
+WRONG = (("ZAZEN_FILTER", "no", "on, off or require"), ("ZAZEN_FILTER", "0", "on, off or require"),
+         ("ZAZEN_FILTER", "OFF", "on, off or require"),
+         ("ZAZEN_FILTER", "banana", "on, off or require"),
+         ("ZAZEN_PROTOCOL", "peper", "exchange or paper"),
+         ("ZAZEN_LOG", "loud", "off, warn, info or debug"), ("ZAZEN_DISABLE", "maybe", "0 or 1"),
+         ("ZAZEN_BEGIN", "ten", "a whole number"), ("ZAZEN_END", "-1", "a whole number"),
+         ("ZAZEN_STRIDE", "0", "a whole number from 1 on"))
+
+with Nodes(1) as nodes:
+    data = nodes.dataset(frames=12)
+    nodes.start()
+    nodes.push(data)
+    node = nodes[0]
+    shim = dict(nodes.env, **nodes.shim(node))
+
+    def complaints(stderr):
+        return [line for line in stderr.splitlines() if "it may be" in line]
+
+    for name, value, accepted in WRONG:
+        wrong = {name: value}
+        done = run([ZAZENCTL, "--config", node.config, "run", "echo", "ran"], dict(nodes.env, **wrong))
+        expect(done.status == 125 and done.stdout == "", f"{done}")
+        expect(done.stderr == f"zazenctl: error: {name}={value}: not a value of this variable\n"
+                              f"hint: it may be {accepted}\n", f"{done}")
+        # The doctor has the same list.
+        done = run([ZAZENCTL, "--config", node.config, "doctor"], dict(nodes.env, **wrong))
+        expect(f"{name}={value}: without effect" in done.stdout, f"{done}")
+
+        # A shell, and what it starts: the shell has said it.
+        done = run(["sh", "-c", f"cat {data.file('f1')}; sh -c 'ls {data.path} | wc -l'; exec true"],
+                   dict(shim, **wrong)).succeeded()
+        said = complaints(done.stderr)
+        expect(len(said) == 1 and said == done.stderr.splitlines(), f"{done}")
+        expect(said[0].startswith(f"zazen: {name}={value}: ignored") and
+               said[0].endswith(f"; it may be {accepted}"), f"{said}")
+
+    # A job: one line, and it is divided as without the variable; mpirun under the shim or not.
+    for env in ({"ZAZEN_FILTER": "OFF"}, {"ZAZEN_DISABLE": "maybe"}, {"ZAZEN_STRIDE": "x"}):
+        (name, value), = env.items()
+        nodes.mpirun("list_and_read_c", data, ranks=3, env=env).check_exactly_once(
+            says=f"{name}={value}: ignored")
+        out, report = nodes.output_of_a_job()
+        nodes.start_job([MPIRUN, "-n", 3, *program("list_and_read_c"), data.path, out],
+                        dict(shim, ZAZEN_REPORT=report, **env), data, out, [node.name] * 3,
+                        report).finish().check_exactly_once(says=f"{name}={value}: ignored")
+
+    # What is switched off, or not configured, says nothing.
+    for env in ({"ZAZEN_DISABLE": "1", "ZAZEN_CONFIG": node.config}, {}):
+        done = run(["ls", data.path], dict(nodes.env, LD_PRELOAD=SHIM, ZAZEN_FILTER="banana", **env))
+        expect(done.succeeded().stderr == "", f"{done}")
+    # Good values say nothing.
+    for name, value in (("ZAZEN_FILTER", "require"), ("ZAZEN_FILTER", ""), ("ZAZEN_DISABLE", "0"),
+                        ("ZAZEN_LOG", "off"), ("ZAZEN_END", "5"), ("ZAZEN_PROTOCOL", "paper")):
+        done = run(["ls", data.path], dict(shim, **{name: value})).succeeded()
+        expect(done.stderr == "", f"{name}={value}: {done}")
+    expect(os.environ.get("ZAZEN_FILTER") is None, "the test's own environment is clean")

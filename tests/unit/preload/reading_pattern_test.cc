@@ -1,0 +1,195 @@
+// Which orders of opens look like a program that divides the list itself, and which do not.
+#include "preload/reading_pattern.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "coord/view_writer.h"
+
+namespace zazen {
+namespace {
+
+// A rank whose own frames of 0 to `frames` - 1 are those for which own(seq).
+class ReadingPatternTest : public ::testing::Test {
+ protected:
+  template <class Own>
+  void have(std::uint64_t frames, Own own) {
+    forget();
+    ViewContent content;
+    content.rank = 1;
+    content.ranks = 4;
+    ViewDatasetContent dataset;
+    dataset.path = "/sim1";
+    dataset.frames = "f{seq}";
+    dataset.domain_count = frames;
+    dataset.domain = {{0, 1, frames}};
+    for (FrameSeq seq = 0; seq < frames; ++seq) {
+      if (own(seq)) mine_.push_back(seq);
+    }
+    dataset.own_count = mine_.size();
+    dataset.own = [this](ViewFrames& out) {
+      for (FrameSeq seq : mine_) out.add({seq, seq + 1000});
+    };
+    content.datasets = {dataset};
+    Result<std::string> directory = make_view_directory({::testing::TempDir()});
+    ASSERT_TRUE(directory) << directory.error().message();
+    directory_ = *directory;
+    ASSERT_TRUE(write_view(directory_, content));
+    ASSERT_TRUE(map_view(directory_.c_str(), &view_, &tally_));
+  }
+
+  void TearDown() override { forget(); }
+  void forget() {
+    mine_.clear();
+    if (view_ != nullptr) unmap_view(view_, tally_);
+    view_ = nullptr;
+    if (!directory_.empty()) remove_view_directory(directory_);
+    directory_.clear();
+  }
+
+  struct Seen {
+    Pattern pattern = Pattern::kNone;
+    std::size_t opens = 0;
+    std::uint64_t step = 0;
+  };
+  // What is seen, and after how many opens.
+  Seen open(const std::vector<FrameSeq>& frames, bool listed_early = false, int threads = 1) {
+    ReadingPattern pattern;
+    Seen seen;
+    char thread[8];
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      if (!mark_opened(*view_, tally_, view_->datasets[0], frames[i])) continue;
+      const Pattern now =
+          pattern.note(*view_, tally_, 0, frames[i],
+                       &thread[i % static_cast<std::size_t>(threads)], listed_early);
+      if (now != Pattern::kNone && seen.pattern == Pattern::kNone)
+        seen = {now, i + 1, pattern.step()};
+    }
+    return seen;
+  }
+
+  std::vector<FrameSeq> by_name() const {
+    std::vector<FrameSeq> sorted = mine_;
+    std::ranges::sort(sorted, {}, [](FrameSeq seq) { return std::to_string(seq); });
+    return sorted;
+  }
+  static std::vector<FrameSeq> every(const std::vector<FrameSeq>& list, std::size_t first,
+                                     std::size_t step) {
+    std::vector<FrameSeq> taken;
+    for (std::size_t i = first; i < list.size(); i += step) taken.push_back(list[i]);
+    return taken;
+  }
+
+  std::vector<FrameSeq> mine_;
+  std::string directory_;
+  const View* view_ = nullptr;
+  Tally* tally_ = nullptr;
+};
+
+bool each_fourth(FrameSeq seq) {
+  return seq % 4 == 1;
+}
+
+TEST_F(ReadingPatternTest, ARankThatReadsItsListIsNotSuspected) {
+  for (bool in_order_of_names : {false, true}) {
+    have(1200, each_fourth);
+    EXPECT_EQ(open(in_order_of_names ? by_name() : mine_).pattern, Pattern::kNone);
+  }
+  have(1200, [](FrameSeq seq) { return seq >= 300 && seq < 600; });
+  EXPECT_EQ(open(mine_).pattern, Pattern::kNone);
+}
+
+TEST_F(ReadingPatternTest, ARankThatTakesEachFourthOfItsListIsSeenAtTheFourthOpen) {
+  for (bool in_order_of_names : {false, true}) {
+    have(1200, each_fourth);
+    Seen seen = open(every(in_order_of_names ? by_name() : mine_, 1, 4));
+    EXPECT_EQ(seen.pattern, Pattern::kSkips);
+    EXPECT_EQ(seen.opens, 4u);
+    EXPECT_EQ(seen.step, 4u);
+  }
+  have(40, [](FrameSeq seq) { return seq % 2 == 1; });
+  EXPECT_EQ(open(every(mine_, 1, 2)).step, 2u);
+}
+
+TEST_F(ReadingPatternTest, OneFrameOfAnotherRankIsNoPattern) {
+  have(1200, each_fourth);
+  std::vector<FrameSeq> frames{0};
+  frames.insert(frames.end(), mine_.begin(), mine_.end());
+  EXPECT_EQ(open(frames).pattern, Pattern::kNone);
+  // And it hides none.
+  have(1200, each_fourth);
+  frames = every(mine_, 1, 4);
+  frames.insert(frames.begin(), 0);
+  EXPECT_EQ(open(frames).pattern, Pattern::kSkips);
+}
+
+TEST_F(ReadingPatternTest, ARankThatReadsItsNeighboursFramesTooIsNotSuspected) {
+  have(1200, each_fourth);
+  std::vector<FrameSeq> frames;
+  for (FrameSeq seq : mine_)
+    for (FrameSeq near : {seq - 1, seq, seq + 1, seq + 2}) frames.push_back(near);
+  EXPECT_EQ(open(frames).pattern, Pattern::kNone);
+  have(1200, each_fourth);
+  frames = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};  // the first ten, then its own
+  frames.insert(frames.end(), mine_.begin(), mine_.end());
+  EXPECT_EQ(open(frames).pattern, Pattern::kNone);
+}
+
+TEST_F(ReadingPatternTest, NamesThatRank0HandsOutAreSeen) {
+  have(1200, each_fourth);
+  std::vector<FrameSeq> frames;
+  for (FrameSeq seq = 4; seq < 1200; seq += 16) frames.push_back(seq);  // rank 0's, each fourth
+  Seen seen = open(frames);
+  EXPECT_EQ(seen.pattern, Pattern::kOpensOthers);
+  EXPECT_EQ(seen.opens, 3u);
+  // Where the ranks have blocks, its own lie elsewhere.
+  have(1200, [](FrameSeq seq) { return seq >= 300 && seq < 600; });
+  seen = open(frames);
+  EXPECT_EQ(seen.pattern, Pattern::kOpensOthers);
+  EXPECT_LE(seen.opens, 16u);
+}
+
+TEST_F(ReadingPatternTest, AProgramThatShufflesIsHardlyEverSuspected) {
+  std::mt19937 random(7);
+  int suspected = 0;
+  for (int round = 0; round < 500; ++round) {
+    have(round % 2 == 0 ? 48 : 400, each_fourth);
+    std::vector<FrameSeq> frames = mine_;
+    std::ranges::shuffle(frames, random);
+    suspected += open(frames).pattern != Pattern::kNone ? 1 : 0;
+  }
+  EXPECT_LE(suspected, 2);
+}
+
+// The threads of a program that divides its own list among them begin far apart.
+TEST_F(ReadingPatternTest, SeveralThreadsAreNotSuspected) {
+  have(1200, each_fourth);
+  EXPECT_EQ(open(every(mine_, 0, 75), false, 4).pattern, Pattern::kNone);
+}
+
+TEST_F(ReadingPatternTest, AListFromBeforeMpiInitHasTheFramesOfAll) {
+  std::vector<FrameSeq> all(1200);
+  for (FrameSeq seq = 0; seq < 1200; ++seq) all[seq] = seq;
+  have(1200, each_fourth);
+  EXPECT_EQ(open(all, true).pattern, Pattern::kReadsAll);
+  have(1200, each_fourth);  // files[rank::size] of it is right
+  EXPECT_EQ(open(every(all, 1, 3), true).pattern, Pattern::kNone);
+  have(1200, each_fourth);
+  EXPECT_EQ(open(mine_, true).pattern, Pattern::kNone);
+}
+
+TEST_F(ReadingPatternTest, ItEndsByItself) {
+  have(4000, each_fourth);
+  ReadingPattern pattern;
+  for (FrameSeq seq : mine_) pattern.note(*view_, tally_, 0, seq, nullptr, false);
+  EXPECT_TRUE(pattern.is_over());
+}
+
+}  // namespace
+}  // namespace zazen
