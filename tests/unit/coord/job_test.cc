@@ -70,7 +70,12 @@ class JobTest : public ::testing::Test {
                       adopt,
                       [] { shim.active = true; },
                       drop};
+      if (me < expected_.size()) {
+        host.expected = expected_[me];
+        host.expected_paths = "/sim1";
+      }
       Settings settings;
+      settings.filter = wish_;
       settings.temporary = cluster_.temporary();
       if (off_ == world.rank()) settings.filter = FilterWish::kOff;
       if (!only_.empty()) settings.datasets = only_;
@@ -118,6 +123,8 @@ class JobTest : public ::testing::Test {
   std::shared_ptr<ThreadCommunicator::Board> board_;
   int fail_to_adopt_ = -1;
   int off_ = -1;
+  FilterWish wish_ = FilterWish::kAuto;
+  std::vector<FilterMode> expected_;  // by rank
   int losing_rank_ = -1, lost_call_ = -1;
   std::vector<std::string> only_;
   std::vector<bool> paper_;
@@ -204,6 +211,45 @@ TEST_F(JobTest, NobodyWithADaemonMeansNobodyIsFiltered) {
   std::vector<RankResult> results = run({kNoNode, kNoNode});
   expect_nobody_filtered(results);
   EXPECT_EQ(results[0].agreement.reason, "no rank reaches a daemon");
+}
+
+TEST_F(JobTest, AllRanksKnowTheMostThatOneExpectsOfTheJob) {
+  cluster_.add_dataset("sim1", "f{seq}", frame_files(4));
+  expected_ = {FilterMode::kOff, FilterMode::kRequire, FilterMode::kOn};
+  for (const RankResult& result : run({kNoNode, kNoNode, kNoNode})) {
+    EXPECT_EQ(result.agreement.expected, FilterMode::kRequire);
+    EXPECT_EQ(result.agreement.expected_paths, "/sim1");
+  }
+}
+
+TEST_F(JobTest, RequireDividesTheDatasetsThatAreNamedWhateverTheirKeySays) {
+  const auto& a = cluster_.add_dataset("a", "f{seq}", frame_files(2));
+  const auto& b = cluster_.add_dataset("b", "f{seq}", frame_files(2));
+  cluster_.add_node();
+  cluster_.mutable_table(0)->datasets[0].filter = FilterMode::kOff;
+  cluster_.mutable_table(0)->datasets[1].audit = AuditMode::kWarn;
+  wish_ = FilterWish::kRequire;
+  std::vector<RankResult> results = run({0, 0});
+  ASSERT_EQ(results[0].own.size(), 1U);  // the other one's key says no
+  EXPECT_EQ(results[0].own.begin()->first, b.path);
+  EXPECT_EQ(results[0].agreement.datasets[0].audit, AuditMode::kWarn);
+  only_ = {a.path};
+  results = run({0, 0});
+  ASSERT_EQ(results[1].own.size(), 1U);
+  EXPECT_EQ(results[1].own.begin()->first, a.path);
+  EXPECT_EQ(results[1].agreement.datasets[0].audit, AuditMode::kFail);
+}
+
+TEST_F(JobTest, ADatasetThatMustBeDividedAndCannotBeIsNamedSo) {
+  const auto& gone = cluster_.add_dataset("gone", "f{seq}", {});
+  cluster_.add_dataset("sim1", "f{seq}", frame_files(2));
+  std::filesystem::remove(gone.path);
+  cluster_.add_node();
+  cluster_.mutable_table(0)->datasets[0].filter = FilterMode::kRequire;
+  for (const RankResult& result : run({0, kNoNode})) {
+    ASSERT_EQ(result.agreement.left_out.size(), 1U);
+    EXPECT_EQ(result.agreement.left_out[0].filter, FilterMode::kRequire);
+  }
 }
 
 TEST_F(JobTest, OneRankWithTheFilterOffMeansNobodyIsFiltered) {
