@@ -26,6 +26,8 @@ class FrameName {
   // Writes the name and a NUL; returns its length, or 0 if it does not fit.
   std::size_t format(FrameSeq seq, char* out, std::size_t capacity) const;
 
+  std::size_t most_length() const { return prefix_length_ + kMostDigits + suffix_length_; }
+
   // The same for the one component that has the number, as a directory listing shows it.
   bool match_entry(const char* entry, std::size_t length, FrameSeq* seq) const;
   std::size_t format_entry(FrameSeq seq, char* out, std::size_t capacity) const;
@@ -52,6 +54,8 @@ class FrameName {
   }
 
  private:
+  static constexpr std::size_t kMostDigits = 20;  // of 2^64, and of a width
+
   char prefix_[kMaxTemplate] = {};  // all before the number: "run1/f"
   char suffix_[kMaxTemplate] = {};  // all after it: "/traj.dcd", ".xtc"
   std::uint16_t prefix_length_ = 0;

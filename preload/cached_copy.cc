@@ -68,9 +68,10 @@ class FirstUse {
 };
 
 bool is_as_origin(const Route& route, const OriginIdentity& identity) {
-  char origin[kMaxPath + kMaxTemplate + 32];
+  const std::size_t room = origin_path_room(*route.place);
+  char* origin = static_cast<char*>(alloca(room));
   struct stat st;
-  return origin_path(*route.place, route.seq, origin, sizeof origin) &&
+  return origin_path(*route.place, route.seq, origin, room) &&
          raw::fstatat(AT_FDCWD, origin, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
          same_file(identity, st);
 }
@@ -83,12 +84,17 @@ void refuse_copy(const Route& route) {
 
 }  // namespace
 
-bool CopyPath::set(const Route& route) {
-  if (route.node == nullptr) return false;
-  std::size_t length = route.place->copies_length;
-  std::memcpy(text, route.place->copies, length);
-  return length != 0 &&
-         route.place->name.format(route.seq, text + length, sizeof text - length) != 0;
+std::size_t CopyPath::room(const Route& route) {
+  if (route.node == nullptr) return 0;
+  return route.place->copies_length + route.place->name.most_length() + 1;
+}
+
+CopyPath::CopyPath(const Route& route, void* memory) : text(nullptr) {
+  const std::size_t all = room(route), length = all == 0 ? 0 : route.place->copies_length;
+  if (length == 0) return;
+  char* path = static_cast<char*>(memory);
+  std::memcpy(path, route.place->copies, length);
+  if (route.place->name.format(route.seq, path + length, all - length) != 0) text = path;
 }
 
 bool only_reads(int flags) {
@@ -100,8 +106,9 @@ bool only_reads(int flags) {
 int open_copy(const Route& route, int flags) {
   ErrnoKeeper keep;
   DirectoryKey directory;
-  CopyPath copy;
-  if (!only_reads(flags) || !may_serve(route, &directory) || !copy.set(route)) return -1;
+  if (!only_reads(flags) || !may_serve(route, &directory)) return -1;
+  CopyPath copy(route, alloca(CopyPath::room(route)));
+  if (!copy) return -1;
   int fd = raw::openat(AT_FDCWD, copy.text, flags, 0);
   if (fd < 0) return -1;
   OriginIdentity identity;
@@ -118,11 +125,9 @@ int open_copy(const Route& route, int flags) {
   return fd;
 }
 
-bool copy_may_answer(const Route& route, CopyPath* copy, dev_t* origin_dev) {
+bool copy_may_answer(const Route& route, dev_t* origin_dev) {
   DirectoryKey directory;
-  if (!may_serve(route, &directory) || each_use_is_checked(route) || !copy->set(route)) {
-    return false;
-  }
+  if (!may_serve(route, &directory) || each_use_is_checked(route)) return false;
   *origin_dev = directory.dev;
   return true;
 }
@@ -141,11 +146,11 @@ bool identify_copy(const Route& route, const CopyPath& copy, const struct stat& 
 
 bool stat_copy(const Route& route, struct stat* st) {
   ErrnoKeeper keep;
-  CopyPath copy;
+  CopyPath copy(route, alloca(CopyPath::room(route)));
   dev_t origin_dev;
   OriginIdentity identity;
   struct stat local;
-  if (st == nullptr || !copy_may_answer(route, &copy, &origin_dev) ||
+  if (st == nullptr || !copy || !copy_may_answer(route, &origin_dev) ||
       raw::fstatat(AT_FDCWD, copy.text, &local, AT_SYMLINK_NOFOLLOW) != 0 ||
       !identify_copy(route, copy, local, &identity)) {
     return false;
@@ -156,11 +161,11 @@ bool stat_copy(const Route& route, struct stat* st) {
 }
 
 bool copy_is_readable(const Route& route, int access_flags) {
-  CopyPath copy;
   struct stat st;
   if (!stat_copy(route, &st)) return false;
   ErrnoKeeper keep;
-  return copy.set(route) && raw::faccessat(AT_FDCWD, copy.text, R_OK, access_flags) == 0;
+  CopyPath copy(route, alloca(CopyPath::room(route)));
+  return copy && raw::faccessat(AT_FDCWD, copy.text, R_OK, access_flags) == 0;
 }
 
 }  // namespace zazen

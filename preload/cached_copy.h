@@ -4,6 +4,7 @@
 // is D10's question: a sample when the process first uses the dataset, each time if the
 // dataset says so. Every function here keeps errno.
 #pragma once
+#include <alloca.h>
 #include <sys/stat.h>
 
 #include "bodhi/identity.h"
@@ -11,9 +12,15 @@
 
 namespace zazen {
 
-struct CopyPath {
-  char text[2 * kMaxPath + kMaxTemplate + 32];
-  bool set(const Route& route);
+// Where a frame's copy lies. Stacks may be small: the memory is the caller's, and as much as it
+// takes. CopyPath copy(route, alloca(CopyPath::room(route)));
+class CopyPath {
+ public:
+  static std::size_t room(const Route& route);
+  CopyPath(const Route& route, void* memory);
+  explicit operator bool() const { return text != nullptr; }
+
+  const char* text;  // null: nowhere
 };
 
 // The program's flags allow a copy in place of the origin.
@@ -25,9 +32,9 @@ int open_copy(const Route& route, int flags);
 // The copy's stat with the origin's identity over it. False: ask the origin.
 bool stat_copy(const Route& route, struct stat* st);
 
-// The two halves of stat_copy, for statx: may the copy at this path speak for its origin, which
-// is on this device; and, by the copy's plain stat, who is its origin? errno is not kept.
-bool copy_may_answer(const Route& route, CopyPath* copy, dev_t* origin_dev);
+// The two halves of stat_copy, for statx: may the copy speak for its origin, which is on this
+// device; and, by the copy's plain stat, who is its origin? errno is not kept.
+bool copy_may_answer(const Route& route, dev_t* origin_dev);
 bool identify_copy(const Route& route, const CopyPath& copy, const struct stat& local,
                    OriginIdentity* identity);
 

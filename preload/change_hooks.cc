@@ -112,7 +112,7 @@ ZAZEN_HOOK int linkat(int from, const char* old_path, int to, const char* new_pa
       return -1;
     }
     int result = link(zazen::route_for(AT_FDCWD, origin.path), file.get(), old_path, flags);
-    if (result == 0) zazen::renew_identity(from);
+    if (result == 0) zazen::renew_identity(from, &origin);
     return result;
   }
   if ((flags & AT_SYMLINK_FOLLOW) != 0 && zazen::is_symlink(from, old_path)) {

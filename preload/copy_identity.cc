@@ -1,7 +1,5 @@
 #include "preload/copy_identity.h"
 
-#include <stdio.h>
-
 #include <cstring>
 
 #include "bodhi/published_file.h"
@@ -76,6 +74,18 @@ bool find_in_index(const struct stat& local, OriginIdentity* identity, dev_t* or
   return true;
 }
 
+// Apart, for its buffer.
+[[gnu::noinline]] void origin_dev_by_link(int fd, const Node* node,
+                                          const OriginIdentity& identity, dev_t* origin_dev) {
+  char copy[2 * kMaxPath + kMaxTemplate + 64];
+  ssize_t length = raw::readlinkat(AT_FDCWD, raw::FdLink(fd).text(), copy, sizeof copy - 1);
+  if (length <= 0) return;
+  copy[length] = '\0';
+  if (node == nullptr || !origin_dev_by_table(*node, copy, origin_dev)) {
+    origin_dev_by_name(copy, identity, origin_dev);
+  }
+}
+
 bool ask_the_copy(int fd, const struct stat& local, OriginIdentity* identity,
                   dev_t* origin_dev) {
   // Whoever made this file could have given it the attribute: it must be this user's or
@@ -90,14 +100,7 @@ bool ask_the_copy(int fd, const struct stat& local, OriginIdentity* identity,
     return true;
   }
   *origin_dev = local.st_dev;
-  char link[64], copy[2 * kMaxPath + kMaxTemplate + 64];
-  ::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  ssize_t length = raw::readlinkat(AT_FDCWD, link, copy, sizeof copy - 1);
-  if (length <= 0) return true;
-  copy[length] = '\0';
-  if (node == nullptr || !origin_dev_by_table(*node, copy, origin_dev)) {
-    origin_dev_by_name(copy, *identity, origin_dev);
-  }
+  origin_dev_by_link(fd, node, *identity, origin_dev);
   return true;
 }
 

@@ -1,7 +1,5 @@
 #include "preload/copy_origin.h"
 
-#include <stdio.h>
-
 #include <cstring>
 
 #include "bodhi/published_file.h"
@@ -48,15 +46,16 @@ bool may_be_frame(const struct stat& st) {
 
 // The kernel's name of an open file; 0 as above.
 std::size_t name_of_fd(int fd, char* out, std::size_t capacity) {
-  char link[64];
-  ::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  return read_proc_link(AT_FDCWD, link, out, capacity);
+  return read_proc_link(AT_FDCWD, raw::FdLink(fd).text(), out, capacity);
 }
 
+Route route_by_name(int fd, char (&name)[kMaxName]) {
+  return name_of_fd(fd, name, sizeof name) == 0 ? Route{} : route_for(AT_FDCWD, name);
+}
 // Apart, for its buffer: most callers are done before, and may have a small stack.
 [[gnu::noinline]] Route route_by_name(int fd) {
   char name[kMaxName];
-  return name_of_fd(fd, name, sizeof name) == 0 ? Route{} : route_for(AT_FDCWD, name);
+  return route_by_name(fd, name);
 }
 
 // The file that was copied, though it may have been written to since.
@@ -109,14 +108,14 @@ void renew(int copy_fd, const OriginIdentity& identity, const struct stat& st, F
 // Apart, for their buffers.
 [[gnu::noinline]] int open_copy_of(const Route& route) {
   ErrnoKeeper keep;
-  CopyPath copy;
-  return route && copy.set(route) ? raw::openat(AT_FDCWD, copy.text, O_RDONLY | O_CLOEXEC, 0)
-                                  : -1;
+  CopyPath copy(route, alloca(CopyPath::room(route)));
+  return copy ? raw::openat(AT_FDCWD, copy.text, O_RDONLY | O_CLOEXEC, 0) : -1;
 }
 [[gnu::noinline]] int open_origin_of(const Route& route) {
   ErrnoKeeper keep;
-  char path[kMaxPath + kMaxTemplate + 32];
-  return origin_path(*route.place, route.seq, path, sizeof path)
+  const std::size_t room = origin_path_room(*route.place);
+  char* path = static_cast<char*>(alloca(room));
+  return origin_path(*route.place, route.seq, path, room)
              ? raw::openat(AT_FDCWD, path, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0)
              : -1;
 }
@@ -226,26 +225,26 @@ int open_origin(const CopyOrigin& origin) {
   return file.release();
 }
 
-std::size_t name_in_proc(const CopyOrigin& origin, char* out, std::size_t capacity) {
-  if (origin.path == nullptr) return 0;
+std::size_t name_in_proc(CopyOrigin* origin) {
+  if (origin->path == nullptr) return 0;
   ErrnoKeeper keep;
-  if (origin.is_there) {
-    RawFd file(raw::openat(AT_FDCWD, origin.path, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0));
-    return file.valid() ? name_of_fd(file.get(), out, capacity) : 0;
+  if (origin->is_there) {
+    RawFd file(raw::openat(AT_FDCWD, origin->path, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0));
+    return file.valid() ? name_of_fd(file.get(), origin->copy, sizeof origin->copy) : 0;
   }
-  int length = ::snprintf(out, capacity, "%s%s", origin.path, kDeleted);
-  return length > 0 && static_cast<std::size_t>(length) < capacity
-             ? static_cast<std::size_t>(length)
-             : 0;
+  std::size_t length = std::strlen(origin->path);
+  if (length + sizeof kDeleted > sizeof origin->copy) return 0;
+  std::memmove(origin->copy, origin->path, length);
+  std::memcpy(origin->copy + length, kDeleted, sizeof kDeleted);
+  return length + sizeof kDeleted - 1;
 }
 
-void renew_identity(int copy_fd) {
+void renew_identity(int copy_fd, CopyOrigin* room) {
   ErrnoKeeper keep;
-  CopyOrigin origin;
   struct stat st;
-  if (find_origin(copy_fd, &origin) && origin.is_there &&
-      raw::fstatat(AT_FDCWD, origin.path, &st, AT_SYMLINK_NOFOLLOW) == 0) {
-    renew(copy_fd, origin.identity, st, origin.identity.kind);
+  if (find_origin(copy_fd, room) && room->is_there &&
+      raw::fstatat(AT_FDCWD, room->path, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+    renew(copy_fd, room->identity, st, room->identity.kind);
   }
 }
 
@@ -324,14 +323,15 @@ void FollowedLink::follow(const struct stat& file) {
     }
   }
   RawFd frame(raw::openat(dirfd_, link_, O_PATH | O_CLOEXEC, 0));
-  if (Route route = frame.valid() ? route_by_name(frame.get()) : Route{}) route_ = route;
+  if (!frame.valid()) return;
+  if (Route route = route_by_name(frame.get(), origin_.copy)) route_ = route;
 }
 
-void FollowedLink::renew() const {
+void FollowedLink::renew() {
   if (!leads_to_copy_) return;
   ErrnoKeeper keep;
   RawFd copy(raw::openat(dirfd_, link_, O_RDONLY | O_CLOEXEC, 0));
-  if (copy.valid()) renew_identity(copy.get());
+  if (copy.valid()) renew_identity(copy.get(), &origin_);
 }
 
 }  // namespace zazen

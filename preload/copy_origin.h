@@ -55,12 +55,14 @@ int ask_open(int fd, Forward forward) {
   return may_be_copy(fd) ? ask_origin(fd, forward) : forward(fd);
 }
 
-// What the kernel would say of the origin's file in /proc/self/fd; its length, 0 if unknown.
-std::size_t name_in_proc(const CopyOrigin& origin, char* out, std::size_t capacity);
+// What the kernel would say of the origin's file in /proc/self/fd takes the place of
+// origin->copy; its length, 0 if unknown.
+std::size_t name_in_proc(CopyOrigin* origin);
 
 // After a change at the origin: a copy that has lost its name shows what the origin says now,
 // as long as it has the same bytes. One that still has a name is never touched.
-void renew_identity(int copy_fd);
+// `room` is for its own use.
+void renew_identity(int copy_fd, CopyOrigin* room);
 
 // A change by name, from before it to after it: a frame's copy that somebody has open shows
 // what the origin says then. Without a frame, or without a copy, it does nothing. Where the
@@ -102,8 +104,9 @@ class FollowedLink {
   const Route& route() const { return route_; }
   // Null: the link does not lead to a copy.
   const CopyOrigin* origin() const { return leads_to_copy_ ? &origin_ : nullptr; }
+  CopyOrigin* origin() { return leads_to_copy_ ? &origin_ : nullptr; }
   // After a change; see renew_identity.
-  void renew() const;
+  void renew();
 
  private:
   void follow(const struct stat& file);

@@ -16,8 +16,6 @@ namespace zazen {
 namespace {
 
 constexpr std::int64_t kQuietMs = 1000;
-constexpr std::size_t kMaxRequest =
-    sizeof(MessageHeader) + sizeof(FrameBody) + kMaxPath + kMaxTemplate + 32;
 
 constinit std::atomic<std::int64_t> quiet_until_ms{0};
 
@@ -67,10 +65,12 @@ int exchange(MessageType type, const Route& route, const char* name, int passed_
   if (quiet == Quiet::kKept && now_ms < quiet_until_ms.load(std::memory_order_relaxed)) {
     return -EAGAIN;
   }
-  char packet[kMaxRequest];
+  const std::size_t room = sizeof(MessageHeader) + sizeof(FrameBody) +
+                           std::strlen(route.published().path) + std::strlen(name) + 1;
+  char* packet = static_cast<char*>(alloca(room));
   if (answer_ms > 0) flags |= kWaitForIt;
   std::size_t size = encode_frame_message(type, kRequest, flags, route.published().path, name,
-                                          packet, sizeof packet);
+                                          packet, room);
   if (size == 0) return -EMSGSIZE;
 
   CancellationOff no_cancellation;  // in poll or sendmsg it would leak the socket
@@ -117,8 +117,8 @@ bool tell_of_change(const Route& route, std::uint32_t flags) {
     int told = exchange(MessageType::kInvalidate, route, name, -1, limit_ms, flags);
     if (told >= 0 && told != EAGAIN) return told == 0;  // EAGAIN: it has too much to do
   }
-  CopyPath copy;
-  if (!copy.set(route) || raw::unlinkat(AT_FDCWD, copy.text, 0) == 0 || errno == ENOENT) {
+  CopyPath copy(route, alloca(CopyPath::room(route)));
+  if (!copy || raw::unlinkat(AT_FDCWD, copy.text, 0) == 0 || errno == ENOENT) {
     return false;
   }
   // The copy is root's: the daemon alone can drop it, and it must be told.
@@ -134,11 +134,10 @@ bool tell_of_change(const Route& route, std::uint32_t flags) {
 
 bool send_fill(const Route& route, int origin_fd, bool wait) {
   ErrnoKeeper keep;
-  char name[kMaxTemplate + 32], link[64];
+  char name[kMaxTemplate + 32];
   if (!frame_name_of(route, name, sizeof name)) return false;
   // Not the program's own open file: a lock on it, or its flags, would live on in the daemon.
-  ::snprintf(link, sizeof link, "/proc/self/fd/%d", origin_fd);
-  int fd = raw::openat(AT_FDCWD, link, O_RDONLY | O_CLOEXEC, 0);
+  int fd = raw::openat(AT_FDCWD, raw::FdLink(origin_fd).text(), O_RDONLY | O_CLOEXEC, 0);
   if (fd < 0) return false;
   int result = exchange(MessageType::kFill, route, name, fd, wait ? kFillMs : 0);
   raw::close(fd);

@@ -74,7 +74,7 @@ template <class Forward>
   // A copy of a node that this process knows nothing of loses its name all the same.
   if (route.node == nullptr) raw_call(SYS_unlinkat, AT_FDCWD, origin.copy, 0);
   int result = change_route(route, [&] { return forward(file.get()); });
-  if (result == 0) renew_identity(fd);
+  if (result == 0) renew_identity(fd, &origin);
   return result;
 }
 

@@ -22,13 +22,11 @@ template <class Forward>
 [[gnu::noinline]] ssize_t read_proc_link(int dirfd, const char* path, char* out,
                                          size_t capacity, Forward forward) {
   zazen::FollowedLink link(dirfd, path);
-  char name[sizeof zazen::CopyOrigin::copy];
-  std::size_t length =
-      link.origin() == nullptr ? 0 : zazen::name_in_proc(*link.origin(), name, sizeof name);
+  std::size_t length = link.origin() == nullptr ? 0 : zazen::name_in_proc(link.origin());
   if (length == 0) return forward(capacity);
   std::size_t shown = std::min(length, capacity);
   ssize_t result = forward(shown);
-  if (result > 0) std::memcpy(out, name, shown);
+  if (result > 0) std::memcpy(out, link.origin()->copy, shown);
   return result > 0 ? static_cast<ssize_t>(shown) : result;
 }
 

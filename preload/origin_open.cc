@@ -11,16 +11,16 @@ namespace {
 
 bool copy_exists(const Route& route) {
   ErrnoKeeper keep;
-  CopyPath copy;
-  return copy.set(route) && raw::faccessat(AT_FDCWD, copy.text, F_OK, 0) == 0;
+  CopyPath copy(route, alloca(CopyPath::room(route)));
+  return copy && raw::faccessat(AT_FDCWD, copy.text, F_OK, 0) == 0;
 }
 
 constexpr int kNew = O_CREAT | O_EXCL;
 
 // The copy takes the place of the origin under the number that the program knows.
 void replace_with_copy(const Route& route, int flags, int fd) {
-  CopyPath copy;
-  if (!copy.set(route)) return;
+  CopyPath copy(route, alloca(CopyPath::room(route)));
+  if (!copy) return;
   int copy_fd = raw::openat(AT_FDCWD, copy.text, flags | O_CLOEXEC, 0);
   if (copy_fd < 0) return;
   raw::dup3(copy_fd, fd, flags & O_CLOEXEC);

@@ -1,5 +1,7 @@
 #include "preload/place.h"
 
+#include <alloca.h>
+
 #include <cstring>
 
 #include "bodhi/table.h"
@@ -35,8 +37,9 @@ bool parent_key(int dirfd, const char* path, std::size_t length, DirectoryKey* k
 bool DirectoryWatch::look(const Place& place, std::int64_t now_ms, DirectoryKey* key) {
   std::int64_t looked_at_ms = looked_at_ms_.load(std::memory_order_acquire);
   if (looked_at_ms == 0 || now_ms - looked_at_ms > kLookAgainMs) {
-    char path[kMaxPath + kMaxTemplate + 8];
     std::size_t length = place.path_length;
+    char* path =
+        static_cast<char*>(alloca(length + 1 + place.name.directory_length() + sizeof "/."));
     std::memcpy(path, place.path, length);
     path[length++] = '/';
     std::memcpy(path + length, place.name.directory(), place.name.directory_length());

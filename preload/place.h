@@ -69,7 +69,11 @@ inline bool frame_directory(const Place& place, DirectoryKey* key,
   return place.directory.look(place, now_ms, key);
 }
 
-// Writes <dataset path>/<name of the frame>; false if it does not fit.
+// Writes <dataset path>/<name of the frame>; false if it does not fit in there. The room that
+// it takes.
+inline std::size_t origin_path_room(const Place& place) {
+  return place.path_length + 1 + place.name.most_length() + 1;
+}
 bool origin_path(const Place& place, FrameSeq seq, char* out, std::size_t capacity);
 
 }  // namespace zazen

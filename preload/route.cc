@@ -1,7 +1,5 @@
 #include "preload/route.h"
 
-#include <stdio.h>
-
 #include <cstring>
 
 #include "preload/cancellation.h"
@@ -49,15 +47,15 @@ Route search(Match match) {
 
 // "traj.dcd" in the directory of frame 7: only the kernel knows that the directory is "7".
 [[gnu::noinline]] Route search_by_kernel_name(int dirfd, const char* path, std::size_t last) {
-  char resolved[kMaxResolved], link[32];
+  char resolved[kMaxResolved];
   if (last >= sizeof resolved) return {};
   std::memcpy(resolved, last == 0 ? "." : path, last == 0 ? 1 : last);
   resolved[last == 0 ? 1 : last] = '\0';
   CancellationOff no_cancellation;
   RawFd directory(raw::openat(dirfd, resolved, O_PATH | O_DIRECTORY | O_CLOEXEC, 0));
   if (!directory.valid()) return {};
-  ::snprintf(link, sizeof link, "/proc/self/fd/%d", directory.get());
-  ssize_t length = raw::readlinkat(AT_FDCWD, link, resolved, sizeof resolved);
+  ssize_t length = raw::readlinkat(AT_FDCWD, raw::FdLink(directory.get()).text(), resolved,
+                                   sizeof resolved);
   std::size_t rest = std::strlen(path + last);
   if (length <= 0 || static_cast<std::size_t>(length) + rest + 2 > sizeof resolved) return {};
   std::size_t used = static_cast<std::size_t>(length);

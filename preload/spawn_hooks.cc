@@ -225,8 +225,8 @@ class Replaced {
 
  private:
   const char* keep_path(const Route& route) {
-    zazen::CopyPath copy;
-    return copy.set(route) ? keep_text(copy.text) : nullptr;
+    zazen::CopyPath copy(route, alloca(zazen::CopyPath::room(route)));
+    return copy ? keep_text(copy.text) : nullptr;
   }
 
   const char* keep_text(const char* text) {

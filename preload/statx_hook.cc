@@ -92,12 +92,12 @@ bool statx_copy(int dirfd, const char* path, unsigned mask, struct statx* out) {
   if (!route) [[likely]]
     return false;
   zazen::ErrnoKeeper keep;
-  zazen::CopyPath copy;
+  zazen::CopyPath copy(route, alloca(zazen::CopyPath::room(route)));
   zazen::OriginIdentity identity;
   dev_t dev;
   struct statx local;
   struct stat st;
-  if (!zazen::copy_may_answer(route, &copy, &dev) ||
+  if (!copy || !zazen::copy_may_answer(route, &dev) ||
       raw::statx(AT_FDCWD, copy.text, AT_SYMLINK_NOFOLLOW, mask, &local) != 0) {
     return false;
   }

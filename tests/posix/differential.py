@@ -41,11 +41,11 @@ def stopped(node):
 STATES = [no_daemon, uncached, cached, killed, stopped]
 # They change the dataset, which is made anew for each run. What a change through the shim does
 # must not be hidden by what a check would find.
-CHANGES_FRAMES = {"attributes", "changes", "errnos", "first_uses", "ioctls", "link_counts", "links", "modes", "names",
+CHANGES_FRAMES = {"alternate_stacks", "attributes", "changes", "errnos", "first_uses", "ioctls", "link_counts", "links", "modes", "names",
                   "small_stacks", "spawn_changes", "symlinks", "syscall_changes", "times"}
 # Their copies lie on another file system than the origin.
 OTHER_DEVICE = {"filesystems", "ioctls", "link_counts", "modes", "stats"}
-OPENS_FRAMES = {"attributes", "cancellation", "children", "descriptors", "errnos", "filesystems",
+OPENS_FRAMES = {"alternate_stacks", "attributes", "cancellation", "children", "descriptors", "errnos", "filesystems",
                 "ioctls", "lifetimes", "link_counts", "links", "modes", "opens", "signals", "small_stacks",
                 "spawn_actions", "stats", "streams", "symlinks", "syscalls", "threads", "times"}
 
