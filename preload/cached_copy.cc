@@ -34,12 +34,14 @@ bool each_use_is_checked(const Route& route) {
 // Until both are done, whoever comes meanwhile compares his own copy.
 class FirstUse {
  public:
-  explicit FirstUse(const Route& route) : route_(route) {
+  // Before the copy is open: the daemon may be waited for, and a handler may leave by a jump.
+  FirstUse(const Route& route, const CopyPath& copy) : route_(route) {
     if (route.published().validate != Validate::kSample) return;
     const Place& place = *route.place;
     std::int64_t now_ms = route.now_ms;
     std::int64_t looked_ms = place.looked_at_copies_ms.load(std::memory_order_acquire);
     if (looked_ms != 0 && now_ms - looked_ms < kTrustMs) return;
+    if (raw::faccessat(AT_FDCWD, copy.text, F_OK, 0) != 0) return;
     is_first_ = true;
     // Who began and did not come back (a fork in between) is waited for no longer than this.
     std::int64_t since_ms = place.looking_since_ms.load(std::memory_order_relaxed);
@@ -109,10 +111,10 @@ int open_copy(const Route& route, int flags) {
   if (!only_reads(flags) || !may_serve(route, &directory)) return -1;
   CopyPath copy(route, alloca(CopyPath::room(route)));
   if (!copy) return -1;
+  FirstUse use(route, copy);
   int fd = raw::openat(AT_FDCWD, copy.text, flags, 0);
   if (fd < 0) return -1;
   OriginIdentity identity;
-  FirstUse use(route);
   bool check = use.is_first() || each_use_is_checked(route);
   if (check && (read_identity(fd, &identity) != 0 || !is_as_origin(route, identity))) {
     raw::close(fd);
@@ -138,7 +140,7 @@ bool identify_copy(const Route& route, const CopyPath& copy, const struct stat& 
       read_identity_at(copy.text, identity) != 0) {
     return false;
   }
-  FirstUse use(route);
+  FirstUse use(route, copy);
   if (!use.is_first() || is_as_origin(route, *identity)) return true;
   refuse_copy(route);
   return false;

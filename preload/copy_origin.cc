@@ -10,6 +10,7 @@
 #include "preload/hook.h"
 #include "preload/raw.h"
 #include "preload/settings.h"
+#include "preload/signals_off.h"
 
 namespace zazen {
 namespace {
@@ -313,6 +314,7 @@ FollowedLink::FollowedLink(int dirfd, const char* path)
 }
 
 void FollowedLink::follow(const struct stat& file) {
+  SignalsOff no_signals;  // a handler that leaves by a jump would leak the descriptor
   if (looks_like_copy(file, file.st_dev)) {
     RawFd copy(raw::openat(dirfd_, link_, O_RDONLY | O_CLOEXEC, 0));
     leads_to_copy_ = copy.valid() && find_origin(copy.get(), &origin_);

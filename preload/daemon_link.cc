@@ -11,6 +11,7 @@
 #include "preload/log.h"
 #include "preload/raw.h"
 #include "preload/settings.h"
+#include "preload/signals_off.h"
 
 namespace zazen {
 namespace {
@@ -38,14 +39,29 @@ bool is_stopped(std::int32_t pid) {
          (name_end[2] == 'T' || name_end[2] == 't');
 }
 
+// As receive_message(), for at most kAnswerMs. Who need not hear the answer stops when a signal
+// comes: -EINTR.
+int receive_soon(bool must_hear, const SignalsOff& signals, int socket, char* reply,
+                 std::size_t size, int* received_fd) {
+  constexpr int kLookMs = 10;
+  for (int waited_ms = kLookMs;; waited_ms += kLookMs) {
+    int got = receive_message(socket, reply, size, received_fd, kLookMs);
+    if (got != -ETIMEDOUT || waited_ms >= kAnswerMs) return got;
+    if (!must_hear && signals.is_one_waiting()) return -EINTR;
+  }
+}
+
 // As receive_message(). After the first kAnswerMs it goes on as long as the daemon's heart
 // beats and, but for a change, which it has to hear of, it is not stopped.
-int receive_answer(bool is_change, const Route& route, int socket, char* reply,
-                   std::size_t size, int limit_ms) {
+int receive_answer(MessageType type, std::uint32_t flags, const Route& route,
+                   const SignalsOff& signals, int socket, char* reply, std::size_t size,
+                   int limit_ms) {
+  bool must_hear = type == MessageType::kInvalidate;
+  bool is_change = must_hear && (flags & kOpenForWriting) == 0;
   std::int64_t deadline_ms = monotonic_ms() + limit_ms;
   for (;;) {
     int received_fd = -1;
-    int got = receive_message(socket, reply, size, &received_fd, kAnswerMs);
+    int got = receive_soon(must_hear, signals, socket, reply, size, &received_fd);
     if (received_fd >= 0) raw::close(received_fd);
     if (got != -ETIMEDOUT) return got;
     std::int64_t now_ms = monotonic_ms();
@@ -58,7 +74,7 @@ int receive_answer(bool is_change, const Route& route, int socket, char* reply,
 // 0, the reply's errno, or a negative errno of the transport.
 enum class Quiet { kKept, kBroken };  // what to do within a second after a failure
 
-int exchange(MessageType type, const Route& route, const char* name, int passed_fd,
+int exchange(MessageType type, const Route& route, const char* name, int origin_fd,
              int answer_ms, std::uint32_t flags = 0, Quiet quiet = Quiet::kKept) {
   constexpr std::uint64_t kRequest = 1;
   std::int64_t now_ms = monotonic_ms();
@@ -69,20 +85,26 @@ int exchange(MessageType type, const Route& route, const char* name, int passed_
                            std::strlen(route.published().path) + std::strlen(name) + 1;
   char* packet = static_cast<char*>(alloca(room));
   if (answer_ms > 0) flags |= kWaitForIt;
-  std::size_t size = encode_frame_message(type, kRequest, flags, route.published().path, name,
-                                          packet, room);
+  std::size_t size =
+      encode_frame_message(type, kRequest, flags, route.published().path, name, packet, room);
   if (size == 0) return -EMSGSIZE;
 
   CancellationOff no_cancellation;  // in poll or sendmsg it would leak the socket
+  SignalsOff no_signals;            // and so would a handler that leaves by a jump
   const bool is_notice = type == MessageType::kWritten;
   int patience_ms = is_notice ? 0 : answer_ms > 0 ? kAnswerMs : kSendMs;
+  // Not the program's own open file: a lock on it, or its flags, would live on in the daemon.
+  RawFd passed(origin_fd < 0 ? -1
+                             : raw::openat(AT_FDCWD, raw::FdLink(origin_fd).text(),
+                                           O_RDONLY | O_CLOEXEC, 0));
+  if (origin_fd >= 0 && !passed.valid()) return -EBADF;
   int socket = connect_daemon(settings.runtime, patience_ms);
   int result = socket;
-  if (socket >= 0) result = send_message(socket, packet, size, passed_fd, kSendMs);
+  if (socket >= 0) result = send_message(socket, packet, size, passed.get(), kSendMs);
   if (result == 0 && answer_ms > 0) {
     alignas(MessageHeader) char reply[256];
-    bool is_change = type == MessageType::kInvalidate && (flags & kOpenForWriting) == 0;
-    int got = receive_answer(is_change, route, socket, reply, sizeof reply, answer_ms);
+    int got = receive_answer(type, flags, route, no_signals, socket, reply, sizeof reply,
+                             answer_ms);
     MessageHeader header;
     if (got < static_cast<int>(sizeof header)) {
       result = got < 0 ? got : -EPROTO;
@@ -94,7 +116,7 @@ int exchange(MessageType type, const Route& route, const char* name, int passed_
     }
   }
   if (socket >= 0) raw::close(socket);
-  if (result < 0) {
+  if (result < 0 && result != -EINTR) {
     // A notice has no patience: that it failed tells little about a daemon that is waited for.
     if (!is_notice) quiet_until_ms.store(monotonic_ms() + kQuietMs, std::memory_order_relaxed);
     log_line(LogLevel::kWarn, "the daemon does not answer: errno %d", -result);
@@ -136,11 +158,12 @@ bool send_fill(const Route& route, int origin_fd, bool wait) {
   ErrnoKeeper keep;
   char name[kMaxTemplate + 32];
   if (!frame_name_of(route, name, sizeof name)) return false;
-  // Not the program's own open file: a lock on it, or its flags, would live on in the daemon.
-  int fd = raw::openat(AT_FDCWD, raw::FdLink(origin_fd).text(), O_RDONLY | O_CLOEXEC, 0);
-  if (fd < 0) return false;
-  int result = exchange(MessageType::kFill, route, name, fd, wait ? kFillMs : 0);
-  raw::close(fd);
+  // A handler has run in between: the fill goes on, and is asked for again.
+  const std::int64_t deadline_ms = monotonic_ms() + kFillMs;
+  int result;
+  do {
+    result = exchange(MessageType::kFill, route, name, origin_fd, wait ? kFillMs : 0);
+  } while (result == -EINTR && monotonic_ms() < deadline_ms);
   return result == 0;
 }
 

@@ -204,6 +204,7 @@ Node* take_up(const Table* table, bool serves, std::int64_t now_ms) {
 Node* look_for_table(Node* old, std::int64_t now_ms) {
   ErrnoKeeper keep;
   CancellationOff no_cancellation;  // an asynchronous one would leak the file, or the mapping
+  SignalsOff no_signals;            // and so would a handler that leaves by a jump
   bool is_held = false;
   const Table* table = map_table(settings.runtime, &is_held);
   if (table == nullptr) return old;
@@ -276,6 +277,7 @@ Counters& counters_of(const Node& node) {
   if (now_ms < node.counters_due_ms.load(std::memory_order_relaxed)) return unheard;
   ErrnoKeeper keep;
   CancellationOff no_cancellation;
+  SignalsOff no_signals;
   Counters* fresh = map_counters(settings.runtime);
   if (fresh == nullptr) {
     node.counters_due_ms.store(now_ms + kRetryMs, std::memory_order_relaxed);
@@ -301,6 +303,7 @@ const IdentityIndex* index_of(const Node& node) {
   std::int64_t due_ms = node.index_due_ms.load(std::memory_order_relaxed);
   if (now_ms < due_ms) return nullptr;
   CancellationOff no_cancellation;
+  SignalsOff no_signals;
   const IdentityIndex* fresh = map_index(settings.runtime, node.table->instance);
   if (fresh == nullptr) {
     node.index_due_ms.store(now_ms + kRetryMs, std::memory_order_relaxed);

@@ -7,6 +7,7 @@
 #include "preload/hook.h"
 #include "preload/raw.h"
 #include "preload/settings.h"
+#include "preload/signals_off.h"
 
 namespace zazen {
 namespace {
@@ -52,6 +53,7 @@ Route search(Match match) {
   std::memcpy(resolved, last == 0 ? "." : path, last == 0 ? 1 : last);
   resolved[last == 0 ? 1 : last] = '\0';
   CancellationOff no_cancellation;
+  SignalsOff no_signals;
   RawFd directory(raw::openat(dirfd, resolved, O_PATH | O_DIRECTORY | O_CLOEXEC, 0));
   if (!directory.valid()) return {};
   ssize_t length = raw::readlinkat(AT_FDCWD, raw::FdLink(directory.get()).text(), resolved,

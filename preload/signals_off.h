@@ -16,6 +16,12 @@ class SignalsOff {
   ~SignalsOff() {
     raw_call(SYS_rt_sigprocmask, SIG_SETMASK, &before_, nullptr, sizeof before_);
   }
+  // One that the program would take by now.
+  bool is_one_waiting() const {
+    std::uint64_t pending = 0;
+    raw_call(SYS_rt_sigpending, &pending, sizeof pending);
+    return (pending & ~before_) != 0;
+  }
   SignalsOff(const SignalsOff&) = delete;
   SignalsOff& operator=(const SignalsOff&) = delete;
 
