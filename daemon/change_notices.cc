@@ -70,6 +70,8 @@ void ChangeNotices::renew(const Config& next) {
     if (std::ranges::find(peers_, name, [](const PeerPointer& peer) { return peer->name; }) ==
         peers_.end()) {
       add_peer(name, next.key_file);
+      // It may have been told of some changes before, and of others not.
+      for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) peers_.back()->queue.distrust(i);
     }
   }
 }
