@@ -64,8 +64,10 @@ with QuietHosts(3) as hosts:
     wait_until(lambda: have_met(hosts), "the hosts to have met")
     first, second, third = hosts
     for host in hosts:
-        under_shim(hosts, host, "cat", *(data.file(name) for name in data.frames)).succeeded()
-        host.wait_for_copies(data, data.frames)
+        # Of f3 the first one has no copy, which its next life could find to be lost.
+        names = data.frames - ({"f3"} if host is first else set())
+        under_shim(hosts, host, "cat", *(data.file(name) for name in names)).succeeded()
+        host.wait_for_copies(data, names)
 
     since = change(hosts, first, data, "f0")
     for host in (second, third):
@@ -91,11 +93,12 @@ with QuietHosts(3) as hosts:
     wait_for_drop(hosts, third, data, "f2", time.monotonic(), "after the receiver is back")
     expect(why(third, data, "f2") == "node h1 reported that it was changed", why(third, data, "f2"))
 
-    # What the sender knew dies with it.
+    # What the sender knew dies with its host; of a daemon that is killed the kernel still sends what it had.
     shell(f"ip link set {third.name} down")
     since = change(hosts, first, data, "f3")
     wait_for_drop(hosts, second, data, "f3", since, "reachable, beside one that is cut off")
-    first.kill()
+    first.crash()
+    first.boot()
     first.start()
     expect(has_copy(third, data, "f3"), "h3 was not cut off: no test")
     shell(f"ip link set {third.name} up")
