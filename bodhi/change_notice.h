@@ -14,7 +14,7 @@
 
 namespace zazen {
 
-// What tells two versions of a frame apart on every node. Inode numbers are left out: on some
+// The version of a frame, as every node sees it. Inode numbers are left out: on some
 // file systems each mount has its own.
 struct FrameVersion {
   bool gone = false;  // the origin has no such file; the rest is 0

@@ -36,7 +36,7 @@ class Client {
   Status keep_listing(const std::string& dataset, const std::string& encoded_listing);
   // From one daemon to another: an encoded ChangeNotice.
   Status tell(std::string_view notice);
-  // What became of a frame's copy, as JSON text; see daemon/drop_history.h.
+  // Why a frame's copy is gone, as JSON text; see daemon/drop_history.h.
   Result<std::string> history(const std::string& dataset, const std::string& name);
 
   // Pushes and fills are pipelined, and samples may be: start some, then collect as many

@@ -52,7 +52,7 @@ class ChangeNotices {
   // A reload: who the peers are.
   void renew(const Config& next);
   std::vector<PeerFigures> figures() const;  // without this very daemon
-  // What waits is not sent. False: a thread hangs.
+  // Notices that wait are not sent. False: a thread hangs.
   bool stop(std::chrono::milliseconds limit);
 
  private:

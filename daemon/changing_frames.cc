@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 // writer, there may be thousands of them.
 constexpr std::chrono::milliseconds kBetweenLooks{5};
 
-// What has that name; nothing, with errno, if that cannot be known.
+// Nothing, with errno, if that cannot be known.
 std::optional<FrameVersion> version_of(const DatasetConfig& dataset, const UniqueFd& named) {
   struct stat st = {};
   if (!named.valid()) {
@@ -181,7 +181,7 @@ std::chrono::milliseconds ChangingFrames::Lane::longest_pause(const Entry& entry
 
 bool ChangingFrames::Lane::rests(const Entry& entry, const UniqueFd& named,
                                  bool is_known) const {
-  // Whoever makes it anew says so.
+  // A program that makes it anew says so.
   if (is_known && entry.told->gone) return true;
   const auto quiet = Clock::now() - entry.changed_at;
   if (quiet < limits_.rest) return false;

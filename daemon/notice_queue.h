@@ -2,7 +2,7 @@
 // With more than kMostFrames waiting, the dataset that has most of them is collapsed into one
 // word: any of its frames may have changed.
 //
-// What is sent stays in the queue until the peer has answered: a notice may be sent twice,
+// A notice stays in the queue until the peer has answered: it may be sent twice,
 // which does no harm. Not thread safe. No input or output.
 #pragma once
 #include <chrono>

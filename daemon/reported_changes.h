@@ -53,8 +53,8 @@ class ReportedChanges {
   ReportedChanges(const Config& config, Store& store, DropHistory& history,
                   std::uint64_t own_life, Hooks hooks);
 
-  // 0 or an errno: EINVAL no notice, ELOOP it is this daemon's own. What names no dataset or no
-  // frame of this node is passed over.
+  // 0 or an errno: EINVAL no notice, ELOOP it is this daemon's own. Names of no dataset or no
+  // frame of this node are passed over.
   int take(std::string_view body);
   // To be called about once a second.
   void look_again();

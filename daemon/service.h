@@ -59,7 +59,7 @@ class Service {
   // A frame that came over the network.
   void take_push(FillRequest request) { filler_.take(std::move(request)); }
   PushCounts& push_counts() { return push_counts_; }
-  // What another daemon tells over the network: 0 or an errno.
+  // Another daemon tells of changed frames, over the network: 0 or an errno.
   int take_notice(std::string_view notice) { return changes_.take(notice); }
   // A reload: who the peers are, and how to reach them.
   void renew_peers(const Config& next) {

@@ -1,5 +1,4 @@
-// What the service does about changed frames with other nodes, and about changes that it may
-// have missed.
+// The service and other nodes: notices of changed frames, and changes that nobody was told of.
 #include "daemon/log.h"
 #include "daemon/service.h"
 

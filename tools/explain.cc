@@ -131,7 +131,7 @@ void explain_copy(const CopyState& copy, Answer& answer) {
   answer.line("copy", text);
 }
 
-// What the daemon remembers of the frame; nothing if it does not answer.
+// The daemon says what it remembers of the frame, if it answers.
 void explain_history(const Node& node, const KnownDataset& dataset, FrameSeq seq,
                      Answer& answer) {
   constexpr int kPatienceMs = 1'000;

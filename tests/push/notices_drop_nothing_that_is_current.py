@@ -1,4 +1,4 @@
-"""Whoever has no key tells a node nothing. Whoever has it, and talks nonsense, drops nothing: not by names
+"""A writer without a key tells a node nothing. One that has it, and talks nonsense, drops nothing: not by names
 that are no frames, nor by notices of the present version or of an older one, and no native that still
 waits for its origin."""
 import os

@@ -1,4 +1,4 @@
-// What a daemon tells another comes back as it was, and nothing else is taken for a notice.
+// A notice comes back as it was, and nothing else is taken for one.
 #include "bodhi/change_notice.h"
 
 #include <gtest/gtest.h>

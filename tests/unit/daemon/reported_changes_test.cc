@@ -67,7 +67,7 @@ TEST_F(ReportedChangesTest, ACopyOfAnOlderVersionGoes) {
   EXPECT_EQ(changes_->figures().dropped, 1u);
 }
 
-// What was fetched since is no older than what the notice tells of.
+// A copy that was fetched since is no older than the notice.
 TEST_F(ReportedChangesTest, ACopyOfANewerVersionIsCompared) {
   const FrameVersion before = version(2);
   rewrite(2);
