@@ -1,8 +1,9 @@
 // What every hook needs. All hooks have one shape: decide, forward, or answer and fall back.
 //
 // Code in this folder runs inside other people's programs. It may call libc, never libstdc++;
-// it never allocates, locks, prints unasked, exits, or keeps a file descriptor. Every hook
-// leaves errno as the plain call would have.
+// it never allocates, locks, or keeps a file descriptor, and prints unasked or exits only where a
+// result would be wrong in silence (division.h). Every hook leaves errno as the plain call would
+// have.
 #pragma once
 #include <cerrno>
 #include <cstdint>

@@ -60,17 +60,14 @@ bool was_opened(const View& view, Tally* tally, const ViewDataset& dataset, Fram
 
 bool ReadingPattern::skips(const View& view, const ViewDataset& dataset,
                            std::uint64_t (*position)(const View&, const ViewDataset&,
-                                                     FrameSeq)) {
+                                                     FrameSeq)) const {
+  const auto rank = static_cast<std::uint64_t>(view.rank);
+  const auto ranks = static_cast<std::uint64_t>(view.ranks);
   const std::uint64_t first = position(view, dataset, own_[0]);
-  std::uint64_t last = position(view, dataset, own_[1]);
-  if (last <= first + 1 || first >= last - first) return false;
-  const std::uint64_t step = last - first;
-  for (std::uint32_t i = 2; i < kOwnOpens; ++i) {
-    const std::uint64_t next = position(view, dataset, own_[i]);
-    if (next != last + step) return false;
-    last = next;
+  if (first != rank && (ranks == 2 || first >= 2 * ranks)) return false;
+  for (std::uint32_t i = 1; i < kOwnOpens; ++i) {
+    if (position(view, dataset, own_[i]) != first + i * ranks) return false;
   }
-  step_ = step;
   return true;
 }
 

@@ -2,8 +2,9 @@
 // itself, so that frames will be left unread (D13). What it sees it sees early, from the first
 // opens; the audit at the end is the one that knows.
 //
-// - It skips: the first four of its own frames that it opens lie the same step apart in its
-//   list, with others left out between them, as by files[rank::size].
+// - It skips: the first four of its own frames that it opens are those of files[rank::size] of
+//   its list, in which names that are no frames may come first. (Of two ranks it must be
+//   exactly so: a program may read every second frame, and then the others.)
 // - It opens frames of others, and leaves out its own, as where one rank hands out names.
 // - It opens all, others' in between its own, from a list that it took before MPI_Init.
 //
@@ -25,7 +26,6 @@ class ReadingPattern {
   Pattern note(const View& view, Tally* tally, std::uint32_t dataset, FrameSeq seq,
                const void* thread, bool listed_early);
   bool is_over() const { return is_over_; }
-  std::uint64_t step() const { return step_; }  // of kSkips
 
  private:
   static constexpr std::uint32_t kOwnOpens = 4;
@@ -36,7 +36,7 @@ class ReadingPattern {
   Pattern note_own(const View& view, const ViewDataset& dataset, FrameSeq seq);
   Pattern note_other(const View& view, Tally* tally, const ViewDataset& dataset, FrameSeq seq);
   bool skips(const View& view, const ViewDataset& dataset,
-             std::uint64_t (*position)(const View&, const ViewDataset&, FrameSeq));
+             std::uint64_t (*position)(const View&, const ViewDataset&, FrameSeq)) const;
 
   std::uint32_t opens_ = 0;
   std::uint32_t dataset_ = 0;
@@ -47,7 +47,6 @@ class ReadingPattern {
   FrameSeq lowest_ = 0, highest_ = 0;  // of the others' that it opened
   std::int64_t last_index_ = -2;       // in the domain
   std::uint64_t in_a_row_ = 0;
-  std::uint64_t step_ = 0;
   bool is_over_ = false;
 };
 

@@ -16,14 +16,14 @@ namespace {
 constinit std::atomic<bool> is_busy{false};
 ZAZEN_SELDOM_USED constinit ReadingPattern pattern;
 
-void warn(const char* path, int rank, Pattern seen) {
+void warn(const char* path, int rank, int ranks, Pattern seen) {
   constexpr char kAdvice[] =
       "a program that divides the list itself must run with --no-divide (ZAZEN_FILTER=off)";
   if (seen == Pattern::kSkips) {
     say_line(
-        "rank %d opens only each %lluth frame of its listing of %s: the others may stay "
-        "unread; %s",
-        rank, static_cast<unsigned long long>(pattern.step()), path, kAdvice);
+        "rank %d opens only one frame in %d of its listing of %s: the others may stay unread; "
+        "%s",
+        rank, ranks, path, kAdvice);
   } else if (seen == Pattern::kOpensOthers) {
     say_line(
         "rank %d opens frames of other ranks of %s, and leaves out its own: these may stay "
@@ -54,7 +54,7 @@ void look_at_open(const CurrentView& current, std::uint32_t dataset, FrameSeq se
   const Pattern seen =
       pattern.note(view, current.tally, dataset, seq, &guard_depth, was_listed_early(path));
   if (pattern.is_over()) watch_reading(false);
-  if (seen != Pattern::kNone) warn(path, view.rank, seen);
+  if (seen != Pattern::kNone) warn(path, view.rank, view.ranks, seen);
   is_busy.store(false);
 }
 

@@ -12,6 +12,7 @@
 #include "bodhi/listing.h"
 #include "bodhi/seqlog.h"
 #include "bodhi/units.h"
+#include "coord/settings.h"
 #include "tools/commands.h"
 #include "tools/frame_state.h"
 #include "tools/node.h"
@@ -194,14 +195,12 @@ void explain_frame(const Node& node, const TableState& daemon, const RankView& v
 std::string why_not_divided(const KnownDataset& dataset) {
   if (shim_is_disabled()) return "ZAZEN_DISABLE is set";
   if (dataset.published == nullptr) return "no daemon serves it";
-  if (dataset.published->filter == FilterMode::kOff) return "filter = false";
-  if (variable("ZAZEN_FILTER") == "off") return "ZAZEN_FILTER=off";
-  std::string chosen = variable("ZAZEN_DATASETS");
-  if (!chosen.empty() &&
-      (":" + chosen + ":").find(":" + dataset.path + ":") == std::string::npos) {
-    return "not in ZAZEN_DATASETS";
-  }
-  return "";
+  const Settings settings = settings_from_environment();
+  if (effective_filter(settings, *dataset.published) != FilterMode::kOff) return "";
+  if (settings.filter == FilterWish::kOff) return "ZAZEN_FILTER=off";
+  const bool is_named =
+      !settings.datasets || std::ranges::count(*settings.datasets, dataset.path) != 0;
+  return is_named ? "filter = false" : "not in ZAZEN_DATASETS";
 }
 
 void explain_held(const Table& table, const KnownDataset& dataset, Answer& answer) {

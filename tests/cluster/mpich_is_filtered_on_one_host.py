@@ -16,16 +16,16 @@ with Hosts(3) as hosts:
 
     hosts.mpirun("list_and_read_c", data, one).check_exactly_once()
     job = hosts.mpirun("list_and_read_c", data)
-    job.check_unfiltered()
+    job.check_unfiltered(says="several hosts")
     expect("several hosts" in job.report["reason"], f"{job.report}")
     with Slurm(hosts) as slurm:
         slurm.salloc("list_and_read_c", data, one).check_exactly_once()
         job = slurm.salloc("list_and_read_c", data)
-        job.check_unfiltered()
+        job.check_unfiltered(says="several hosts")
         expect("several hosts" in job.report["reason"], f"{job.report}")
         for where in (one, list(hosts)):
             job = slurm.srun("list_and_read_c", data, hosts=where)
-            job.check_unfiltered()
+            job.check_unfiltered(says="the launcher has no store for it")
             expect("not every rank" in job.report["reason"], f"{job.report}")
         vouched = {"ZAZEN_FILTER": "on"}
         slurm.srun("list_and_read_c", data, hosts=one, env=vouched).check_exactly_once()

@@ -11,7 +11,7 @@ with Hosts(2) as hosts:
     with Slurm(hosts) as slurm:
         for rank in (0, 1, 3):
             job = slurm.srun("list_and_read_c", data, slurm.without_shim(rank))
-            job.check_unfiltered()
+            job.check_unfiltered(says=f"rank {rank} did not")
             if rank != 0:
                 job.check_report(filtered=False)
                 reason = job.report["reason"]

@@ -3,7 +3,7 @@ in one line. A program that reads its list in any order is not."""
 from nodes import Nodes
 from processes import expect, wait_until
 
-SKIPS = "frame of its listing of"
+SKIPS = "of its listing of"
 OTHERS = "opens frames of other ranks of"
 
 with Nodes(2) as nodes:
@@ -21,7 +21,7 @@ with Nodes(2) as nodes:
         return [line for line in stderr.splitlines() if SKIPS in line or OTHERS in line]
 
     for data in (padded, plain):
-        for how, words in (("every", f"rank 1 opens only each 4th {SKIPS} {data.path}"),
+        for how, words in (("every", f"rank 1 opens only one frame in 4 {SKIPS} {data.path}"),
                            ("scattered", f"rank 1 {OTHERS} {data.path}, and leaves out its own")):
             job = start(data, how)
             job.wait_until_ready()  # a few opens of each rank, and it waits
