@@ -287,6 +287,7 @@ int main(int argc, char** argv) {
   }
   zazen::Corpus corpus(argv[1]);
   zazen::add_packets(corpus);
+  zazen::add_pushes(corpus);
   zazen::add_table(corpus);
   zazen::add_index(corpus);
   zazen::add_view(corpus);
