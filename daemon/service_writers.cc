@@ -74,6 +74,7 @@ int compare_suspended(Store& store, const ClosedFrame& frame) {
 
 // What is under way sees the mark, what is published loses its name, as in invalidate().
 void Service::open_for_writing(const Asked& asked, std::uint32_t dataset, FrameSeq seq) {
+  changes_.opened(dataset, seq, asked.peer);
   filler_.cancel(dataset, seq);
   int code = store_.suspend(dataset, seq);
   const bool is_suspended = code == 0;
@@ -83,7 +84,6 @@ void Service::open_for_writing(const Asked& asked, std::uint32_t dataset, FrameS
   } else if (code != 0) {
     code = drop_changed(dataset, seq, asked.peer);
   }
-  changes_.opened(dataset, seq, asked.peer);
   const bool push = config_.datasets[dataset].push && !config_.datasets[dataset].removed;
   if (!is_suspended && !push) return answer(asked, code);
   auto admitted = [=, this](int status) {
