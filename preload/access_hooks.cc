@@ -44,7 +44,7 @@ ZAZEN_HOOK int faccessat(int dirfd, const char* path, int mode, int flags) {
     return ZAZEN_FORWARD(faccessat, (directory, name, mode, flags),
                          raw::faccessat(directory, name, mode, flags));
   };
-  if ((flags & AT_EMPTY_PATH) != 0 && zazen::may_be_string(path) && *path == '\0') {
+  if ((flags & AT_EMPTY_PATH) != 0 && zazen::is_empty_string(path)) {
     return zazen::ask_open(dirfd, [&](int fd) { return forward(fd, path); });
   }
   return access_frame(dirfd, path, mode, flags,

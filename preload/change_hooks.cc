@@ -101,7 +101,7 @@ ZAZEN_HOOK int linkat(int from, const char* old_path, int to, const char* new_pa
                            raw::status(SYS_linkat, directory, path, to, new_path, how));
     });
   };
-  if ((flags & AT_EMPTY_PATH) != 0 && zazen::may_be_string(old_path) && *old_path == '\0') {
+  if ((flags & AT_EMPTY_PATH) != 0 && zazen::is_empty_string(old_path)) {
     zazen::CopyOrigin origin;
     if (!zazen::find_origin(from, &origin)) {
       return link(zazen::route_of_open(from), from, old_path, flags);

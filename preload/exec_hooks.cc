@@ -93,7 +93,7 @@ ZAZEN_HOOK int execveat(int dirfd, const char* path, char* const argv[], char* c
     return ZAZEN_FORWARD(execveat, (directory, file, argv, envp, flags),
                          raw::execveat(directory, file, argv, envp, flags));
   };
-  if ((flags & AT_EMPTY_PATH) != 0 && zazen::may_be_string(path) && *path == '\0') {
+  if ((flags & AT_EMPTY_PATH) != 0 && zazen::is_empty_string(path)) {
     return run_open(dirfd, [&](int fd) { return forward(fd, path); });
   }
   if ((flags & AT_SYMLINK_NOFOLLOW) != 0) return forward(dirfd, path);

@@ -88,7 +88,7 @@ int change_open(int fd, Forward forward) {
 // The calls with a directory and AT_ flags: one of the three. forward(dirfd, path).
 template <class Forward>
 int change_at(int dirfd, const char* path, int flags, Forward forward) {
-  bool by_fd = may_be_string(path) && *path == '\0' && (flags & AT_EMPTY_PATH) != 0;
+  bool by_fd = (flags & AT_EMPTY_PATH) != 0 && is_empty_string(path);
   if (by_fd) return change_open(dirfd, [&](int fd) { return forward(fd, path); });
   if ((flags & AT_SYMLINK_NOFOLLOW) != 0) {
     return change_frame(dirfd, path, [&] { return forward(dirfd, path); });

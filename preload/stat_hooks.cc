@@ -86,7 +86,8 @@ template <class Stat, class Forward>
 int stat_either(int dirfd, const char* path, Stat* st, int flags, Forward forward) {
   path = zazen::unpromised(path);
   if ((flags & ~kKnownFlags) != 0) return forward();
-  bool is_empty = path == nullptr || *path == '\0';  // the newest kernels take null for empty
+  // The newest kernels take null for empty.
+  bool is_empty = path == nullptr || zazen::is_empty_string(path);
   if (is_empty) return (flags & AT_EMPTY_PATH) != 0 ? stat_fd(dirfd, st, forward) : forward();
   return stat_path(dirfd, path, st, flags, forward);
 }

@@ -130,7 +130,7 @@ bool statx_copy(int dirfd, const char* path, unsigned mask, struct statx* out) {
 [[gnu::noinline]] void show_origin(int dirfd, const char* path, int flags, unsigned mask,
                                    struct statx* out) {
   zazen::ErrnoKeeper keep;
-  bool by_fd = path == nullptr || *path == '\0';
+  bool by_fd = path == nullptr || zazen::is_empty_string(path);
   zazen::CopyOrigin origin;
   if (zazen::real::stat_is_foreign && by_fd && zazen::find_origin(dirfd, &origin) &&
       origin.is_there &&
@@ -162,7 +162,7 @@ bool statx_copy(int dirfd, const char* path, unsigned mask, struct statx* out) {
 ZAZEN_HOOK int statx(int dirfd, const char* path, int flags, unsigned mask, struct statx* out) {
   path = zazen::unpromised(path);
   out = zazen::unpromised(out);
-  bool by_fd = path != nullptr && *path == '\0' && (flags & AT_EMPTY_PATH) != 0;
+  bool by_fd = (flags & AT_EMPTY_PATH) != 0 && zazen::is_empty_string(path);
   if ((flags & ~kKnownFlags) == 0 && !by_fd && statx_copy(dirfd, path, mask, out)) return 0;
   int result = ZAZEN_FORWARD(statx, (dirfd, path, flags, mask, out),
                              raw::statx(dirfd, path, flags, mask, out));
