@@ -4,7 +4,8 @@
 //
 //   crash_states SCRATCH [STATES_PER_MOMENT [FIRST_SEED [SEEDS]]]
 //
-// Odd seeds use named temporaries, as on a file system without O_TMPFILE.
+// Odd seeds use named temporaries, as on a file system without O_TMPFILE. From 1000 on frames are
+// opened for writing, too.
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/xattr.h>
@@ -25,6 +26,7 @@ namespace zazen {
 namespace {
 
 constexpr std::size_t kSteps = 40, kReportedFailures = 3, kRecordedOfRecoveries = 60;
+constexpr std::uint64_t kFirstThatOpens = 1000;
 constexpr std::uint64_t kMaxFiles = 16;  // of 24 frames
 
 class ScratchDirectory {
@@ -72,7 +74,7 @@ class Trial {
 
   void run(std::size_t states_per_moment) {
     disk_recorder::begin(config_.cache);
-    StoreWorkload workload(config_, origin_, random_, temporaries_);
+    StoreWorkload workload(config_, origin_, random_, temporaries_, seed_ >= kFirstThatOpens);
     workload.run(kSteps);
     FileTree on_disk = read_tree(config_.cache);
     disk_recorder::Record record = disk_recorder::end();

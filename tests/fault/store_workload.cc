@@ -21,8 +21,13 @@ void require(bool condition, const char* what) {
 }  // namespace
 
 StoreWorkload::StoreWorkload(const Config& config, OriginHistory& origin,
-                             std::mt19937_64& random, CacheDisk::Temporaries temporaries)
-    : config_(config), origin_(origin), random_(random), temporaries_(temporaries) {}
+                             std::mt19937_64& random, CacheDisk::Temporaries temporaries,
+                             bool opens)
+    : config_(config),
+      origin_(origin),
+      random_(random),
+      temporaries_(temporaries),
+      opens_(opens) {}
 
 void StoreWorkload::start() {
   Result<CacheDisk> disk = CacheDisk::open(config_.cache, temporaries_);
@@ -49,7 +54,7 @@ void StoreWorkload::run(std::size_t steps) {
     std::set<FrameSeq> few, many;
     for (int i = 0; i < 3; ++i) few.insert(random_() % OriginHistory::kFrames);
     while (many.size() <= Store::kSmallBatch) many.insert(random_() % OriginHistory::kFrames);
-    switch (random_() % 21) {
+    switch (random_() % (opens_ ? 21 : 18)) {
       case 0:
       case 1:
       case 2:

@@ -18,8 +18,9 @@ namespace zazen {
 class StoreWorkload {
  public:
   // `config` has the directories and no limits but max_files.
+  // With `opens`, frames are opened for writing, too.
   StoreWorkload(const Config& config, OriginHistory& origin, std::mt19937_64& random,
-                CacheDisk::Temporaries temporaries);
+                CacheDisk::Temporaries temporaries, bool opens);
   void run(std::size_t steps);
   const StoreUsage& usage_at_the_end() const { return usage_; }
 
@@ -44,6 +45,7 @@ class StoreWorkload {
   OriginHistory& origin_;
   std::mt19937_64& random_;
   const CacheDisk::Temporaries temporaries_;
+  const bool opens_;
   std::unique_ptr<Store> store_;
   YoungCopies young_{[](std::uint32_t, std::uint32_t) {}};
   std::unique_ptr<Filler> filler_;
