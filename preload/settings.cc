@@ -75,9 +75,17 @@ bool copy_file_variable(const Variables& variables, const char* name, char (&out
   return true;
 }
 
-bool is_disabled(const Variables& variables) {
+// Somebody who sets it does not want us, whatever else the value may mean. It is told of once, as
+// other wrong values are.
+bool is_disabled(const Variables& variables, const char* const* environment) {
   const char* value = variables.find("ZAZEN_DISABLE");
-  return value != nullptr && std::strcmp(value, "1") == 0;
+  if (value == nullptr || *value == '\0' || std::strcmp(value, "0") == 0) return false;
+  if (std::strcmp(value, "1") == 0) return true;
+  if (launcher_place(environment).speaks()) {
+    say_line("ZAZEN_DISABLE=%.100s: taken for 1; it may be 0 or 1", value);
+  }
+  std::memcpy(const_cast<char*>(value), "1", 2);
+  return true;
 }
 
 // As the strings of a new process's environment are its own to change.
@@ -134,7 +142,9 @@ void find_runtime(const Variables& variables) {
 
 void read_settings(const char* const* environment) {
   Variables variables(environment);
-  if (variables.empty() || ::getauxval(AT_SECURE) != 0 || is_disabled(variables)) return;
+  if (variables.empty() || ::getauxval(AT_SECURE) != 0 || is_disabled(variables, environment)) {
+    return;
+  }
   find_runtime(variables);
   settings.filter = filter_wish(variables.find("ZAZEN_FILTER"));
   copy_variable(variables, kViewVariable, settings.inherited_view);

@@ -52,7 +52,8 @@ std::string variable(const char* name) {
 }
 
 bool shim_is_disabled() {
-  return variable("ZAZEN_DISABLE") == "1";
+  std::string value = variable("ZAZEN_DISABLE");
+  return !value.empty() && value != "0";
 }
 
 Result<std::string> find_shim() {

@@ -97,7 +97,7 @@ with Nodes(1) as nodes:
     nodes.start()
     nodes.push(data)
     job = launch(nodes, data, "plain")
-    job.check_unfiltered()
+    job.check_unfiltered(says="the launcher has no store")
     expect("not every rank" in job.report["reason"], f"{job.report}")
     launch(nodes, data, "vouched", ZAZEN_FILTER="on").check_exactly_once()
     job = launch(nodes, data, "held up", "sum_in_background_c", ZAZEN_FILTER="on",

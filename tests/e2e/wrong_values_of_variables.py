@@ -1,5 +1,5 @@
 """A ZAZEN_ variable with a value that makes no sense: `zazenctl run` fails with 125 and says what is
-accepted; a preloaded program says so in one line for the whole job and goes on as without it."""
+accepted; a preloaded program says so in one line for the whole job and goes on as without it. ZAZEN_DISABLE disables, whatever it says but 0."""
 import os
 
 from nodes import MPIRUN, SHIM, ZAZENCTL, Nodes, program
@@ -31,18 +31,19 @@ with Nodes(1) as nodes:
                               f"hint: it may be {accepted}\n", f"{done}")
         # The doctor has the same list.
         done = run([ZAZENCTL, "--config", node.config, "doctor"], dict(nodes.env, **wrong))
-        expect(f"{name}={value}: without effect" in done.stdout, f"{done}")
+        expect(f"{name}={value}: not a value of this variable" in done.stdout, f"{done}")
 
         # A shell, and what it starts: the shell has said it.
         done = run(["sh", "-c", f"cat {data.file('f1')}; sh -c 'ls {data.path} | wc -l'; exec true"],
                    dict(shim, **wrong)).succeeded()
         said = complaints(done.stderr)
         expect(len(said) == 1 and said == done.stderr.splitlines(), f"{done}")
-        expect(said[0].startswith(f"zazen: {name}={value}: ignored") and
+        answer = "taken for 1" if name == "ZAZEN_DISABLE" else "ignored"
+        expect(said[0].startswith(f"zazen: {name}={value}: {answer}") and
                said[0].endswith(f"; it may be {accepted}"), f"{said}")
 
     # A job: one line, and it is divided as without the variable; mpirun under the shim or not.
-    for env in ({"ZAZEN_FILTER": "OFF"}, {"ZAZEN_DISABLE": "maybe"}, {"ZAZEN_STRIDE": "x"}):
+    for env in ({"ZAZEN_FILTER": "OFF"}, {"ZAZEN_STRIDE": "x"}):
         (name, value), = env.items()
         nodes.mpirun("list_and_read_c", data, ranks=3, env=env).check_exactly_once(
             says=f"{name}={value}: ignored")
@@ -50,6 +51,10 @@ with Nodes(1) as nodes:
         nodes.start_job([MPIRUN, "-n", 3, *program("list_and_read_c"), data.path, out],
                         dict(shim, ZAZEN_REPORT=report, **env), data, out, [node.name] * 3,
                         report).finish().check_exactly_once(says=f"{name}={value}: ignored")
+
+    job = nodes.mpirun("list_and_read_c", data, ranks=3, env={"ZAZEN_DISABLE": "maybe"}).succeeded()
+    expect(complaints(job.stderr) == ["zazen: ZAZEN_DISABLE=maybe: taken for 1; it may be 0 or 1"] and
+           all(set(output.listed) == data.names for output in job.ranks), f"{job.stderr}")
 
     # What is switched off, or not configured, says nothing.
     for env in ({"ZAZEN_DISABLE": "1", "ZAZEN_CONFIG": node.config}, {}):
