@@ -1,6 +1,7 @@
 #include "daemon/change_notices.h"
 
 #include <algorithm>
+#include <thread>
 
 #include "daemon/crash_report.h"
 #include "daemon/log.h"
@@ -88,7 +89,16 @@ std::vector<ChangeNotices::PeerFigures> ChangeNotices::figures() const {
 
 bool ChangeNotices::stop(std::chrono::milliseconds limit) {
   {
-    std::lock_guard lock(mutex_);
+    Lock lock(mutex_);
+    const Clock::time_point deadline = Clock::now() + kLastWords;
+    auto waits = [](const PeerPointer& peer) {
+      return !peer->is_self && peer->failures == 0 && !peer->queue.empty();
+    };
+    while (!stopping_ && std::ranges::any_of(peers_, waits) && Clock::now() < deadline) {
+      lock.unlock();
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      lock.lock();
+    }
     stopping_ = true;
     for (const PeerPointer& peer : peers_) {
       peer->ends = true;
@@ -199,9 +209,10 @@ void ChangeNotices::note_failure(Peer& peer, const Error& error, bool was_open) 
   if (was_open && peer.failures == 1) peer.pause_until = now;
   const bool is_deaf = error.code == EOPNOTSUPP;
   if (is_deaf) {
-    // Once it has another version it does not know this daemon's life.
+    // Once it has another version it may know this daemon's life from before.
     peer.queue.clear();
     peer.queue.greet();
+    for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) peer.queue.distrust(i);
     peer.pause_until = now + kDeafPause;
   }
   if (peer.said || (!is_deaf && now - peer.failed_since < kSayAfter)) return;

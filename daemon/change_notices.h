@@ -34,6 +34,7 @@ class ChangeNotices {
   static constexpr std::chrono::milliseconds kRetry{250}, kLongestRetry{1'000};
   static constexpr std::chrono::milliseconds kPace{50};  // so often is a frame told at most
   static constexpr std::chrono::milliseconds kIdle{5'000};
+  static constexpr std::chrono::milliseconds kLastWords{500};
 
   struct PeerFigures {
     std::string peer;
@@ -52,7 +53,7 @@ class ChangeNotices {
   // A reload: who the peers are.
   void renew(const Config& next);
   std::vector<PeerFigures> figures() const;  // without this very daemon
-  // Notices that wait are not sent. False: a thread hangs.
+  // Peers that answer are told what waits, within kLastWords. False: a thread hangs.
   bool stop(std::chrono::milliseconds limit);
 
  private:

@@ -223,8 +223,11 @@ std::uint64_t ChangingFrames::count() const {
 bool ChangingFrames::stop(std::chrono::milliseconds limit) {
   {
     std::lock_guard lock(mutex_);
+    for (const auto& [dataset, lane] : lanes_) {
+      if (!stopping_ && lane->count() > 0) hooks_.distrust(dataset);
+      lane->stop();
+    }
     stopping_ = true;
-    for (const auto& [dataset, lane] : lanes_) lane->stop();
   }
   return threads_.join_for(limit);
 }

@@ -43,7 +43,8 @@ class ChangingFrames {
   void take(std::uint32_t dataset, FrameSeq seq, Peer client,
             std::optional<FrameVersion> known = {});
   std::uint64_t count() const;
-  // False: a thread is caught in an origin that does not answer.
+  // Frames that do not rest yet may change later: their datasets are distrusted. False: a thread
+  // is caught in an origin that does not answer.
   bool stop(std::chrono::milliseconds limit);
 
  private:

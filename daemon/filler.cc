@@ -189,6 +189,10 @@ int Filler::copy(Lane& lane, const JobPointer& job) {
     if (code == ESTALE && may_grow) return EBUSY;
     if (code == ESTALE) store_.drop(request.dataset, std::span(&request.seq, 1));
   }
+  // It is compared when the last writer has closed the frame.
+  if (request.kind == FrameKind::kAlien && store_.is_suspended(request.dataset, request.seq)) {
+    return EBUSY;
+  }
   if (std::optional<HeldFrame> held = store_.find(request.dataset, request.seq)) {
     OriginIdentity copy = {};
     if (store_.read_copy_identity(request.dataset, request.seq, &copy) == 0 &&

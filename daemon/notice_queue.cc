@@ -5,7 +5,7 @@
 namespace zazen {
 
 void NoticeQueue::add(std::uint32_t dataset, FrameSeq seq, const News& news) {
-  if (distrusted_.contains(dataset)) return;
+  if (distrusted_.contains(dataset)) return distrust(dataset);
   count_ += frames_[dataset].insert_or_assign(seq, news).second;
   if (count_ <= kMostFrames) return;
   auto largest = std::ranges::max_element(
@@ -17,7 +17,7 @@ void NoticeQueue::distrust(std::uint32_t dataset) {
   if (auto waiting = frames_.extract(dataset); !waiting.empty()) {
     count_ -= waiting.mapped().size();
   }
-  distrusted_.insert(dataset);
+  distrusted_[dataset] = ++last_generation_;
 }
 
 void NoticeQueue::clear() {
@@ -29,10 +29,13 @@ void NoticeQueue::clear() {
 
 std::optional<NoticeQueue::Batch> NoticeQueue::next(std::size_t most_frames) const {
   if (greets_) return Batch{};
-  if (!distrusted_.empty()) return Batch{NoticeKind::kDistrust, *distrusted_.begin(), {}};
+  if (!distrusted_.empty()) {
+    const auto [dataset, generation] = *distrusted_.begin();
+    return Batch{NoticeKind::kDistrust, dataset, {}, generation};
+  }
   if (frames_.empty()) return std::nullopt;
   const auto& [dataset, waiting] = *frames_.begin();
-  Batch batch{NoticeKind::kFrames, dataset, {}};
+  Batch batch{NoticeKind::kFrames, dataset, {}, 0};
   for (auto it = waiting.begin(); it != waiting.end() && batch.frames.size() < most_frames;
        ++it)
     batch.frames.emplace_back(*it);
@@ -41,7 +44,11 @@ std::optional<NoticeQueue::Batch> NoticeQueue::next(std::size_t most_frames) con
 
 void NoticeQueue::delivered(const Batch& batch) {
   if (batch.kind == NoticeKind::kHello) greets_ = false;
-  if (batch.kind == NoticeKind::kDistrust) distrusted_.erase(batch.dataset);
+  if (auto found = distrusted_.find(batch.dataset);
+      batch.kind == NoticeKind::kDistrust && found != distrusted_.end() &&
+      found->second == batch.generation) {
+    distrusted_.erase(found);
+  }
   auto found = frames_.find(batch.dataset);
   if (batch.kind != NoticeKind::kFrames || found == frames_.end()) return;
   for (const auto& [seq, news] : batch.frames) {

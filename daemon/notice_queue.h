@@ -8,7 +8,6 @@
 #include <chrono>
 #include <map>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "bodhi/change_notice.h"
@@ -28,6 +27,7 @@ class NoticeQueue {
     NoticeKind kind = NoticeKind::kHello;
     std::uint32_t dataset = 0;
     std::vector<std::pair<FrameSeq, News>> frames;
+    std::uint64_t generation = 0;  // of kDistrust
   };
 
   // The first thing that is said.
@@ -46,7 +46,10 @@ class NoticeQueue {
 
  private:
   bool greets_ = false;
-  std::set<std::uint32_t> distrusted_;
+  // By dataset; the generation grows with each change, so that one that comes while the peer is
+  // being told is told again.
+  std::map<std::uint32_t, std::uint64_t> distrusted_;
+  std::uint64_t last_generation_ = 0;
   std::map<std::uint32_t, std::map<FrameSeq, News>> frames_;  // by dataset; none is empty
   std::size_t count_ = 0;                                     // of the frames
 };

@@ -45,13 +45,18 @@ int ReportedChanges::take(std::string_view body) {
     }
     std::vector<Told> frames = read_frames(i, notice);
     frames_ += frames.size();
+    bool all_fit = true;
     {
       std::lock_guard lock(mutex_);
       for (const Told& told : frames) {
-        if (again_.size() < kMostAgain) again_.insert_or_assign({i, told.seq}, told);
+        const std::pair key{i, told.seq};
+        const bool fits = again_.size() < kMostAgain || again_.contains(key);
+        if (fits) again_.insert_or_assign(key, told);
+        all_fit = all_fit && fits;
       }
     }
     apply(i, frames);
+    if (!all_fit) put_in_doubt(i, "too many frames were reported at once");
   }
   return 0;
 }

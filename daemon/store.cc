@@ -294,7 +294,7 @@ void Store::keep_names(std::span<FinishedCopy> batch) {
     } else if (copy.status == 0 && ::fstat(copy.file.fd(), &local) == 0 &&
                local.st_nlink == 0) {
       copy.status = ECANCELED;
-    } else if (copy.status == 0 && !copy.waits) {
+    } else if (copy.status == 0 && !copy.waits && !is_suspended(copy.dataset, copy.seq)) {
       index(copy.dataset, copy.file.fd());
     }
   }

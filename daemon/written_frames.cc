@@ -212,7 +212,8 @@ void WrittenFrames::Lane::hear() {
 }
 
 void WrittenFrames::Lane::note(Entry& entry, const WrittenFrame& frame) {
-  if (frame.news == WrittenFrame::News::kOpened) ++entry.opens;
+  // Of one that a start found somebody may have it open still.
+  if (frame.news != WrittenFrame::News::kChanged) ++entry.opens;
   if (frame.news == WrittenFrame::News::kChanged) entry.changed = true;
   entry.heard_at = Clock::now();
 }
@@ -379,6 +380,7 @@ void WrittenFrames::Lane::guess(Entry& entry, ClosedFrame frame, bool closed) {
 void WrittenFrames::Lane::tell(ClosedFrame frame) {
   if (frame.is_there) {
     outwait_clock(frame.origin.st_mtim, [this] { return stopping_.load(); });
+    outwait_clock(frame.origin.st_ctim, [this] { return stopping_.load(); });
   }
   hooks_.closed(frame);
 }

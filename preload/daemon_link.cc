@@ -91,7 +91,7 @@ int exchange(MessageType type, const Route& route, const char* name, int origin_
 
   CancellationOff no_cancellation;  // in poll or sendmsg it would leak the socket
   SignalsOff no_signals;            // and so would a handler that leaves by a jump
-  const bool is_notice = type == MessageType::kWritten;
+  const bool is_notice = answer_ms == 0 && quiet == Quiet::kBroken;
   int patience_ms = is_notice ? 0 : answer_ms > 0 ? kAnswerMs : kSendMs;
   // Not the program's own open file: a lock on it, or its flags, would live on in the daemon.
   RawFd passed(origin_fd < 0 ? -1
@@ -138,6 +138,10 @@ bool tell_of_change(const Route& route, std::uint32_t flags) {
     int limit_ms = (flags & kOpenForWriting) != 0 ? kSuspendMs : kAnswerMs;
     int told = exchange(MessageType::kInvalidate, route, name, -1, limit_ms, flags);
     if (told >= 0 && told != EAGAIN) return told == 0;  // EAGAIN: it has too much to do
+    // Other nodes have to hear of it all the same, when the daemon comes to read it.
+    if (told < 0 && route.node->table->has_peers != 0) {
+      exchange(MessageType::kInvalidate, route, name, -1, 0, flags, Quiet::kBroken);
+    }
   }
   CopyPath copy(route, alloca(CopyPath::room(route)));
   if (!copy || raw::unlinkat(AT_FDCWD, copy.text, 0) == 0 || errno == ENOENT) {

@@ -153,9 +153,13 @@ class Node:
         """A clean stop, and what the daemon said; a second call does nothing."""
         if self._process is None:
             return None
+        self._process.signal(signal.SIGCONT)
+        self._process.signal(signal.SIGTERM)
+        return self.finish()
+
+    def finish(self):
+        """The end of a daemon that has been told to stop."""
         process, self._process = self._process, None
-        process.signal(signal.SIGCONT)
-        process.signal(signal.SIGTERM)
         done = process.finish(20)
         expect(done.status == 0, f"{self.name} did not stop cleanly: {done}")
         for name in ("counters", "index", "socket"):

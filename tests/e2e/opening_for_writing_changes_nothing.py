@@ -13,6 +13,10 @@ fd = os.open(frame, os.O_RDWR)
 if how == "mapped":
     page = mmap.mmap(fd, 0)
     os.close(fd)
+elif how == "marked":  # as HDF5 does: it writes a mark, and takes it away again
+    first = os.pread(fd, 1, 0)
+    os.pwrite(fd, b"!", 0)
+    os.pwrite(fd, first, 0)
 elif how == "child":
     child = os.fork()
     if child != 0:
@@ -101,7 +105,7 @@ with Nodes(1) as nodes:
         nodes.serial(node, [PYTHON, "-c", text, data.file(name), nodes.path("link")]).succeeded()
         wait_until(lambda: name in node.copies(data), f"{how}: the copy to be served again")
         check_hit(node, data, name)
-    for number, how in enumerate(("open", "mapped", "child"), len(OPENS)):
+    for number, how in enumerate(("open", "mapped", "marked", "child"), len(OPENS)):
         check_held_open(node, data, names[number], how)
         check_hit(node, data, names[number])
     everything = [PYTHON, "-c", "import sys\nfor f in sys.argv[1:]: open(f, 'r+b').close()"]

@@ -87,5 +87,17 @@ TEST(NoticeQueue, TooManyFramesOfADatasetBecomeOneWord) {
   EXPECT_EQ(queue.next(kAll)->dataset, 1u) << "the other dataset has lost nothing";
 }
 
+TEST(NoticeQueue, AChangeWhileADistrustIsToldIsToldAgain) {
+  NoticeQueue queue;
+  queue.distrust(3);
+  NoticeQueue::Batch first = *queue.next(kAll);
+  queue.add(3, 1, news(1));
+  queue.delivered(first);
+  NoticeQueue::Batch second = *queue.next(kAll);
+  EXPECT_EQ(second.kind, NoticeKind::kDistrust);
+  queue.delivered(second);
+  EXPECT_TRUE(queue.empty());
+}
+
 }  // namespace
 }  // namespace zazen
