@@ -112,6 +112,16 @@ void limit_waiting(int fd, time_t seconds) {
   ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);  // of connect, too
 }
 
+// With a limit the kernel does not restart what a signal interrupts. A connect that goes on can be
+// waited for by another one.
+template <class Call>
+ssize_t despite_signals(time_t seconds, Call call) {
+  const Clock::time_point deadline = after(static_cast<double>(seconds));
+  ssize_t result = call();
+  while (result < 0 && errno == EINTR && Clock::now() < deadline) result = call();
+  return result;
+}
+
 UniqueFd connected_to(const std::string& address, in_port_t port) {
   sockaddr_in four{AF_INET, htons(port), {}, {}};
   sockaddr_in6 six{AF_INET6, htons(port), 0, {}, 0};
@@ -123,7 +133,9 @@ UniqueFd connected_to(const std::string& address, in_port_t port) {
   limit_waiting(fd.get(), kAnswerSeconds);
   const auto* where = is_four ? reinterpret_cast<const sockaddr*>(&four)
                               : reinterpret_cast<const sockaddr*>(&six);
-  if (::connect(fd.get(), where, is_four ? sizeof four : sizeof six) != 0) fd.reset();
+  const socklen_t size = is_four ? sizeof four : sizeof six;
+  if (despite_signals(kAnswerSeconds, [&] { return ::connect(fd.get(), where, size); }) != 0)
+    fd.reset();
   return fd;
 }
 
@@ -170,7 +182,9 @@ int EndWatch::admit(int count, double seconds) {
     if (!fd.valid()) continue;
     limit_waiting(fd.get(), kTokenSeconds);
     char token[2 * kTokenBytes];
-    if (::recv(fd.get(), token, sizeof token, MSG_WAITALL) != sizeof token ||
+    if (despite_signals(kTokenSeconds, [&] {
+          return ::recv(fd.get(), token, sizeof token, MSG_WAITALL);
+        }) != sizeof token ||
         std::memcmp(token, token_.data(), sizeof token) != 0 ||
         ::send(fd.get(), &kWelcome, 1, MSG_NOSIGNAL) != 1)
       continue;
@@ -217,7 +231,8 @@ bool hold_connection(const std::string& place) {
     if (!fd.valid() ||
         ::send(fd.get(), token.data(), token.size(), MSG_NOSIGNAL) !=
             static_cast<ssize_t>(token.size()) ||
-        ::recv(fd.get(), &answer, 1, 0) != 1 || answer != kWelcome)
+        despite_signals(kAnswerSeconds, [&] { return ::recv(fd.get(), &answer, 1, 0); }) != 1 ||
+        answer != kWelcome)
       continue;
     if (held < 0) ::pthread_atfork(nullptr, nullptr, let_go_in_child);
     held = moved_up(std::move(fd)).release();

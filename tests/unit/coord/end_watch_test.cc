@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 #include <chrono>
@@ -140,6 +141,25 @@ TEST(EndWatch, APlaceThatMakesNoSenseIsNoPlace) {
   EXPECT_FALSE(hold_connection(""));
   EXPECT_FALSE(hold_connection("?"));
   EXPECT_FALSE(hold_connection("1 0123456789abcdef0123456789abcdef elsewhere not-an-address"));
+}
+
+TEST(EndWatch, SignalsDoNotEndTheWaitForAnAnswer) {
+  std::unique_ptr<EndWatch> watch = EndWatch::open();
+  ASSERT_NE(watch, nullptr);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    struct sigaction action {};
+    action.sa_handler = [](int) {};
+    ::sigaction(SIGALRM, &action, nullptr);
+    const itimerval often{{0, 10'000}, {0, 10'000}};
+    ::setitimer(ITIMER_REAL, &often, nullptr);
+    ::_exit(hold_connection(watch->place()) ? 0 : kNotConnected);
+  }
+  ::usleep(300'000);  // the child waits meanwhile
+  EXPECT_EQ(watch->admit(1, kLong), 1);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
 }
 
 }  // namespace
