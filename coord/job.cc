@@ -42,6 +42,11 @@ class JobStart {
     agreement_.rank = rank_;
     agreement_.ranks = world_.size();
     introduce();
+    // First of all, so that it is known whatever fails.
+    agreement_.expected = host_.expected;
+    trouble_.attempt([&] {
+      if (host_.expected_paths != nullptr) agreement_.expected_paths = host_.expected_paths;
+    });
     if (prepare() && may_go_on() && hear_of_datasets() && share_listings() && form_groups()) {
       for (std::size_t i = 0; i < datasets_.size(); ++i) agree_on(i);
       share_out_views();

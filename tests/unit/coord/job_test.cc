@@ -455,6 +455,7 @@ TEST_F(JobTest, WhereverOneRankFailsNobodyIsFilteredAndNobodyWaits) {
        {std::vector<std::size_t>{0, 1}, {0, 1, 0}, {0, 1, kNoNode, 0}, {2, 0, 1, 1}})
     for (bool paper : {false, true}) {
       paper_.assign(places.size(), paper);
+      expected_.assign(places.size(), FilterMode::kRequire);
       losing_rank_ = -1;
       const std::vector<RankResult> whole = run(places);
       ASSERT_TRUE(whole[0].agreement.filtered) << whole[0].agreement.reason;
@@ -465,6 +466,10 @@ TEST_F(JobTest, WhereverOneRankFailsNobodyIsFilteredAndNobodyWaits) {
           const std::vector<RankResult> results = run(places);
           expect_nobody_filtered(results);
           EXPECT_TRUE(results[0].agreement.reason.starts_with("rank "));
+          for (const RankResult& result : results) {  // each knows that the job must end
+            EXPECT_EQ(result.agreement.expected, FilterMode::kRequire);
+            EXPECT_EQ(result.agreement.expected_paths, "/sim1");
+          }
           ASSERT_FALSE(HasFailure()) << "rank " << rank << " call " << call;
         }
     }
