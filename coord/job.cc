@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <optional>
+#include <span>
 #include <stdexcept>
 
 #include "bodhi/client.h"
@@ -41,12 +42,12 @@ class JobStart {
   Agreement run() {
     agreement_.rank = rank_;
     agreement_.ranks = world_.size();
-    introduce();
     // First of all, so that it is known whatever fails.
     agreement_.expected = host_.expected;
     trouble_.attempt([&] {
       if (host_.expected_paths != nullptr) agreement_.expected_paths = host_.expected_paths;
     });
+    introduce();
     if (prepare() && may_go_on() && hear_of_datasets() && share_listings() && form_groups()) {
       for (std::size_t i = 0; i < datasets_.size(); ++i) agree_on(i);
       share_out_views();
@@ -187,8 +188,24 @@ class JobStart {
       trouble_.attempt([&] { take_opening(bytes); });
       if (!prepare()) return false;
     }
+    trouble_.attempt([&] { leave_out_unknown_datasets(); });
     if (datasets_.empty()) return give_up("no dataset is to be divided");
     return true;
+  }
+
+  // Those that ZAZEN_DATASETS names and this node does not know.
+  void leave_out_unknown_datasets() {
+    if (!has_daemon_ || !settings_.datasets) return;
+    const std::span all(host_.table->datasets, host_.table->dataset_count);
+    for (const std::string& path : *settings_.datasets) {
+      const bool is_known = std::ranges::any_of(all, [&](const TableDataset& dataset) {
+        return dataset.removed == 0 && path == dataset.path;
+      });
+      if (is_known) continue;
+      const bool is_required = settings_.filter == FilterWish::kRequire;
+      agreement_.left_out.push_back({path, "no such dataset",
+                                     is_required ? FilterMode::kRequire : FilterMode::kOn});
+    }
   }
 
   std::vector<NamedDataset> wanted_datasets() const {

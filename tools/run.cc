@@ -39,8 +39,10 @@ bool speaks_for_job() {
   return launcher_place(environ).speaks();
 }
 
-// A value that makes no sense would be a job that is not what the user asked for.
+// A value that makes no sense would be a job that is not what the user asked for. Where Zazen is
+// off, no other value matters.
 bool values_make_sense() {
+  if (variable("ZAZEN_DISABLE") == "1") return true;
   const std::vector<WrongValue> wrong = wrong_values();
   for (const WrongValue& each : wrong) {
     if (!speaks_for_job()) break;
@@ -73,8 +75,26 @@ Status add_datasets(const Node& node, const std::vector<std::string>& arguments,
   return Done{};
 }
 
+// The user's own ZAZEN_DATASETS: a path that is no dataset would be a job that is not divided.
+Status check_named_datasets(const Node& node) {
+  for (const std::string& path : split_paths(variable("ZAZEN_DATASETS"))) {
+    if (std::ranges::count(node.config.datasets, path, &DatasetConfig::path) != 0) continue;
+    return Error{ENOENT, "ZAZEN_DATASETS: " + path + ": no dataset of " + node.config.file,
+                 "zazenctl status lists the datasets"};
+  }
+  return Done{};
+}
+
+bool requires_division(const RunOptions& options) {
+  if (options.divide || options.no_divide) return options.divide;
+  return filter_wish(variable("ZAZEN_FILTER").c_str()) == FilterWish::kRequire;
+}
+
 // --divide and --no-divide, and what ranks that find no table should know of the configuration.
+// The shim takes no longer value than a path.
 void add_division(const Node& node, const RunOptions& options, Environment& environment) {
+  constexpr char kMore[] = ", ...";
+  constexpr std::size_t kMostText = kMaxPath - sizeof "require" - sizeof kMore;
   if (options.divide) environment["ZAZEN_FILTER"] = "require";
   if (options.no_divide) environment["ZAZEN_FILTER"] = "off";
   auto value = [&](const char* name) {
@@ -91,8 +111,10 @@ void add_division(const Node& node, const RunOptions& options, Environment& envi
                                                                         : Named::kOthers;
     FilterMode filter = wanted_filter(wish, how, dataset.filter);
     if (filter == FilterMode::kOff) continue;
-    paths += (paths.empty() ? " " : ", ") + dataset.path;
     most = std::max(most, filter);
+    if (paths.ends_with(kMore)) continue;
+    std::string longer = paths + (paths.empty() ? " " : ", ") + dataset.path;
+    paths = longer.size() <= kMostText ? longer : paths.empty() ? " ..." : paths + kMore;
   }
   environment[kDivisionVariable] = (most == FilterMode::kRequire ? "require"
                                     : most == FilterMode::kOn    ? "on"
@@ -141,6 +163,17 @@ Result<Environment> environment_for(const Node& node, const RunOptions& options)
   Result<std::vector<std::string>> preloads = find_preloads(options.trace);
   if (!preloads) return preloads.error();
   if (Status added = add_preloads(*preloads, environment); !added) return added.error();
+  if (shim_is_disabled()) {
+    if (requires_division(options))
+      return Error{EINVAL,
+                   "run: the job must be divided (--divide or ZAZEN_FILTER=require), and "
+                   "ZAZEN_DISABLE=" +
+                       variable("ZAZEN_DISABLE") + " switches Zazen off",
+                   "unset ZAZEN_DISABLE, or run it with --no-divide"};
+  } else if (Status named = options.datasets.empty() ? check_named_datasets(node) : Done{};
+             !named) {
+    return named.error();
+  }
   if (Status added = add_datasets(node, options.datasets, environment); !added) {
     return added.error();
   }

@@ -42,6 +42,32 @@ with Nodes(1) as nodes:
         expect(said[0].startswith(f"zazen: {name}={value}: {answer}") and
                said[0].endswith(f"; it may be {accepted}"), f"{said}")
 
+    # A path that is no dataset, as with --dataset.
+    for typo in ("/typo", f"{data.path}:/typo"):
+        done = run([ZAZENCTL, "--config", node.config, "run", "echo", "ran"],
+                   dict(nodes.env, ZAZEN_DATASETS=typo))
+        expect(done.status == 125 and done.stdout == "" and "ZAZEN_DATASETS" in done.stderr and
+               "/typo" in done.stderr, f"{done}")
+        named = nodes.mpirun("list_and_read_c", data, ranks=3, env={"ZAZEN_DATASETS": typo}).succeeded()
+        named.check_says("divided: every rank sees all frames of /typo: no such dataset")
+        named = nodes.mpirun("list_and_read_c", data, ranks=3,
+                             env={"ZAZEN_DATASETS": typo, "ZAZEN_FILTER": "require"})
+        expect(named.status != 0 and "of /typo cannot be divided" in named.stderr and
+               named.ranks == [None] * 3, f"{named.stderr}")
+    for good in (data.path, data.path + "/"):
+        run([ZAZENCTL, "--config", node.config, "run", "true"],
+            dict(nodes.env, ZAZEN_DATASETS=good)).succeeded()
+
+    # ZAZEN_DISABLE=1: other values do not matter, but what must be divided cannot run without Zazen.
+    disabled = dict(nodes.env, ZAZEN_DISABLE="1")
+    for words, env in ((["--divide"], {}), ([], {"ZAZEN_FILTER": "require"})):
+        done = run([ZAZENCTL, "--config", node.config, "run", *words, "echo", "ran"],
+                   dict(disabled, **env))
+        expect(done.status == 125 and done.stdout == "" and "ZAZEN_DISABLE=1" in done.stderr, f"{done}")
+    for env in ({"ZAZEN_LOG": "loud"}, {"ZAZEN_FILTER": "banana"}, {"ZAZEN_DATASETS": "/typo"}):
+        done = run([ZAZENCTL, "--config", node.config, "run", "echo", "ran"], dict(disabled, **env))
+        expect(done.succeeded().stdout == "ran\n" and done.stderr == "", f"{done}")
+
     # A job: one line, and it is divided as without the variable; mpirun under the shim or not.
     for env in ({"ZAZEN_FILTER": "OFF"}, {"ZAZEN_STRIDE": "x"}):
         (name, value), = env.items()
