@@ -5,6 +5,7 @@
 // zazen_plugin() returns, and calls it around the real MPI_Init and MPI_Finalize. While a
 // plug-in runs, the shim's own hooks pass everything through on that thread.
 #pragma once
+#include "bodhi/first_stderr.h"
 #include "bodhi/launcher.h"
 #include "bodhi/ledger.h"
 #include "bodhi/table.h"
@@ -12,7 +13,7 @@
 
 namespace zazen {
 
-inline constexpr std::uint32_t kPluginVersion = 3;
+inline constexpr std::uint32_t kPluginVersion = 4;
 
 struct PluginHost {  // what the shim offers; valid until the process ends
   std::uint32_t version;
@@ -33,6 +34,7 @@ struct PluginHost {  // what the shim offers; valid until the process ends
   // Whether this rank warns if the program seems to divide its frames a second time.
   void (*watch_reading)(bool does) = nullptr;
   LauncherPlace place = {};  // as the process began: MPI_Init may change the environment
+  const FirstStderr* first_stderr = nullptr;  // null: standard error is what it was
 };
 
 struct Plugin {

@@ -15,6 +15,8 @@
 namespace zazen {
 namespace {
 
+const FirstStderr* first_stderr = nullptr;
+
 std::string variable(const char* name) {
   const char* value = ::secure_getenv(name);
   return value == nullptr ? std::string() : std::string(value);
@@ -90,7 +92,12 @@ FilterMode effective_filter(const Settings& settings, const TableDataset& datase
   return wanted_filter(settings.filter, named, dataset.filter);
 }
 
+void say_only_to(const FirstStderr* first) {
+  first_stderr = first;
+}
+
 void say(const std::vector<std::string>& lines) {
+  if (first_stderr != nullptr && !first_stderr->is_there()) return;
   if (!lines.empty()) write_lines(STDERR_FILENO, lines);
 }
 

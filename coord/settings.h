@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bodhi/filter_wish.h"
+#include "bodhi/first_stderr.h"
 #include "coord/domain.h"
 
 namespace zazen {
@@ -30,7 +31,9 @@ FilterMode effective_filter(const Settings& settings, const TableDataset& datase
 // Paths separated by ':', without '/' at their ends; empty ones are left out.
 std::vector<std::string> split_paths(const std::string& text);
 
-// Each line with its newline, in one write. To stderr; failures are nobody's business.
+// Each line with its newline, in one write. To stderr, if that is the one that the process had
+// first, as far as this is known; failures are nobody's business.
+void say_only_to(const FirstStderr* first);
 void say(const std::vector<std::string>& lines);
 // To the log, if the settings ask for it.
 void say_if_asked(const Settings& settings, const std::vector<std::string>& lines);

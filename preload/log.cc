@@ -55,6 +55,7 @@ void say_line(const char* format, ...) {
   va_start(arguments, format);
   line.format(format, arguments);
   va_end(arguments);
+  if (!settings.first_stderr.is_there()) return;
   QuietSignals quiet;
   raw::write(STDERR_FILENO, line.text, line.length);
 }

@@ -2,7 +2,7 @@
 // standard error, if that is still what it was at the start (first_stderr.h), or to
 // ZAZEN_LOG_FILE, which is opened for the line and closed again.
 //
-// Said always, and to standard error: a value that makes no sense, and what would make a result
+// Said always, and to the same standard error: a value that makes no sense, and what would make a result
 // wrong in silence (D24).
 #pragma once
 #include "preload/settings.h"

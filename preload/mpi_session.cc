@@ -177,6 +177,7 @@ void fill_host() {
   host.expected_paths = expected.paths;
   host.watch_reading = watch_reading;
   host.place = settings.place;
+  host.first_stderr = &settings.first_stderr;
 }
 
 // MPI_COMM_WORLD: a pointer in Open MPI, to an object that the program may have a copy of, which

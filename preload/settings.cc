@@ -142,9 +142,9 @@ void find_runtime(const Variables& variables) {
 
 void read_settings(const char* const* environment) {
   Variables variables(environment);
-  if (variables.empty() || ::getauxval(AT_SECURE) != 0 || is_disabled(variables, environment)) {
-    return;
-  }
+  if (variables.empty() || ::getauxval(AT_SECURE) != 0) return;
+  settings.first_stderr.remember();
+  if (is_disabled(variables, environment)) return;
   find_runtime(variables);
   settings.filter = filter_wish(variables.find("ZAZEN_FILTER"));
   copy_variable(variables, kViewVariable, settings.inherited_view);
@@ -157,7 +157,6 @@ void read_settings(const char* const* environment) {
     copy_variable(variables, "ZAZEN_DATASETS", settings.datasets);
   }
   settings.log_level = log_level(variables);
-  if (settings.log_level != LogLevel::kOff) settings.first_stderr.remember();
   copy_file_variable(variables, "ZAZEN_LOG_FILE", settings.log_file);
   if (settings.active && copy_file_variable(variables, "ZAZEN_REPORT", settings.report)) {
     settings.ledger = make_ledger();

@@ -24,7 +24,7 @@ struct Settings {
   char datasets[4 * kMaxPath] = {};    // ZAZEN_DATASETS; what does not fit is not named
   FilterWish filter = FilterWish::kAuto;
   LauncherPlace place;
-  FirstStderr first_stderr;  // known if there is a log
+  FirstStderr first_stderr;  // known if there is a ZAZEN_ variable
 };
 extern Settings settings;
 

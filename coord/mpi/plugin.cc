@@ -154,8 +154,9 @@ std::string report_file(std::string asked_for) {
   return asked_for + ".spawned-" + std::to_string(::getpid());
 }
 
-void before_init(const PluginHost*) {
-  as_guest([] {
+void before_init(const PluginHost* host) {
+  as_guest([&] {
+    say_only_to(host->first_stderr);
     if (job == nullptr) job = new Job;
     // First what may fail: a rank that has announced itself comes to the meeting.
     job->settings = settings_from_environment();
