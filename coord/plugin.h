@@ -31,8 +31,9 @@ struct PluginHost {  // what the shim offers; valid until the process ends
   // datasets, as people read it, "" if they are not known (D24).
   FilterMode expected = FilterMode::kOff;
   const char* expected_paths = nullptr;
-  // Whether this rank warns if the program seems to divide its frames a second time.
-  void (*watch_reading)(bool does) = nullptr;
+  // Whether this rank warns if the program seems to divide its frames a second time; and what
+  // rank 0 sees and does, null if that is not known here.
+  void (*watch_reading)(bool does, const View* rank_0, const Tally* of_rank_0) = nullptr;
   LauncherPlace place = {};  // as the process began: MPI_Init may change the environment
   const FirstStderr* first_stderr = nullptr;  // null: standard error is what it was
 };

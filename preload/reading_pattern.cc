@@ -97,7 +97,8 @@ Pattern ReadingPattern::note_other(const View& view, Tally* tally, const ViewDat
 }
 
 Pattern ReadingPattern::note(const View& view, Tally* tally, std::uint32_t dataset,
-                             FrameSeq seq, const void* thread, bool listed_early) {
+                             FrameSeq seq, const void* thread, bool listed_early,
+                             const View* rank_0) {
   if (is_over_) return Pattern::kNone;
   if (opens_++ == 0) {
     dataset_ = dataset;
@@ -113,6 +114,14 @@ Pattern ReadingPattern::note(const View& view, Tally* tally, std::uint32_t datas
   last_index_ = index;
   Pattern pattern =
       is_own(view, own, seq) ? note_own(view, own, seq) : note_other(view, tally, own, seq);
+  if (!is_own(view, own, seq) &&
+      (rank_0 == nullptr || !is_own(*rank_0, rank_0->datasets[dataset], seq))) {
+    are_all_rank_0s_ = false;
+  }
+  if (tally->datasets[dataset].listed.load(std::memory_order_relaxed) == 0 &&
+      (pattern != Pattern::kOpensOthers || !are_all_rank_0s_)) {
+    pattern = Pattern::kNone;  // the names are its own
+  }
   if (listed_early) {  // such a list has the frames of all: only reading them all is wrong
     pattern = in_a_row_ >= kFewestInARow && own_opens_ > 0 && other_opens_ >= kFewestOthers
                   ? Pattern::kReadsAll

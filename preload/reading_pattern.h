@@ -5,11 +5,13 @@
 // - It skips: the first four of its own frames that it opens are those of files[rank::size] of
 //   its list, in which names that are no frames may come first. (Of two ranks it must be
 //   exactly so: a program may read every second frame, and then the others.)
-// - It opens frames of others, and leaves out its own, as where one rank hands out names.
+// - It opens frames of others, and leaves out its own, as where one rank hands out names. If it
+//   has listed nothing itself, these are all frames that rank 0 sees, and rank 0 has listed.
 // - It opens all, others' in between its own, from a list that it took before MPI_Init.
 //
 // A list is in the order of the numbers, or in that of the names ("f10" before "f2"). A second
-// thread, or any other order, ends the watch: nothing is said of a program that shuffles.
+// thread, or any other order, ends the watch: nothing is said of a program that shuffles, nor of
+// one that opens names that it knows and lists nothing.
 #pragma once
 #include "bodhi/view.h"
 
@@ -23,8 +25,9 @@ class ReadingPattern {
   static constexpr std::uint32_t kLongest = 256;
 
   // The frame was opened for the first time, by the thread that this address belongs to.
+  // `rank_0`: the view of rank 0, if it has listed the dataset and is known; else null.
   Pattern note(const View& view, Tally* tally, std::uint32_t dataset, FrameSeq seq,
-               const void* thread, bool listed_early);
+               const void* thread, bool listed_early, const View* rank_0);
   bool is_over() const { return is_over_; }
 
  private:
@@ -44,6 +47,7 @@ class ReadingPattern {
   FrameSeq own_[kOwnOpens] = {};
   std::uint32_t own_opens_ = 0;
   std::uint32_t other_opens_ = 0;
+  bool are_all_rank_0s_ = true;  // the others' that it opened
   FrameSeq lowest_ = 0, highest_ = 0;  // of the others' that it opened
   std::int64_t last_index_ = -2;       // in the domain
   std::uint64_t in_a_row_ = 0;

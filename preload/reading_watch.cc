@@ -15,6 +15,19 @@ namespace {
 
 constinit std::atomic<bool> is_busy{false};
 ZAZEN_SELDOM_USED constinit ReadingPattern pattern;
+ZAZEN_SELDOM_USED constinit const View* view_of_rank_0 = nullptr;
+ZAZEN_SELDOM_USED constinit const Tally* tally_of_rank_0 = nullptr;
+
+// If it is known that rank 0 has listed the dataset.
+const View* rank_0_that_listed(std::uint32_t dataset) {
+  if (view_of_rank_0 == nullptr) return nullptr;
+  const bool has = tally_of_rank_0->datasets[dataset].listed.load(std::memory_order_relaxed) != 0;
+  return has ? view_of_rank_0 : nullptr;
+}
+
+void end_watch() {
+  watches_reading.store(false, std::memory_order_relaxed);
+}
 
 void warn(const char* path, int rank, int ranks, Pattern seen) {
   constexpr char kAdvice[] =
@@ -39,21 +52,25 @@ void warn(const char* path, int rank, int ranks, Pattern seen) {
 
 }  // namespace
 
-void watch_reading(bool does) {
-  watches_reading.store(does, std::memory_order_relaxed);
+void watch_reading(bool does, const View* rank_0, const Tally* of_rank_0) {
+  if (!does) return end_watch();
+  view_of_rank_0 = rank_0;
+  tally_of_rank_0 = of_rank_0;
+  watches_reading.store(true, std::memory_order_relaxed);
 }
 
 void look_at_open(const CurrentView& current, std::uint32_t dataset, FrameSeq seq) {
   const View& view = *current.view;
   // A forked child reads a part for the rank.
   if (is_busy.exchange(true) || view.owner_pid != raw_call(SYS_getpid)) {
-    watch_reading(false);
+    end_watch();
     return;
   }
   const char* path = view.datasets[dataset].path;
   const Pattern seen =
-      pattern.note(view, current.tally, dataset, seq, &guard_depth, was_listed_early(path));
-  if (pattern.is_over()) watch_reading(false);
+      pattern.note(view, current.tally, dataset, seq, &guard_depth, was_listed_early(path),
+                   rank_0_that_listed(dataset));
+  if (pattern.is_over()) end_watch();
   if (seen != Pattern::kNone) warn(path, view.rank, view.ranks, seen);
   is_busy.store(false);
 }

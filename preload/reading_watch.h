@@ -12,7 +12,7 @@ inline bool reading_is_watched() {
   return watches_reading.load(std::memory_order_relaxed);
 }
 
-void watch_reading(bool does);  // PluginHost's
+void watch_reading(bool does, const View* rank_0, const Tally* of_rank_0);  // PluginHost's
 
 // A frame was opened for the first time.
 void look_at_open(const CurrentView& view, std::uint32_t dataset, FrameSeq seq);

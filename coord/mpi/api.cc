@@ -28,7 +28,7 @@ namespace {
 
 thread_local std::string error_text;
 std::atomic<bool> asked{false};
-std::atomic<void (*)(bool)> watch{nullptr};
+std::atomic<WatchReading*> watch{nullptr};
 
 zazen_bitmap* refuse(std::string text) {
   error_text = std::move(text);
@@ -47,7 +47,7 @@ std::string without_slashes(std::string path) {
 zazen_bitmap* assign(const bodhi* handle, const char* simdir, uint64_t begin, uint64_t end,
                      uint64_t stride, MPI_Comm comm) {
   asked.store(true, std::memory_order_relaxed);
-  if (auto* watch_reading = watch.load()) watch_reading(false);
+  if (auto* watch_reading = watch.load()) watch_reading(false, nullptr, nullptr);
   AssignmentRequest request{nullptr, {}, {}, begin, end, stride};
   std::unique_ptr<const Table, Unmap> table;
   if (handle != nullptr) {
@@ -80,7 +80,7 @@ bool mpi_runs() {
 
 }  // namespace
 
-void set_watch(void (*watch_reading)(bool does)) {
+void set_watch(WatchReading* watch_reading) {
   watch.store(watch_reading);
 }
 

@@ -35,6 +35,7 @@ namespace {
 constexpr double kReminderSeconds = 10.0;
 constexpr double kLeastAuditSeconds = 30.0;
 constexpr double kAuditPatience = 10.0;  // times the job's age
+constexpr double kViewSeconds = 5.0;     // rank 0 sends it at once
 
 struct Job {
   bool has_launcher = false;
@@ -240,6 +241,29 @@ void tell_if_undivided() {
   PMPI_Abort(MPI_COMM_WORLD, 1);
 }
 
+// Rank 1 sees both patterns of a program that divides the list itself. If rank 0 is on the same
+// node, it also sees whether rank 0 has listed.
+void begin_watch(const PluginHost& host) {
+  const Agreement& agreement = job->agreement;
+  if (agreement.ranks < 2 || agreement.rank > 1) return;
+  if (agreement.rank == 0)
+    return send_message(job->comm, 1, kViewTag, agreement.view_directory);
+  std::vector<bool> expected(static_cast<std::size_t>(agreement.ranks));
+  expected[0] = true;
+  const auto directory = receive_messages(job->comm, kViewTag, expected, kViewSeconds)[0];
+  if (host.watch_reading == nullptr) return;
+  const View* view = nullptr;
+  Tally* tally = nullptr;
+  if (directory && map_view(directory->c_str(), &view, &tally) &&
+      (view->job != agreement.view->job || view->rank != 0 ||
+       view->dataset_count != agreement.view->dataset_count)) {
+    unmap_view(view, tally);
+    view = nullptr;
+  }
+  set_watch(host.watch_reading);
+  host.watch_reading(true, view, view == nullptr ? nullptr : tally);
+}
+
 void after_init(const PluginHost* host) {
   as_guest([&] {
     if (job == nullptr) return;
@@ -254,11 +278,7 @@ void after_init(const PluginHost* host) {
     if (job->agreement.filtered)
       job->agreement.tally->protocol_us =
           static_cast<std::uint64_t>(job->protocol_seconds * 1e6);
-    // Rank 1 sees both patterns of a program that divides the list itself.
-    if (job->agreement.filtered && job->agreement.rank == 1 && host->watch_reading != nullptr) {
-      set_watch(host->watch_reading);
-      host->watch_reading(true);
-    }
+    if (job->agreement.filtered) begin_watch(*host);
     if (job->agreement.rank == 0) {
       say_if_asked(job->settings, start_words(job->agreement, job->protocol_seconds));
       if (job->agreement.filtered || host->ledger != nullptr) begin_report();

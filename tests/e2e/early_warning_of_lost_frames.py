@@ -1,5 +1,5 @@
 """A program that divides the list of a divided job itself is warned while it runs: after a few opens,
-in one line. A program that reads its list in any order is not."""
+in one line. A program that reads its list in any order is not, nor is one that lists nothing."""
 from nodes import Nodes
 from processes import expect, wait_until
 
@@ -22,7 +22,8 @@ with Nodes(2) as nodes:
 
     for data in (padded, plain):
         for how, words in (("every", f"rank 1 opens only one frame in 4 {SKIPS} {data.path}"),
-                           ("scattered", f"rank 1 {OTHERS} {data.path}, and leaves out its own")):
+                           ("scattered", f"rank 1 {OTHERS} {data.path}, and leaves out its own"),
+                           ("handed_out", f"rank 1 {OTHERS} {data.path}, and leaves out its own")):
             job = start(data, how)
             job.wait_until_ready()  # a few opens of each rank, and it waits
             wait_until(lambda: job._process.stderr_so_far(), "the warning")
@@ -33,7 +34,7 @@ with Nodes(2) as nodes:
             expect(warnings(done.stderr) == said, f"said once: {done.stderr}")
             expect("were not read by any rank" in done.stderr, f"and at the end: {done.stderr}")
 
-    for how in ("all", "shuffled", "reference"):
+    for how in ("all", "shuffled", "reference", "by_name", "by_name_and_one_lists"):
         job = start(plain, how)
         job.wait_until_ready()
         job.go()

@@ -1,6 +1,7 @@
 """DIRECTORY OUT ORDER: lists and reads frames in this order: all, every (list[rank::size]), scattered
-(rank 0 hands out its list), shuffled, reference (frame 0 first, then all). After some opens it waits
-for OUT/go."""
+(rank 0 hands out its list), handed_out (the same, and the others list nothing), shuffled, reference
+(frame 0 first, then all), by_name (list[rank::size] of names that it knows; with and_one_lists rank 0
+lists, too). After some opens it waits for OUT/go."""
 import os
 import random
 import sys
@@ -11,11 +12,14 @@ from mpi4py import MPI
 comm = MPI.COMM_WORLD
 rank, size = comm.Get_rank(), comm.Get_size()
 directory, out, order = sys.argv[1:]
-names = sorted(name for name in os.listdir(directory) if name[0] == "f" and name[1:].isdigit()
-               and name != "f01")
+lists = {"by_name": False, "by_name_and_one_lists": rank == 0, "handed_out": rank == 0}.get(order, True)
+names = sorted(name for name in (os.listdir(directory) if lists else ()) if name[0] == "f"
+               and name[1:].isdigit() and name != "f01")
+if order.startswith("by_name"):
+    names = [f"f{i}" for i in range(rank, 400, size)]
 if order == "every":
     names = names[rank::size]
-if order == "scattered":
+if order in ("scattered", "handed_out"):
     names = comm.scatter([names[r::size] for r in range(size)] if rank == 0 else None)
 if order == "shuffled":
     random.Random(rank).shuffle(names)

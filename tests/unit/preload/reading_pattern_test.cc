@@ -42,6 +42,7 @@ class ReadingPatternTest : public ::testing::Test {
     directory_ = *directory;
     ASSERT_TRUE(write_view(directory_, content));
     ASSERT_TRUE(map_view(directory_.c_str(), &view_, &tally_));
+    tally_->datasets[0].listed = 1;
   }
 
   void TearDown() override { forget(); }
@@ -58,7 +59,8 @@ class ReadingPatternTest : public ::testing::Test {
     std::size_t opens = 0;
   };
   // What is seen, and after how many opens.
-  Seen open(const std::vector<FrameSeq>& frames, bool listed_early = false, int threads = 1) {
+  Seen open(const std::vector<FrameSeq>& frames, bool listed_early = false, int threads = 1,
+            const View* rank_0 = nullptr) {
     ReadingPattern pattern;
     Seen seen;
     char thread[8];
@@ -66,7 +68,7 @@ class ReadingPatternTest : public ::testing::Test {
       if (!mark_opened(*view_, tally_, view_->datasets[0], frames[i])) continue;
       const Pattern now =
           pattern.note(*view_, tally_, 0, frames[i],
-                       &thread[i % static_cast<std::size_t>(threads)], listed_early);
+                       &thread[i % static_cast<std::size_t>(threads)], listed_early, rank_0);
       if (now != Pattern::kNone && seen.pattern == Pattern::kNone) seen = {now, i + 1};
     }
     return seen;
@@ -166,6 +168,28 @@ TEST_F(ReadingPatternTest, NamesThatRank0HandsOutAreSeen) {
   EXPECT_LE(seen.opens, 16u);
 }
 
+TEST_F(ReadingPatternTest, ARankThatListsNothingIsSuspectedOnlyIfRank0HandsOutItsList) {
+  std::vector<FrameSeq> handed_out, strided;
+  for (FrameSeq seq = 0; seq < 1200; seq += 12) handed_out.push_back(seq);
+  for (FrameSeq seq = 1; seq < 1200; seq += 3) strided.push_back(seq);
+  have(1200, [](FrameSeq seq) { return seq % 4 == 0; });
+  const View* rank_0 = view_;
+  Tally* tally = tally_;
+  view_ = nullptr;
+  auto opened = [&](const std::vector<FrameSeq>& frames, const View* lister) {
+    have(1200, each_fourth);
+    tally_->datasets[0].listed = 0;
+    return open(frames, false, 1, lister).pattern;
+  };
+  EXPECT_EQ(opened(handed_out, rank_0), Pattern::kOpensOthers);
+  EXPECT_EQ(opened(handed_out, nullptr), Pattern::kNone);
+  EXPECT_EQ(opened(strided, rank_0), Pattern::kNone);
+  EXPECT_EQ(opened(strided, nullptr), Pattern::kNone);
+  have(1200, each_fourth);
+  EXPECT_EQ(opened(every(mine_, 1, 4), rank_0), Pattern::kNone);  // names that it knows
+  unmap_view(rank_0, tally);
+}
+
 TEST_F(ReadingPatternTest, AProgramThatShufflesIsNotSuspected) {
   std::mt19937 random(7);
   int suspected = 0;
@@ -198,7 +222,7 @@ TEST_F(ReadingPatternTest, AListFromBeforeMpiInitHasTheFramesOfAll) {
 TEST_F(ReadingPatternTest, ItEndsByItself) {
   have(4000, each_fourth);
   ReadingPattern pattern;
-  for (FrameSeq seq : mine_) pattern.note(*view_, tally_, 0, seq, nullptr, false);
+  for (FrameSeq seq : mine_) pattern.note(*view_, tally_, 0, seq, nullptr, false, nullptr);
   EXPECT_TRUE(pattern.is_over());
 }
 
