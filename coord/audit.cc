@@ -177,9 +177,10 @@ bool has_lost_frames(const Audit& audit, const DatasetAudit& dataset) {
 }
 
 bool is_failure(const Audit& audit) {
-  return std::ranges::any_of(audit.datasets, [&](const DatasetAudit& dataset) {
-    return dataset.mode == AuditMode::kFail && has_lost_frames(audit, dataset);
-  });
+  return audit.ranks_missing == 0 &&
+         std::ranges::any_of(audit.datasets, [&](const DatasetAudit& dataset) {
+           return dataset.mode == AuditMode::kFail && has_lost_frames(audit, dataset);
+         });
 }
 
 std::vector<std::string> loss_words(const Audit& audit) {

@@ -53,7 +53,7 @@ std::vector<std::string> start_words(const Agreement& agreement, double seconds)
 // Did the filter lose frames: did ranks see a part of the listing, and no rank read these? A
 // rank alone sees all, and ranks that list nothing do not miss what is not shown (D24).
 bool has_lost_frames(const Audit& audit, const DatasetAudit& dataset);
-// Is that a failure of the job?
+// Is that a failure of the job? A rank that did not report may have read what is missing.
 bool is_failure(const Audit& audit);
 // Said always: frames that the filter lost, as far as the ranks reported. Empty if there are
 // none.

@@ -36,6 +36,8 @@ struct PluginHost {  // what the shim offers; valid until the process ends
   void (*watch_reading)(bool does, const View* rank_0, const Tally* of_rank_0) = nullptr;
   LauncherPlace place = {};  // as the process began: MPI_Init may change the environment
   const FirstStderr* first_stderr = nullptr;  // null: standard error is what it was
+  // How long rank 0 waits in MPI_Finalize for the figures of the others, if the job was short.
+  double audit_seconds = 600;
 };
 
 struct Plugin {

@@ -33,7 +33,6 @@ namespace zazen {
 namespace {
 
 constexpr double kReminderSeconds = 10.0;
-constexpr double kLeastAuditSeconds = 30.0;
 constexpr double kAuditPatience = 10.0;  // times the job's age
 constexpr double kViewSeconds = 5.0;     // rank 0 sends it at once
 
@@ -308,7 +307,7 @@ bool audit(const PluginHost& host) {
     // Ranks with more to do come later, and the real MPI_Finalize would wait for them all the
     // same: so wait much longer than the job has run. It ends even if one never comes.
     const double wait =
-        std::max(kLeastAuditSeconds, kAuditPatience * (seconds_now() - job->started_at));
+        std::max(host.audit_seconds, kAuditPatience * (seconds_now() - job->started_at));
     std::vector<std::optional<std::string>> arrived =
         receive_messages(job->comm, kFragmentTag, expected, wait);
     const std::uint64_t most_frames = most_frames_of_a_fragment(agreement.view);
