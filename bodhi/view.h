@@ -22,7 +22,7 @@ inline constexpr char kViewFile[] = "view";
 inline constexpr char kTallyFile[] = "tally";
 inline constexpr char kViewVariable[] = "ZAZEN_VIEW";
 inline constexpr std::uint64_t kViewMagic = 0x31776569765a415aULL;
-inline constexpr std::uint32_t kViewVersion = 3;
+inline constexpr std::uint32_t kViewVersion = 4;
 inline constexpr std::size_t kMaxCommand = 128;
 
 struct ViewRun {  // first, first + stride, ..., count of them; their indexes begin at index
@@ -84,6 +84,7 @@ struct View {
 struct TallyDataset {
   std::atomic<std::uint64_t> listed;          // how often a listing of it was begun
   std::atomic<std::uint64_t> opened_outside;  // opens of frames that the domain lacks
+  std::atomic<std::uint64_t> listed_early;    // 1: the rank listed it before it had the view
 };
 // How a rank ended, as far as it could say: nothing if it was killed, crashed or called _exit.
 enum class Ending : std::uint64_t { kNoWord = 0, kExited = 1, kFinalized = 2 };

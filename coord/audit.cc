@@ -99,6 +99,7 @@ Audit merge_fragments(const Agreement& agreement,
 
   bool whole = true;
   std::map<std::string, DatasetParts> parts_by_path;
+  std::map<std::string, int> early_ranks;  // those that did not list again
   for (std::size_t r = 0; r < audit.by_rank.size(); ++r) {
     RankAudit& rank = audit.by_rank[r];
     if (r < agreement.places.size()) rank.node = agreement.places[r].node;
@@ -118,6 +119,7 @@ Audit merge_fragments(const Agreement& agreement,
     audit.bytes_origin += fragment.bytes_origin;
     for (const DatasetFragment& part : fragment.datasets) {
       parts_by_path[part.path].push_back(&part);
+      if (part.listed_early && !part.listed) early_ranks.emplace(part.path, fragment.rank);
     }
   }
   std::erase_if(parts_by_path, [](const auto& entry) {
@@ -142,6 +144,8 @@ Audit merge_fragments(const Agreement& agreement,
     audit.datasets.push_back(agreed == agreement.datasets.end()
                                  ? audit_unfiltered(parts)  // the filter was not for it
                                  : audit_filtered(parts, *agreed, all_reported));
+    const auto early = early_ranks.find(path);
+    if (early != early_ranks.end()) audit.datasets.back().early_rank = early->second;
   }
   audit.complete = all_reported && whole;
   audit.exactly_once = audit.complete && !audit.datasets.empty() &&
@@ -176,11 +180,18 @@ bool has_lost_frames(const Audit& audit, const DatasetAudit& dataset) {
   return dataset.filtered && audit.ranks > 1 && dataset.was_listed && dataset.never_read != 0;
 }
 
+bool has_repeated_frames(const Audit& audit, const DatasetAudit& dataset) {
+  constexpr std::uint64_t kFewest = 3;
+  return dataset.filtered && audit.ranks > 1 && dataset.early_rank >= 0 &&
+         dataset.read_twice >= kFewest;
+}
+
 bool is_failure(const Audit& audit) {
-  return audit.ranks_missing == 0 &&
-         std::ranges::any_of(audit.datasets, [&](const DatasetAudit& dataset) {
-           return dataset.mode == AuditMode::kFail && has_lost_frames(audit, dataset);
-         });
+  return std::ranges::any_of(audit.datasets, [&](const DatasetAudit& dataset) {
+    return dataset.mode == AuditMode::kFail &&
+           ((audit.ranks_missing == 0 && has_lost_frames(audit, dataset)) ||
+            has_repeated_frames(audit, dataset));
+  });
 }
 
 std::vector<std::string> loss_words(const Audit& audit) {
@@ -200,6 +211,13 @@ std::vector<std::string> loss_words(const Audit& audit) {
         "zazen: each rank's listing showed only its own frames; a program that divides the "
         "list itself (files[rank::size], or lists on rank 0 and scatters) must run with "
         "ZAZEN_FILTER=off.");
+  for (const DatasetAudit& dataset : audit.datasets) {
+    if (!has_repeated_frames(audit, dataset)) continue;
+    lines.push_back(fmt::format(
+        "zazen: rank {} listed {} before MPI_Init, so it saw the frames of all ranks; {} frames "
+        "were read by several ranks (list after MPI_Init, or run with --no-divide).",
+        dataset.early_rank, dataset.path, format_count(dataset.read_twice)));
+  }
   return lines;
 }
 

@@ -18,6 +18,7 @@ struct DatasetAudit {
   std::string path;
   bool filtered = false;
   bool was_listed = false;  // a rank that reported, or a process that it started, began to
+  int early_rank = -1;      // the lowest that listed it before MPI_Init, and not again
   AuditMode mode = AuditMode::kFail;
   std::uint64_t listed = 0;  // filtered: the domain; else what the ranks listed or opened
   std::uint64_t read = 0;    // by at least one rank
@@ -53,10 +54,13 @@ std::vector<std::string> start_words(const Agreement& agreement, double seconds)
 // Did the filter lose frames: did ranks see a part of the listing, and no rank read these? A
 // rank alone sees all, and ranks that list nothing do not miss what is not shown (D24).
 bool has_lost_frames(const Audit& audit, const DatasetAudit& dataset);
+// Did ranks take a listing of before MPI_Init, which shows the frames of all, for their own? A
+// reference frame or two that every rank reads do not count.
+bool has_repeated_frames(const Audit& audit, const DatasetAudit& dataset);
 // Is that a failure of the job? A rank that did not report may have read what is missing.
 bool is_failure(const Audit& audit);
-// Said always: frames that the filter lost, as far as the ranks reported. Empty if there are
-// none.
+// Said always: frames that the filter lost, as far as the ranks reported, and those that it could
+// not divide. Empty if there are none.
 std::vector<std::string> loss_words(const Audit& audit);
 // For the log, at the end.
 std::vector<std::string> closing_words(const Audit& audit);

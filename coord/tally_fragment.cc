@@ -10,7 +10,7 @@
 namespace zazen {
 namespace {
 
-constexpr std::uint64_t kFragmentMagic = 0x31676172665a415aULL;
+constexpr std::uint64_t kFragmentMagic = 0x32676172665a415aULL;
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
 // The opened frames of the domain, ascending.
@@ -58,6 +58,7 @@ Fragment fragment_of_view(const View& view, Tally* tally) {
     DatasetFragment part;
     part.path = dataset.path;
     part.listed = tally->datasets[d].listed != 0;
+    part.listed_early = tally->datasets[d].listed_early != 0;
     part.assigned = dataset.own_count;
     part.unread_own = set_difference(own_set, opened);
     part.read_others = set_difference(opened, own_set);
@@ -126,6 +127,7 @@ std::string encode_fragment(const Fragment& fragment) {
   for (const DatasetFragment& dataset : fragment.datasets) {
     out.text(dataset.path);
     out.number(dataset.listed);
+    out.number(dataset.listed_early);
     out.number(dataset.assigned);
     out.number(dataset.opened_outside);
     for (const FrameSet* set : {&dataset.unread_own, &dataset.read_others,
@@ -162,12 +164,14 @@ Result<Fragment> decode_fragment(std::string_view bytes, std::uint64_t most_fram
   for (std::uint64_t d = 0; d < count; ++d) {
     DatasetFragment dataset;
     std::string_view path;
-    std::uint64_t listed = 0;
+    std::uint64_t listed = 0, listed_early = 0;
     if (!in.text(&path, kMaxPath - 1) || !in.number(&listed) || listed > 1 ||
+        !in.number(&listed_early) || listed_early > 1 ||
         !in.number(&dataset.assigned) || !in.number(&dataset.opened_outside))
       return malformed;
     dataset.path = path;
     dataset.listed = listed == 1;
+    dataset.listed_early = listed_early == 1;
     for (FrameSet* set : {&dataset.unread_own, &dataset.read_others, &dataset.listed_frames,
                           &dataset.opened_frames}) {
       std::string_view encoded;

@@ -19,6 +19,7 @@ namespace zazen {
 struct DatasetFragment {
   std::string path;
   bool listed = false;         // a listing of it was begun
+  bool listed_early = false;   // filtered: and one before the rank had its view
   std::uint64_t assigned = 0;  // filtered: frames of the rank's view
   FrameSet unread_own;         // filtered: its own frames that it did not open
   FrameSet read_others;        // filtered: other frames of the domain that it opened

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "preload/division.h"
 #include "preload/first_look.h"
 #include "preload/hook.h"
 #include "preload/log.h"
@@ -113,6 +114,11 @@ int adopt_view(const char* directory, const View** view, Tally** tally) {
 void activate_view() {
   if (adopted == nullptr || current_view() != nullptr) return;
   ErrnoKeeper keep;
+  for (std::uint32_t d = 0; d < adopted->view->dataset_count; ++d) {
+    if (was_listed_early(adopted->view->datasets[d].path)) {
+      adopted->tally->datasets[d].listed_early.store(1, std::memory_order_relaxed);
+    }
+  }
   ::setenv(kViewVariable, adopted->directory, 1);
   active_view.store(adopted, std::memory_order_release);
   adopted = nullptr;

@@ -1,5 +1,6 @@
 """A process of a job that lists a dataset before MPI_Init, or without MPI, sees the frames of all
-ranks. Where division is required it ends there; otherwise it is warned if every rank reads all."""
+ranks. Where division is required it ends there; otherwise it is warned if every rank reads all, and the
+job's status says so."""
 from nodes import MPIRUN, Nodes
 from processes import expect, run
 
@@ -7,9 +8,11 @@ REQUIRE = {"ZAZEN_FILTER": "require"}
 
 with Nodes(2) as nodes:
     data = nodes.dataset(frames=80, sizes=(100,))
+    warned = nodes.dataset(frames=80, sizes=(100,), name="warned", keys='audit = "warn"')
     other = nodes.dataset(frames=4, name="other", keys="filter = false")
     nodes.start()
     nodes.push(data)
+    nodes.push(warned)
 
     def launch(*words, ranks=2, **env):
         return run([MPIRUN, "-n", ranks, *words], dict(nodes.env, **nodes.shim(nodes[0]), **env))
@@ -42,15 +45,23 @@ with Nodes(2) as nodes:
     expect(launch("ls", "/", **REQUIRE).succeeded().stderr == "", "no dataset")
 
     # An MPI program that lists first.
-    def job(how, env=None):
+    def job(how, env=None, data=data):
         return nodes.mpirun("list_first.py", data, after=[how], env=env, ranks=[2, 1])
     early = job("all", REQUIRE)
     expect(early.status != 0 and ended in early.stderr, f"{early.stderr}")
     expect(early.ranks == [None] * 3, "nothing was written")
-    early = job("all").succeeded()
-    early.check_says("rank 1 reads the frames of all ranks", data.path)
-    expect(all(len(rank.read) == 80 for rank in early.ranks), "every rank read all")
-    job("every").succeeded().check_silent()  # list[rank::size] of such a list is right
+    for how in ("all", "shuffled"):
+        for read in (data, warned):
+            early = job(how, data=read)
+            expect(all(len(rank.read) == 80 for rank in early.ranks), "every rank read all")
+            expect(early.status == (120 if read is data else 0), f"{how}: {early.status} {early.stderr}")
+            expect(f"rank 0 listed {read.path} before MPI_Init, so it saw the frames of all ranks; 80 "
+                   "frames were read by several ranks" in early.stderr, f"{how}: {early.stderr}")
+            expect(("exit status is 120" in early.stderr) == (read is data), f"{how}: {early.stderr}")
+            expect((f"rank 1 reads the frames of all ranks of {read.path}" in early.stderr) ==
+                   (how == "all"), f"{how}: {early.stderr}")
+    for how in ("every", "reference"):  # list[rank::size] of such a list is right
+        job(how).succeeded().check_silent()
     job("unused").check_exactly_once()       # Python itself may list the directory
     # A child of a divided rank has the rank's view.
     nodes.mpirun("list_first.py", data, after=["child"], env=REQUIRE).succeeded().check_silent()

@@ -1,6 +1,8 @@
-"""DIRECTORY OUT HOW: lists before MPI_Init and reads all of it, `every` size-th name of it, or what a
-second listing shows (`unused`). `child`: lists by a child of the rank, after MPI_Init."""
+"""DIRECTORY OUT HOW: lists before MPI_Init and reads all of it, all of it `shuffled`, `every` size-th
+name of it, the same after frame 0 (`reference`), or what a second listing shows (`unused`). `child`:
+lists by a child of the rank, after MPI_Init."""
 import os
+import random
 import subprocess
 import sys
 import zlib
@@ -18,7 +20,13 @@ if how == "child":
                            check=True).stdout.split("\n")[:-1]
 with open(f"{out}/rank-{rank}", "w") as file:
     frames = [name for name in names if name[0] == "f" and name[1:].isdigit() and name != "f01"]
-    for name in names if how == "unused" else frames[rank::size] if how == "every" else frames:
+    if how == "unused":
+        frames = names
+    if how in ("every", "reference"):
+        frames = (["f0"] if how == "reference" else []) + frames[rank::size]
+    if how == "shuffled":
+        random.Random(rank).shuffle(frames)
+    for name in frames:
         print("list", name, file=file)
         path = os.path.join(directory, name)
         if os.path.isdir(path):

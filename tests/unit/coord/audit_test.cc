@@ -154,6 +154,43 @@ TEST(Audit, ARankThatDidNotReportMayHaveReadWhatTheOthersDidNot) {
   EXPECT_TRUE(loss_words(merge_fragments(filtered_job(), fragments)).empty());
 }
 
+TEST(Audit, ReadingAllOfAListingOfBeforeMpiInitIsAFailure) {
+  std::vector<std::optional<Fragment>> fragments;
+  for (int r = 0; r < kRanks; ++r) {
+    fragments.emplace_back(fragment(r, block(0, kFrames), false));
+    fragments.back()->datasets[0].listed_early = r != 0;
+  }
+  Agreement agreement = filtered_job();
+  Audit audit = merge_fragments(agreement, fragments);
+  EXPECT_TRUE(is_failure(audit));
+  ASSERT_EQ(loss_words(audit).size(), 1U);
+  EXPECT_EQ(loss_words(audit)[0],
+            "zazen: rank 1 listed /sim1 before MPI_Init, so it saw the frames of all ranks; 40 "
+            "frames were read by several ranks (list after MPI_Init, or run with --no-divide).");
+  agreement.datasets[0].audit = AuditMode::kWarn;
+  audit = merge_fragments(agreement, fragments);
+  EXPECT_FALSE(is_failure(audit));
+  EXPECT_EQ(loss_words(audit).size(), 1U);
+
+  // Those that list again see their own, and others read all by name.
+  for (auto& each : fragments) each->datasets[0].listed = true;
+  EXPECT_TRUE(loss_words(merge_fragments(filtered_job(), fragments)).empty());
+}
+
+TEST(Audit, AListingOfBeforeMpiInitMayBeDividedByTheProgram) {
+  std::vector<std::optional<Fragment>> fragments;
+  for (int r = 0; r < kRanks; ++r) {  // files[rank::size], after a reference frame
+    const auto first = static_cast<FrameSeq>(r);
+    fragments.emplace_back(
+        fragment(r, set_union(block(0, 1), block(first, kFrames, kRanks)), false));
+    fragments.back()->datasets[0].listed_early = true;
+  }
+  const Audit audit = merge_fragments(filtered_job(), fragments);
+  EXPECT_EQ(audit.datasets[0].read_twice, 1U);
+  EXPECT_FALSE(is_failure(audit));
+  EXPECT_TRUE(loss_words(audit).empty());
+}
+
 TEST(Audit, ADatasetThatIsNotFilteredIsInTheReportOfAFilteredJob) {
   auto fragments = clean_job();
   for (auto& fragment : fragments) {
