@@ -58,6 +58,16 @@ with Nodes(1) as nodes:
         run([ZAZENCTL, "--config", node.config, "run", "true"],
             dict(nodes.env, ZAZEN_DATASETS=good)).succeeded()
 
+    # Datasets with more text than a variable may have: the value is shorter, and the job knows it.
+    many = node.config + "-many"
+    with open(node.config) as file, open(many, "w") as copy:
+        copy.write(file.read())
+        for i in range(30):
+            copy.write(f'\n[[dataset]]\npath = "/nowhere/{"x" * 100}{i}"\nframes = "f{{seq}}"\n')
+    done = run([ZAZENCTL, "--config", many, "run", "printenv", "ZAZEN_DIVISION"], nodes.env).succeeded()
+    expect(len(done.stdout) < 1024 and done.stdout.endswith(", ...\n") and
+           done.stdout.startswith(f"on {data.path}, /nowhere/x"), f"{done}")
+
     # ZAZEN_DISABLE=1: other values do not matter, but what must be divided cannot run without Zazen.
     disabled = dict(nodes.env, ZAZEN_DISABLE="1")
     for words, env in ((["--divide"], {}), ([], {"ZAZEN_FILTER": "require"})):

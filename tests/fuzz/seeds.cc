@@ -228,7 +228,7 @@ void add_messages(const Corpus& corpus) {
   Fragment fragment;
   fragment.filtered = true;
   fragment.datasets.push_back(
-      {"/sim1", true, 4, FrameSet({1}), FrameSet({7, 9}), 2, FrameSet({1, 2}), FrameSet()});
+      {"/sim1", true, true, 4, FrameSet({1}), FrameSet({7, 9}), 2, FrameSet({1, 2}), FrameSet()});
   add(4, "fragment", encode_fragment(fragment));
 }
 
