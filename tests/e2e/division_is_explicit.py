@@ -76,8 +76,9 @@ with Nodes(2) as nodes:
     ctl("--divide").check_ended_at_once("No such file or directory")
     ctl("--divide", "--dataset", gone.path).check_ended_at_once("No such file or directory")
     nothing = {"ZAZEN_DATASETS": "/nowhere"}
-    mpirun(nothing).check_unfiltered()
-    mpirun(dict(nothing, **REQUIRE)).check_ended_at_once("no dataset is to be divided")
+    mpirun(nothing).check_unfiltered(says="all frames of /nowhere: no such dataset")
+    mpirun(dict(nothing, **REQUIRE)).check_ended_at_once(
+        "the frames of /nowhere cannot be divided among the ranks: no such dataset")
 
     # The dataset's own key.
     def use(keys):
