@@ -42,7 +42,7 @@ enum class Validate : std::uint32_t { kSample = 0, kAlways = 1, kNever = 2 };
 enum class Fill : std::uint32_t { kBackground = 0, kWait = 1 };
 // Whether a job's ranks divide the frames; kRequire: a job that cannot ends in MPI_Init (D24).
 enum class FilterMode : std::uint32_t { kOff = 0, kOn = 1, kRequire = 2 };
-// What frames that a divided job left unread are: a failure of the job, or worth a message.
+// Frames that a divided job left unread are a failure of the job, or worth a message.
 enum class AuditMode : std::uint32_t { kFail = 0, kWarn = 1 };
 
 struct TableDataset {

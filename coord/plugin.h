@@ -27,7 +27,7 @@ struct PluginHost {  // what the shim offers; valid until the process ends
   void (*activate_view)();
   // Forgets the adopted view (the ranks did not agree).
   void (*drop_view)();
-  // What this rank expects of the job by ZAZEN_FILTER and the last table; and of which
+  // This rank's expectation of the job, by ZAZEN_FILTER and the last table; and of which
   // datasets, as people read it, "" if they are not known (D24).
   FilterMode expected = FilterMode::kOff;
   const char* expected_paths = nullptr;

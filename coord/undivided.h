@@ -1,4 +1,4 @@
-// What is said of a job that should be divided and is not, and whether it ends for it (D24).
+// The line about a job that should be divided and is not, and whether the job ends for it (D24).
 // Pure: no MPI, no files.
 #pragma once
 #include <string>

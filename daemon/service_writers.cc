@@ -72,7 +72,7 @@ int compare_suspended(Store& store, const ClosedFrame& frame) {
 
 }  // namespace
 
-// What is under way sees the mark, what is published loses its name, as in invalidate().
+// A fill that is under way sees the mark, and a published copy loses its name, as in invalidate().
 void Service::open_for_writing(const Asked& asked, std::uint32_t dataset, FrameSeq seq) {
   changes_.opened(dataset, seq, asked.peer);
   filler_.cancel(dataset, seq);

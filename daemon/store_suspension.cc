@@ -33,7 +33,7 @@ int Store::suspend(std::uint32_t dataset, FrameSeq seq) {
   if (!copy.valid()) return errno == ENOTDIR ? ENOENT : errno;
   OriginIdentity identity = {};
   if (int code = read_identity(copy.get(), &identity); code != 0) return code;
-  // What is written within that tick would not be seen by its time.
+  // A write within that tick would not be seen by its time.
   if (!is_tick_over(std::max(identity.mtime_ns, identity.ctime_ns))) return EBUSY;
   struct stat local = {};
   if (::fstat(copy.get(), &local) == 0) index_.remove(local.st_ino);

@@ -25,7 +25,7 @@ T* unpromised(T* pointer) {
   return pointer;
 }
 
-// What is no string at all is the kernel's to refuse; looking at it would end the program. Only
+// A pointer that is no string is the kernel's to refuse; looking at it would end the program. Only
 // what no program can have is known without asking the kernel, which takes 130 ns: the first
 // page, and all above the half of the address space that is the programs'.
 inline bool may_be_string(const char* pointer) {

@@ -69,7 +69,7 @@ constinit std::atomic<int> Turn::owner_{0};
 
 constinit std::atomic<Node*> all_nodes{nullptr};  // the latest first; changed in turn
 
-// What is mapped at `from` takes the place of what is mapped at `to`, for all threads at once.
+// The mapping at `from` takes the place of that at `to`, for all threads at once.
 bool move_mapping(const void* from, std::size_t size, const void* to) {
   return raw_call(SYS_mremap, from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to) ==
          static_cast<long>(reinterpret_cast<std::uintptr_t>(to));

@@ -118,9 +118,10 @@ Pattern ReadingPattern::note(const View& view, Tally* tally, std::uint32_t datas
       (rank_0 == nullptr || !is_own(*rank_0, rank_0->datasets[dataset], seq))) {
     are_all_rank_0s_ = false;
   }
-  if (tally->datasets[dataset].listed.load(std::memory_order_relaxed) == 0 &&
-      (pattern != Pattern::kOpensOthers || !are_all_rank_0s_)) {
-    pattern = Pattern::kNone;  // the names are its own
+  const bool has_listed = tally->datasets[dataset].listed.load(std::memory_order_relaxed) != 0;
+  // Otherwise the program knows the names from elsewhere.
+  if (pattern == Pattern::kOpensOthers ? !are_all_rank_0s_ : !has_listed) {
+    pattern = Pattern::kNone;
   }
   if (listed_early) {  // such a list has the frames of all: only reading them all is wrong
     pattern = in_a_row_ >= kFewestInARow && own_opens_ > 0 && other_opens_ >= kFewestOthers

@@ -1,17 +1,16 @@
 // ReadingPattern: whether a divided rank opens frames as a program does that divides the list
-// itself, so that frames will be left unread (D13). What it sees it sees early, from the first
-// opens; the audit at the end is the one that knows.
+// itself, so that frames will be left unread (D13). It sees that early, from the first opens; the
+// audit at the end is the one that knows.
 //
 // - It skips: the first four of its own frames that it opens are those of files[rank::size] of
 //   its list, in which names that are no frames may come first. (Of two ranks it must be
 //   exactly so: a program may read every second frame, and then the others.)
-// - It opens frames of others, and leaves out its own, as where one rank hands out names. If it
-//   has listed nothing itself, these are all frames that rank 0 sees, and rank 0 has listed.
+// - It opens frames of rank 0, which has listed, and leaves out its own: rank 0 hands out names.
 // - It opens all, others' in between its own, from a list that it took before MPI_Init.
 //
 // A list is in the order of the numbers, or in that of the names ("f10" before "f2"). A second
 // thread, or any other order, ends the watch: nothing is said of a program that shuffles, nor of
-// one that opens names that it knows and lists nothing.
+// one that opens names that it knows from elsewhere.
 #pragma once
 #include "bodhi/view.h"
 

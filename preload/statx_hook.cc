@@ -28,7 +28,7 @@ struct statx_timestamp timestamp(const struct timespec& time) {
   return out;
 }
 
-// What is not in struct stat: the fields of newer kernels follow the known ones.
+// The fields that struct stat lacks; those of newer kernels follow the known ones.
 void show_rest(const struct statx& from, struct statx* out) {
   constexpr std::size_t kKnown =
       offsetof(struct statx, stx_dev_minor) + sizeof from.stx_dev_minor;

@@ -92,7 +92,7 @@ with Nodes(1) as nodes:
     expect(complaints(job.stderr) == ["zazen: ZAZEN_DISABLE=maybe: taken for 1; it may be 0 or 1"] and
            all(set(output.listed) == data.names for output in job.ranks), f"{job.stderr}")
 
-    # What is switched off, or not configured, says nothing.
+    # A shim that is switched off, or not configured, says nothing.
     for env in ({"ZAZEN_DISABLE": "1", "ZAZEN_CONFIG": node.config}, {}):
         done = run(["ls", data.path], dict(nodes.env, LD_PRELOAD=SHIM, ZAZEN_FILTER="banana", **env))
         expect(done.succeeded().stderr == "", f"{done}")

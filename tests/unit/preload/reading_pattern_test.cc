@@ -8,6 +8,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "coord/view_writer.h"
@@ -58,7 +59,7 @@ class ReadingPatternTest : public ::testing::Test {
     Pattern pattern = Pattern::kNone;
     std::size_t opens = 0;
   };
-  // What is seen, and after how many opens.
+  // The pattern that is seen, and after how many opens.
   Seen open(const std::vector<FrameSeq>& frames, bool listed_early = false, int threads = 1,
             const View* rank_0 = nullptr) {
     ReadingPattern pattern;
@@ -155,17 +156,33 @@ TEST_F(ReadingPatternTest, ARankThatReadsItsNeighboursFramesTooIsNotSuspected) {
 }
 
 TEST_F(ReadingPatternTest, NamesThatRank0HandsOutAreSeen) {
-  have(1200, each_fourth);
   std::vector<FrameSeq> frames;
-  for (FrameSeq seq = 4; seq < 1200; seq += 16) frames.push_back(seq);  // rank 0's, each fourth
-  Seen seen = open(frames);
+  for (FrameSeq seq = 4; seq < 300; seq += 16) frames.push_back(seq);  // rank 0's, each fourth
+  auto opened = [&](auto own_of_rank_0, auto own) {
+    have(1200, own_of_rank_0);
+    const View* rank_0 = std::exchange(view_, nullptr);
+    Tally* tally = tally_;
+    have(1200, own);
+    const Seen seen = open(frames, false, 1, rank_0);
+    unmap_view(rank_0, tally);
+    return seen;
+  };
+  Seen seen = opened([](FrameSeq seq) { return seq % 4 == 0; }, each_fourth);
   EXPECT_EQ(seen.pattern, Pattern::kOpensOthers);
   EXPECT_EQ(seen.opens, 3u);
   // Where the ranks have blocks, its own lie elsewhere.
-  have(1200, [](FrameSeq seq) { return seq >= 300 && seq < 600; });
-  seen = open(frames);
+  seen = opened([](FrameSeq seq) { return seq < 300; },
+                [](FrameSeq seq) { return seq >= 300 && seq < 600; });
   EXPECT_EQ(seen.pattern, Pattern::kOpensOthers);
   EXPECT_LE(seen.opens, 16u);
+}
+
+// As range(rank, frames, size) after a listing that was not needed.
+TEST_F(ReadingPatternTest, NamesThatTheProgramKnowsAreNotSuspected) {
+  std::vector<FrameSeq> strided;
+  for (FrameSeq seq = 1; seq < 1200; seq += 3) strided.push_back(seq);
+  have(1200, each_fourth);
+  EXPECT_EQ(open(strided).pattern, Pattern::kNone);
 }
 
 TEST_F(ReadingPatternTest, ARankThatListsNothingIsSuspectedOnlyIfRank0HandsOutItsList) {
