@@ -34,7 +34,7 @@ with Nodes(2) as nodes:
             expect(warnings(done.stderr) == said, f"said once: {done.stderr}")
             expect("were not read by any rank" in done.stderr, f"and at the end: {done.stderr}")
 
-    for how in ("all", "shuffled", "reference", "by_name", "by_name_and_one_lists"):
+    for how in ("all", "shuffled", "reference", "by_name"):
         job = start(plain, how)
         job.wait_until_ready()
         job.go()

@@ -118,10 +118,16 @@ void StoreWorkload::note_invalidated(std::uint32_t dataset, FrameSeq seq) {
 
 void StoreWorkload::ask(FrameKind kind, std::uint32_t dataset,
                         const std::set<FrameSeq>& frames) {
-  std::vector<std::future<int>> answers;
+  struct Asked {
+    std::future<int> answer;
+    int expected;
+  };
+  std::vector<Asked> all;
   for (FrameSeq seq : frames) {
     auto answer = std::make_shared<std::promise<int>>();
-    answers.push_back(answer->get_future());
+    // A frame that is open for writing is not fetched.
+    const bool is_open = kind == FrameKind::kAlien && store_->is_suspended(dataset, seq);
+    all.push_back({answer->get_future(), is_open ? EBUSY : 0});
     FillRequest request;
     request.dataset = dataset;
     request.seq = seq;
@@ -133,9 +139,9 @@ void StoreWorkload::ask(FrameKind kind, std::uint32_t dataset,
     };
     require(filler_->submit(request), "the queue is full");
   }
-  for (std::future<int>& answer : answers) {
-    int status = answer.get();
-    require(status == 0 || status == ENOSPC, "a fill or a push failed");
+  for (Asked& asked : all) {
+    int status = asked.answer.get();
+    require(status == asked.expected || status == ENOSPC, "a fill or a push failed");
   }
 }
 

@@ -1,7 +1,7 @@
 """DIRECTORY OUT ORDER: lists and reads frames in this order: all, every (list[rank::size]), scattered
 (rank 0 hands out its list), handed_out (the same, and the others list nothing), shuffled, reference
-(frame 0 first, then all), by_name (list[rank::size] of names that it knows; with and_one_lists rank 0
-lists, too). After some opens it waits for OUT/go."""
+(frame 0 first, then all), by_name (list[rank::size] of names that it knows). After some opens it
+waits for OUT/go."""
 import os
 import random
 import sys
@@ -12,10 +12,10 @@ from mpi4py import MPI
 comm = MPI.COMM_WORLD
 rank, size = comm.Get_rank(), comm.Get_size()
 directory, out, order = sys.argv[1:]
-lists = {"by_name": False, "by_name_and_one_lists": rank == 0, "handed_out": rank == 0}.get(order, True)
+lists = {"by_name": False, "handed_out": rank == 0}.get(order, True)
 names = sorted(name for name in (os.listdir(directory) if lists else ()) if name[0] == "f"
                and name[1:].isdigit() and name != "f01")
-if order.startswith("by_name"):
+if order == "by_name":
     names = [f"f{i}" for i in range(rank, 400, size)]
 if order == "every":
     names = names[rank::size]
