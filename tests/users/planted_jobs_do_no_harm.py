@@ -7,12 +7,12 @@ import struct
 from people import BOB, CAROL, SystemNode
 from processes import expect, wait_until
 
-VIEW_MAGIC, NOBODYS_PID = 0x31776569765A415A, 2**22 + 1
+VIEW_MAGIC, VIEW_VERSION, NOBODYS_PID = 0x31776569765A415A, 4, 2**22 + 1
 
 
 def view(pid):
     """Enough of a view for the sweep (bodhi/view.h)."""
-    return struct.pack("=QIIQQiiii64sQq128s", VIEW_MAGIC, 3, 0, 0, 0, 0, 1, 1, pid, b"", 7, 0, b"")
+    return struct.pack("=QIIQQiiii64sQq128s", VIEW_MAGIC, VIEW_VERSION, 0, 0, 0, 0, 1, 1, pid, b"", 7, 0, b"")
 
 
 with SystemNode() as node:
