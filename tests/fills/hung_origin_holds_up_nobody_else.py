@@ -17,7 +17,7 @@ with OriginServer(rate=40 * MB) as server:
 
     def at_rest():
         sent = [server.sent(name) for name in frames]
-        time.sleep(0.3)
+        time.sleep(1)
         return 0 not in sent and sent == [server.sent(name) for name in frames]
 
     readers = [server.start_reader(name) for name in frames]
