@@ -21,7 +21,7 @@ std::string own_cache() {
   return read_whole("/etc/ld.so.cache");
 }
 
-// What is found lies within the text, whatever that is.
+// Every path that is found lies within the text, whatever that is.
 void expect_within(const std::string& text) {
   for (const std::string& path : find_in_loader_cache(text, "libc.so.6")) {
     EXPECT_NE(text.find(path), std::string::npos);
