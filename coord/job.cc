@@ -95,14 +95,10 @@ class JobStart {
     trouble_.attempt([&] {
       const Table* table = host_.table;
       has_daemon_ = table != nullptr && daemon_is_alive(*table, monotonic_ms());
-      me = {{has_daemon_, {}},
-            has_daemon_ ? table->node_name : "",
-            settings_.filter,
-            host_.ledger != nullptr,
-            settings_.protocol,
-            settings_.selection,
-            host_.expected,
-            host_.expected_paths == nullptr ? "" : host_.expected_paths};
+      me = {{has_daemon_, {}},  has_daemon_ ? table->node_name : "",
+            settings_.filter,   host_.ledger != nullptr,
+            settings_.protocol, settings_.selection,
+            host_.expected,     host_.expected_paths == nullptr ? "" : host_.expected_paths};
       if (has_daemon_) me->member.node = table->node_id;
       if (rank_ != 0) return;
       const bool speaks = has_daemon_ && me->filter != FilterWish::kOff;
@@ -127,9 +123,11 @@ class JobStart {
   // rank come so far, and are the listings the same? A node's word is the checksum of all of
   // its listings; if the least of these is the greatest, all are the same.
   bool prepare() {
-    std::uint64_t word = kNobody;
+    std::uint64_t word = kNobody, misses_datasets = kNobody;
     trouble_.attempt([&] {
       if (somebody_objects()) return;
+      missed_ = missed_datasets();
+      if (!missed_.empty()) misses_datasets = static_cast<std::uint64_t>(rank_);
       if (all_.is_leader()) ask_for_samples();
       for (DatasetStart& dataset : datasets_) load_listing(dataset);
       end_phase("listings");
@@ -138,9 +136,10 @@ class JobStart {
       word = word_on_all();
       end_phase("logs");
     });
-    std::uint64_t minima[] = {kNobody, word, ~word};
+    std::uint64_t minima[] = {kNobody, word, ~word, misses_datasets};
     const bool all_well = all_.vote(minima);
     listings_agree_ = minima[1] == ~minima[2] && minima[1] != kNobody;
+    misses_datasets_ = minima[3];
     end_phase("ready");
     return all_well;
   }
@@ -168,13 +167,21 @@ class JobStart {
     return true;
   }
 
-  // Which datasets are filtered, by the word of the lowest rank that has a daemon; and in which
-  // state their directories are, by the word of rank 0. Nearly always they are the same rank,
-  // and all is known.
-  bool hear_of_datasets() {
+  // The lowest rank that has a daemon.
+  int deciding_rank() const {
     const auto with_daemon = std::ranges::find_if(
         all_.members(), [](const Introduction& who) { return who.member.has_daemon; });
-    const int speaker = static_cast<int>(with_daemon - all_.members().begin());
+    return static_cast<int>(with_daemon - all_.members().begin());
+  }
+  const std::string& deciding_node() const {
+    return all_.members()[static_cast<std::size_t>(deciding_rank())].node_name;
+  }
+
+  // Which datasets are filtered, by the word of the deciding rank; and in which state their
+  // directories are, by the word of rank 0. Nearly always they are the same rank, and all is
+  // known.
+  bool hear_of_datasets() {
+    const int speaker = deciding_rank();
     if (speaker != 0) {
       std::string bytes;
       trouble_.attempt([&] {
@@ -188,24 +195,83 @@ class JobStart {
       trouble_.attempt([&] { take_opening(bytes); });
       if (!prepare()) return false;
     }
-    trouble_.attempt([&] { leave_out_unknown_datasets(); });
+    if (!hear_of_missed_datasets()) return false;
     if (datasets_.empty()) return give_up("no dataset is to be divided");
     return true;
   }
 
-  // Those that ZAZEN_DATASETS names and this node does not know.
-  void leave_out_unknown_datasets() {
-    if (!has_daemon_ || !settings_.datasets) return;
-    const std::span all(host_.table->datasets, host_.table->dataset_count);
-    for (const std::string& path : *settings_.datasets) {
-      const bool is_known = std::ranges::any_of(all, [&](const TableDataset& dataset) {
-        return dataset.removed == 0 && path == dataset.path;
-      });
-      if (is_known) continue;
+  // Datasets that this rank expects to be divided and that are not among the agreed ones: the
+  // nodes' configurations or the ranks' environments differ, or ZAZEN_DATASETS names one that
+  // this node does not know (which then has no template). Also those that must be divided here,
+  // and merely should be by the word of the rank that named them.
+  std::vector<NamedDataset> missed_datasets() {
+    if (!has_daemon_) return {};
+    std::vector<NamedDataset> missed = wanted_datasets();
+    if (settings_.datasets) {
       const bool is_required = settings_.filter == FilterWish::kRequire;
-      agreement_.left_out.push_back({path, "no such dataset",
-                                     is_required ? FilterMode::kRequire : FilterMode::kOn});
+      for (const std::string& path : *settings_.datasets)
+        if (!own_table_has(path))
+          missed.push_back({path, "", is_required ? FilterMode::kRequire : FilterMode::kOn});
     }
+    std::erase_if(missed, [&](const NamedDataset& one) {
+      const FilterMode* known = known_filter(one.path);
+      return known != nullptr && *known >= one.filter;
+    });
+    if (missed.size() > kMaxDatasets)
+      missed.resize(kMaxDatasets);  // the rest in another message
+    return missed;
+  }
+
+  // Of a dataset that is agreed on, or left out.
+  FilterMode* known_filter(const std::string& path) {
+    for (DatasetStart& dataset : datasets_)
+      if (dataset.named.path == path) return &dataset.named.filter;
+    for (LeftOut& dataset : agreement_.left_out)
+      if (dataset.path == path) return &dataset.filter;
+    return nullptr;
+  }
+
+  bool own_table_has(const std::string& path) const {
+    const std::span all(host_.table->datasets, host_.table->dataset_count);
+    return std::ranges::any_of(all, [&](const TableDataset& dataset) {
+      return dataset.removed == 0 && path == dataset.path;
+    });
+  }
+
+  // Collective: the ranks that miss datasets name them, the lowest rank first, and all ranks
+  // leave them out. Nearly always there is no such rank.
+  bool hear_of_missed_datasets() {
+    while (misses_datasets_ != kNobody) {
+      const auto speaker = static_cast<int>(misses_datasets_);
+      std::string bytes;
+      trouble_.attempt([&] {
+        if (speaker == rank_) bytes = encode_datasets(missed_);
+      });
+      trouble_.together([&] { world_.broadcast(bytes, speaker); });
+      trouble_.attempt([&] {
+        for (const NamedDataset& one : decode_datasets(bytes)) take_missed(one, speaker);
+        missed_ = missed_datasets();
+      });
+      std::uint64_t minima[] = {kNobody,
+                                missed_.empty() ? kNobody : static_cast<std::uint64_t>(rank_)};
+      if (!all_.vote(minima)) return false;
+      misses_datasets_ = minima[1];
+    }
+    return true;
+  }
+
+  void take_missed(const NamedDataset& missed, int speaker) {
+    if (FilterMode* known = known_filter(missed.path)) {
+      *known = std::max(*known, missed.filter);
+      return;
+    }
+    const std::string& node = all_.members()[static_cast<std::size_t>(speaker)].node_name;
+    agreement_.left_out.push_back({missed.path,
+                                   missed.frames.empty() ? "no such dataset"
+                                                         : "the configuration of node " + node +
+                                                               " divides it, that of node " +
+                                                               deciding_node() + " does not",
+                                   missed.filter});
   }
 
   std::vector<NamedDataset> wanted_datasets() const {
@@ -497,7 +563,9 @@ class JobStart {
   Agreement agreement_;
   Clock::time_point phase_began_ = Clock::now();
   bool has_daemon_ = false;
-  std::vector<DatasetStart> datasets_;
+  std::vector<DatasetStart> datasets_;       // the agreed ones
+  std::vector<NamedDataset> missed_;         // by this rank
+  std::uint64_t misses_datasets_ = kNobody;  // the lowest rank that misses some
   bool listings_agree_ = false;
   Samples samples_;
   bool daemon_is_silent_ = false;

@@ -3,6 +3,7 @@ required it ends in MPI_Init. A job that need not be divided, or has one rank, s
 import os
 import shutil
 
+from dataset import Dataset
 from nodes import MPI, MPIRUN, PROGRAMS, ZAZENCTL, Nodes, program
 from processes import expect, run
 
@@ -79,6 +80,20 @@ with Nodes(2) as nodes:
     mpirun(nothing).check_unfiltered(says="all frames of /nowhere: no such dataset")
     mpirun(dict(nothing, **REQUIRE)).check_ended_at_once(
         "the frames of /nowhere cannot be divided among the ranks: no such dataset")
+
+    # The nodes' configurations differ: a dataset that only one of them divides.
+    single = Dataset(nodes.path("origin", "single"), 3, keys='filter = "require"')
+
+    def only_on(owner):
+        for node in nodes:
+            node.configure([data, single] if node is owner else [data])
+            node.stop()
+            node.start()
+        return nodes.mpirun("list_and_read_c", data, seconds=40)
+    only_on(nodes[0]).check_exactly_once()  # it decides; the other one merely does not cache it
+    only_on(nodes[1]).check_ended_at_once(
+        f"the frames of {single.path} cannot be divided among the ranks: the configuration of node "
+        "n1 divides it, that of node n0 does not")
 
     # The dataset's own key.
     def use(keys):

@@ -252,6 +252,62 @@ TEST_F(JobTest, ADatasetThatMustBeDividedAndCannotBeIsNamedSo) {
   }
 }
 
+TEST_F(JobTest, DatasetsThatOnlySomeNodesDivideAreLeftOutByAll) {
+  const auto& both = cluster_.add_dataset("both", "f{seq}", frame_files(4));
+  const auto& some = cluster_.add_dataset("some", "f{seq}", frame_files(4));
+  const auto& other = cluster_.add_dataset("other", "f{seq}", frame_files(4));
+  for (int node = 0; node < 3; ++node) cluster_.add_node();
+  cluster_.mutable_table(0)->datasets[1].removed = 1;
+  cluster_.mutable_table(0)->datasets[2].filter = FilterMode::kOff;
+  cluster_.mutable_table(1)->datasets[2].removed = 1;
+  cluster_.mutable_table(2)->datasets[1].filter = FilterMode::kRequire;
+  for (const RankResult& result : run({kNoNode, 0, 1, 1, 2})) {
+    ASSERT_TRUE(result.agreement.filtered);
+    ASSERT_EQ(result.own.size(), 1U);
+    EXPECT_EQ(result.own.begin()->first, both.path);
+    const std::vector<LeftOut>& left_out = result.agreement.left_out;
+    ASSERT_EQ(left_out.size(), 2U);
+    EXPECT_EQ(left_out[0].path, some.path);
+    EXPECT_EQ(left_out[0].why,
+              "the configuration of node n1 divides it, that of node n0 does not");
+    EXPECT_EQ(left_out[0].filter, FilterMode::kRequire);  // n2 says so
+    EXPECT_EQ(left_out[1].path, other.path);
+    EXPECT_EQ(left_out[1].filter, FilterMode::kOn);
+  }
+  only_ = {both.path, "/nowhere"};
+  for (const RankResult& result : run({0, 1})) {
+    ASSERT_EQ(result.agreement.left_out.size(), 1U);
+    EXPECT_EQ(result.agreement.left_out[0].why, "no such dataset");
+  }
+  only_ = {some.path};  // node 0 does not know it, and decides
+  for (const RankResult& result : run({0, 1})) ASSERT_EQ(result.agreement.left_out.size(), 1U);
+  for (const RankResult& result : run({1, 0})) {  // node 1 decides
+    EXPECT_TRUE(result.agreement.filtered);
+    EXPECT_TRUE(result.agreement.left_out.empty());
+  }
+}
+
+TEST_F(JobTest, TheStrictestNodeSaysWhetherADatasetMustBeDivided) {
+  const auto& gone = cluster_.add_dataset("gone", "f{seq}", {});
+  std::filesystem::remove(gone.path);
+  cluster_.add_node();
+  cluster_.add_node();
+  cluster_.mutable_table(1)->datasets[0].filter = FilterMode::kRequire;
+  for (const RankResult& result : run({0, 1})) {
+    ASSERT_EQ(result.agreement.left_out.size(), 1U);
+    EXPECT_EQ(result.agreement.left_out[0].filter, FilterMode::kRequire);
+  }
+}
+
+TEST_F(JobTest, MoreUnknownDatasetsThanAMessageHoldsAreAllLeftOut) {
+  cluster_.add_dataset("sim1", "f{seq}", frame_files(4));
+  cluster_.add_node();
+  for (std::size_t i = 0; i < kMaxDatasets + 50; ++i)
+    only_.push_back("/nowhere/" + std::to_string(i));
+  for (const RankResult& result : run({0, 0}))
+    EXPECT_EQ(result.agreement.left_out.size(), only_.size());
+}
+
 TEST_F(JobTest, OneRankWithTheFilterOffMeansNobodyIsFiltered) {
   cluster_.add_dataset("sim1", "f{seq}", frame_files(4));
   cluster_.add_node();
