@@ -76,24 +76,6 @@ Status wait_until_serving(const BenchLayout& layout, ChildProcess& daemon) {
   return Done{};
 }
 
-Status push_frames(const BenchLayout& layout) {
-  Result<Client> client = Client::connect(layout.runtime());
-  if (!client) return client.error();
-  std::vector<BenchFrame> frames = bench_frames();
-  for (const BenchFrame& frame : frames) {
-    UniqueFd fd(open(layout.origin(frame.seq).c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd.valid()) return last_error(layout.origin(frame.seq));
-    auto begun = client->start_push(layout.dataset(), layout.frame_name(frame.seq), fd.get());
-    if (!begun) return begun.error();
-  }
-  for (std::size_t i = 0; i < frames.size(); ++i) {
-    Result<Client::PushAnswer> answer = client->next_push_answer();
-    if (!answer) return answer.error();
-    if (answer->status != 0) return Error{answer->status, "push of a frame", {}};
-  }
-  return Done{};
-}
-
 }  // namespace
 
 // Without the order of spinning disks (D17), which many virtual disks say they are.
@@ -146,6 +128,24 @@ Result<nlohmann::json> status_of(const BenchLayout& layout) {
   return nlohmann::json::parse(*text);
 }
 
+Status push_frames(const std::string& runtime, const BenchLayout& origin,
+                   std::span<const FrameSeq> frames) {
+  Result<Client> client = Client::connect(runtime);
+  if (!client) return client.error();
+  for (FrameSeq seq : frames) {
+    UniqueFd fd(open(origin.origin(seq).c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd.valid()) return last_error(origin.origin(seq));
+    auto begun = client->start_push(origin.dataset(), origin.frame_name(seq), fd.get());
+    if (!begun) return begun.error();
+  }
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    Result<Client::PushAnswer> answer = client->next_push_answer();
+    if (!answer) return answer.error();
+    if (answer->status != 0) return Error{answer->status, "push of a frame", {}};
+  }
+  return Done{};
+}
+
 Result<BenchNode> BenchNode::start(const std::string& zazend, const std::string& parent) {
   Result<TemporaryDirectory> directory = TemporaryDirectory::make(parent);
   if (!directory) return directory.error();
@@ -155,7 +155,10 @@ Result<BenchNode> BenchNode::start(const std::string& zazend, const std::string&
   Result<ChildProcess> daemon = start_daemon(zazend, layout);
   if (!daemon) return daemon.error();
   BenchNode node(std::move(*directory), layout, std::move(*daemon));
-  if (Status pushed = push_frames(layout); !pushed) return pushed.error();
+  std::vector<FrameSeq> frames;
+  for (const BenchFrame& frame : bench_frames()) frames.push_back(frame.seq);
+  Status pushed = push_frames(layout.runtime(), layout, frames);
+  if (!pushed) return pushed.error();
   return node;
 }
 

@@ -2,6 +2,7 @@
 // configuration and a running zazend, all frames pushed. All of it goes with the object.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +36,10 @@ std::string bench_configuration(const BenchLayout& layout, const std::string& fr
 
 // A zazend with this layout's configuration, as soon as it serves.
 Result<ChildProcess> start_daemon(const std::string& zazend, const BenchLayout& layout);
+
+// Pushes frames of the origin's dataset to the node with this runtime directory.
+Status push_frames(const std::string& runtime, const BenchLayout& origin,
+                   std::span<const FrameSeq> frames);
 
 // For a program that runs with the shim and this layout's configuration.
 std::vector<std::string> shim_environment(const Programs& programs, const BenchLayout& layout);

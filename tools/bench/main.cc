@@ -7,6 +7,7 @@
 
 #include "bodhi/units.h"
 #include "tools/bench/clients_bench.h"
+#include "tools/bench/drops_bench.h"
 #include "tools/bench/fills_bench.h"
 #include "tools/bench/hook_bench.h"
 #include "tools/bench/interruption.h"
@@ -82,6 +83,14 @@ int clients_command(const ClientsBenchOptions& options, bool json) {
   Result<std::vector<ClientFigures>> figures = measure_clients(options);
   if (!figures) return failed(figures.error());
   print_client_figures(*figures, json);
+  return 0;
+}
+
+int drops_command(const DropsBenchOptions& options, bool json) {
+  note_interruptions();
+  Result<DropFigures> figures = measure_drops(options);
+  if (!figures) return failed(figures.error());
+  print_drop_figures(*figures, json);
   return 0;
 }
 
@@ -247,6 +256,22 @@ int zazen_bench(int argc, char** argv) {
       ->check(CLI::Range(1, 1'000'000).description(""));
   clients->footer("\nExample:\n  zazen-bench clients --rounds 3\n");
 
+  DropsBenchOptions drops_options;
+  drops_options.directory = options.directory;
+  CLI::App* drops = app.add_subcommand(
+      "drops", "Measure how soon other nodes drop frames that are changed through one node.");
+  drops->add_flag("--json", json, "Print JSON");
+  add_directory(drops, &drops_options.directory,
+                "Where to make the frames and the caches (default: $TMPDIR or /tmp)");
+  add_frames(drops, &drops_options.frames, 1, "How many changes (default: 300)");
+  drops->add_option("--nodes", drops_options.nodes, "How many daemons (default: 3)")
+      ->type_name("N")
+      ->check(CLI::Range(2, 64).description(""));
+  drops->footer(
+      "\nThe nodes talk over TCP on the loopback, with a key. The frames are written, truncated,\n"
+      "renamed over and removed in turn, by a program under the first node's shim.\n"
+      "\nExample:\n  zazen-bench drops --nodes 8\n");
+
   HookBenchOptions hook_options;
   hook_options.directory = options.directory;
   CLI::App* hook = app.add_subcommand(
@@ -345,6 +370,8 @@ int zazen_bench(int argc, char** argv) {
   lister->add_option("DIRECTORY", directory)->required();
   CLI::App* one_reader = app.add_subcommand("readers-worker", "A reader")->group("");
   one_reader->add_option("ROOT", root)->required();
+  CLI::App* changer = app.add_subcommand("drops-worker", "It changes frames")->group("");
+  changer->add_option("ROOT", root)->required();
   CLI::App* reader = app.add_subcommand("restart-worker", "The reader")->group("");
   reader->add_option("DIRECTORY", directory)->required();
   CLI::App* receiver = app.add_subcommand("push-receiver", "The plain one")->group("");
@@ -382,6 +409,8 @@ int zazen_bench(int argc, char** argv) {
   if (push->parsed()) return push_command(push_options, frame_size, json);
   if (one_reader->parsed()) return readers_worker(root);
   if (readers->parsed()) return readers_command(readers_options, sizes, json);
+  if (changer->parsed()) return drops_worker(root);
+  if (drops->parsed()) return drops_command(drops_options, json);
   if (hook->parsed()) return hook_command(hook_options, json);
   if (restart->parsed()) return restart_command(restart_options, json);
   if (listing->parsed()) return listing_command(listing_options, json);

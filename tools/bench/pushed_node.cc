@@ -13,9 +13,7 @@
 #include "tools/bench/other_copiers.h"
 
 namespace zazen {
-namespace {
-
-Status make_key(const std::string& path) {
+Status make_key_file(const std::string& path) {
   Bytes32 key = random_bytes();
   UniqueFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   if (write(file.get(), key.data(), key.size()) != static_cast<ssize_t>(key.size())) {
@@ -23,8 +21,6 @@ Status make_key(const std::string& path) {
   }
   return Done{};
 }
-
-}  // namespace
 
 Result<PushedNode> PushedNode::start(const std::string& zazend, const BenchLayout& layout,
                                      bool with_key, const std::string& configuration) {
@@ -34,7 +30,7 @@ Result<PushedNode> PushedNode::start(const std::string& zazend, const BenchLayou
   std::string keys = "listen = \"" + address + "\"\n";
   if (with_key) {
     key_file = layout.root + "/key";
-    if (Status made = make_key(key_file); !made) return made.error();
+    if (Status made = make_key_file(key_file); !made) return made.error();
     keys += "key_file = \"" + key_file + "\"\n";
   }
   std::ofstream(layout.config()) << keys << configuration;

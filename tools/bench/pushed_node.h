@@ -12,6 +12,9 @@
 
 namespace zazen {
 
+// A new key, for nodes that share it.
+Status make_key_file(const std::string& path);
+
 struct PushedNode {
   BenchLayout layout;
   std::string address, key_file;
