@@ -13,6 +13,10 @@ namespace zazen {
 
 namespace fs = std::filesystem;
 
+constexpr char kIncomplete[] =
+    "the build or the installation is incomplete: cmake --build --preset release, then "
+    "cmake --install build/release";
+
 const std::vector<std::string>& known_variables() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
@@ -66,7 +70,7 @@ Result<std::string> find_shim() {
   return Error{ENOENT,
                "libzazen.so: neither in ../preload nor in ../lib/zazen of " +
                    self.parent_path().string(),
-               "build it: cmake --build --preset release"};
+               kIncomplete};
 }
 
 namespace {
@@ -94,8 +98,7 @@ Result<std::vector<std::string>> find_preloads(bool trace) {
   if (!trace) return std::vector<std::string>{*shim};
   std::string plugin = fs::path(*shim).replace_filename(kPlugin).string();
   if (access(plugin.c_str(), R_OK) != 0) {
-    return Error{errno, plugin + ": " + std::strerror(errno),
-                 "build it: cmake --build --preset release"};
+    return Error{errno, plugin + ": " + std::strerror(errno), kIncomplete};
   }
   return std::vector<std::string>{plugin, *shim};
 }

@@ -9,7 +9,7 @@
 
 // Part of the word: counts up with every change of what the ranks tell each other and in which
 // order, so that plug-ins of two versions are strangers to each other.
-#define ZAZEN_MESSAGES "7"
+#define ZAZEN_MESSAGES "8"
 
 namespace zazen {
 

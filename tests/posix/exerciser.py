@@ -208,7 +208,8 @@ def compare(state, seed, operations, without):
             ground.wait_until(lambda: len(ground.shared_copies()) >= len(before) - FEW,
                               "the copies of frames that were only opened")
             others = set(ground.shared_copies()) - set(before)
-            expect(len(others) <= FEW, f"{state}: copies were made anew: {others}")
+            expect(len(others) <= FEW, f"{state}: copies were made anew: {others}\n" + "".join(
+                ground.control("explain", ground.root / "shared" / line.split()[0]) for line in others))
             ground.expect_hits()
         return difference
 
