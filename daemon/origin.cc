@@ -69,20 +69,27 @@ int stat_origin(int directory_fd, const std::string& path, const std::string& na
              : errno;
 }
 
-// A lease for reading is refused while there is a writer. It is given back at once: a writer
-// who came meanwhile is held up no longer than that, and the signal that tells of him is
-// ignored.
+UniqueFd own_description(int fd) {
+  const std::string link = "/proc/self/fd/" + std::to_string(fd);
+  return UniqueFd(::open(link.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+}
+
+// A lease for reading is refused while there is a writer. It goes with its description at once:
+// a writer who came meanwhile is held up no longer than that, and the signal that tells of him
+// is ignored.
 std::optional<bool> knows_writer(int origin_fd) {
-  if (::fcntl(origin_fd, F_SETLEASE, F_RDLCK) != 0) {
+  const UniqueFd own = own_description(origin_fd);
+  // EAGAIN: somebody has a lease for writing.
+  if (!own.valid()) return errno == EAGAIN ? std::optional(true) : std::nullopt;
+  if (::fcntl(own.get(), F_SETLEASE, F_RDLCK) != 0) {
     if (errno != EAGAIN) return std::nullopt;
     // NFS says so, too, where the server has not delegated the file to this machine.
     struct statfs filesystem;
-    if (::fstatfs(origin_fd, &filesystem) != 0 || filesystem.f_type == NFS_SUPER_MAGIC) {
+    if (::fstatfs(own.get(), &filesystem) != 0 || filesystem.f_type == NFS_SUPER_MAGIC) {
       return std::nullopt;
     }
     return true;
   }
-  ::fcntl(origin_fd, F_SETLEASE, F_UNLCK);
   return false;
 }
 

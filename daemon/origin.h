@@ -39,6 +39,12 @@ bool has_writer(int origin_fd);
 // file's owner or CAP_LEASE.
 std::optional<bool> knows_writer(int origin_fd);
 
+// The file of a descriptor, open for reading in a description of the daemon's own. A client
+// shares the description of a descriptor that it passed: it chooses the signal of a lease
+// there, and a hint of ours would slow down its reads. Not valid if the daemon may not open the
+// file.
+UniqueFd own_description(int fd);
+
 // Where a lease is given nobody has the file mapped for writing either, and whatever was changed
 // has moved its times. False: on tmpfs and its like a store to a mapped page moves none; on
 // overlayfs a mapping outlives the writer that a lease knows of.
