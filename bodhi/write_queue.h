@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,6 +27,7 @@
 #include "bodhi/base_types.h"
 #include "bodhi/frame_memory.h"
 #include "bodhi/placement.h"
+#include "bodhi/unique_fd.h"
 
 namespace zazen {
 
@@ -38,9 +40,10 @@ struct QueuedFrame {
   std::uint64_t size = 0;    // kOrigin: 0, it is asked for when its turn comes
   FrameMemory::Block bytes;  // kSpool: only while it is under way
   std::uint64_t spool_offset = 0;
-  std::uint64_t generation = 0;  // of flushes: which of them wait for it
-  std::uint32_t losses = 0;      // connections that ended before an answer
-  std::uint32_t delays = 0;      // it is being written, or this process is short of something
+  std::function<UniqueFd()> open;  // kOrigin: how, if not by its path
+  std::uint64_t generation = 0;    // of flushes: which of them wait for it
+  std::uint32_t losses = 0;        // connections that ended before an answer
+  std::uint32_t delays = 0;        // it is being written, or this process is short of something
   std::vector<std::size_t> refused_by;  // nodes that will not have it
 };
 

@@ -125,13 +125,15 @@ Status Writer::write(const std::string& dataset, FrameSeq seq,
   return Done{};
 }
 
-Status Writer::write_file(const std::string& dataset, FrameSeq seq) {
+Status Writer::write_file(const std::string& dataset, FrameSeq seq,
+                          std::function<UniqueFd()> open) {
   Result<std::size_t> index = dataset_index(dataset, seq);
   if (!index) return index.error();
   QueuedFrame frame;
   frame.dataset = *index;
   frame.seq = seq;
   frame.place = FramePlace::kOrigin;
+  frame.open = std::move(open);
 
   Lock lock(mutex_);
   if (queue_.will_read(*index, seq)) return Done{};  // as it will be then

@@ -58,7 +58,10 @@ class Writer : public std::enable_shared_from_this<Writer> {
   // An error says that the frame has no name; a push that is dropped is no error.
   Status write(const std::string& dataset, FrameSeq seq, std::span<const std::byte> bytes);
   // The same for a frame that is at the origin already, whose bytes are read when it is pushed.
-  Status write_file(const std::string& dataset, FrameSeq seq);
+  // `open` opens it then, on a thread of the writer's; not valid, with errno, if it cannot.
+  // Without it the frame is opened by its path, with the rights of this process.
+  Status write_file(const std::string& dataset, FrameSeq seq,
+                    std::function<UniqueFd()> open = {});
   // It is in line for that already, and will be pushed as it is then.
   bool will_read(const std::string& dataset, FrameSeq seq);
   // For who can wait: until at most half of the memory is in use. False: it was not, so long.
@@ -117,6 +120,7 @@ class Writer : public std::enable_shared_from_this<Writer> {
   bool connect(std::size_t index, Lock& lock);
   void send_waiting(std::size_t index, Lock& lock);
   void collect_answer(std::size_t index, Lock& lock);
+  UniqueFd open_by_path(const QueuedFrame& frame, const std::string& name) const;
   Result<PushContent> load(Outstanding& outstanding, const std::string& name,
                            UniqueFd& origin) const;
   void lose_link(std::size_t index, const Error& error);

@@ -144,6 +144,15 @@ void Writer::send_waiting(std::size_t index, Lock& lock) {
   }
 }
 
+// By no link below the dataset's directory.
+UniqueFd Writer::open_by_path(const QueuedFrame& frame, const std::string& name) const {
+  RawFd directory(
+      raw_open(settings_.datasets[frame.dataset].path.c_str(), O_PATH | O_DIRECTORY));
+  errno = directory.valid() ? 0 : -directory.get();
+  if (!directory.valid()) return {};
+  return open_beneath(directory.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+}
+
 Result<PushContent> Writer::load(Outstanding& outstanding, const std::string& name,
                                  UniqueFd& origin) const {
   QueuedFrame& frame = outstanding.frame;
@@ -155,12 +164,7 @@ Result<PushContent> Writer::load(Outstanding& outstanding, const std::string& na
         settings_.is_being_written(settings_.datasets[frame.dataset].path, frame.seq)) {
       return Error{kBeingWritten, path, {}};
     }
-    // By no link: a daemon that pushes what users have written must not be led to what they may
-    // not read.
-    RawFd directory(
-        raw_open(settings_.datasets[frame.dataset].path.c_str(), O_PATH | O_DIRECTORY));
-    if (!directory.valid()) return Error{-directory.get(), path, {}};
-    origin = open_beneath(directory.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    origin = frame.open ? frame.open() : open_by_path(frame, name);
     if (!origin.valid()) return Error{errno, path, {}};
     if (raw_fstat(origin.get(), &st) != 0 || !S_ISREG(st.st_mode)) {
       return Error{EINVAL, path, {}};

@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "daemon/beneath.h"
 #include "daemon/clock_tick.h"
-#include "daemon/mirrored_rights.h"
 #include "daemon/origin.h"
 
 namespace zazen {
@@ -43,7 +41,8 @@ int compare_with_origin(int content_fd, std::uint64_t size, int origin_fd,
   return same_pages(content_fd, origin_fd, size) ? 0 : ESTALE;
 }
 
-int adopt(Store& store, std::uint32_t dataset, FrameSeq seq, int origin_fd) {
+int adopt(Store& store, std::uint32_t dataset, FrameSeq seq, int origin_fd, const Peer& client,
+          const ReachedDirectories& reached) {
   if (!store.is_waiting(dataset, seq)) return ENOENT;
   UniqueFd copy = store.open_copy(dataset, seq);
   struct stat local = {}, origin = {}, now = {};
@@ -54,24 +53,21 @@ int adopt(Store& store, std::uint32_t dataset, FrameSeq seq, int origin_fd) {
   int code = compare_with_origin(copy.get(), static_cast<std::uint64_t>(local.st_size),
                                  origin_fd, &origin);
   if (code != 0) return code;
-  Store::Rights rights;
+  AccessList readers = AccessList::nobody();
   if (store.serves_all_users()) {
-    rights.readers = AccessList::of(origin, read_acl(origin_fd), Right::kRead);
-    rights.directories =
-        rights_of_directories(store.dataset(dataset), store.name_of(dataset, seq));
+    readers = AccessList::of(origin, read_acl(origin_fd), Right::kRead);
+    store.expect_mirrored(dataset, reached);
   }
-  if (code = store.adopt(dataset, seq, std::move(copy), origin, rights); code != 0) return code;
+  code = store.adopt(dataset, seq, std::move(copy), origin, readers, reached);
+  if (code != 0) return code;
   // From now on who changes the origin finds the copy under its name.
-  bool same = ::fstat(origin_fd, &now) == 0 &&
+  ReachedDirectories still;
+  code = verify_origin(store.dataset(dataset), store.name_of(dataset, seq), origin_fd, client,
+                       &now, store.serves_all_users() ? &still : nullptr);
+  bool same = code == 0 && still == reached &&
               same_file(identity_of(origin, FrameKind::kNative, 0), now);
   if (!same) store.drop(dataset, std::span(&seq, 1));
   return same ? 0 : ESTALE;
-}
-
-UniqueFd open_origin(const DatasetConfig& dataset, const std::string& name) {
-  UniqueFd directory(::open(dataset.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!directory.valid()) return {};
-  return open_beneath(directory.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
 }
 
 }  // namespace zazen

@@ -6,6 +6,7 @@
 #pragma once
 #include <sys/stat.h>
 
+#include "daemon/peer_identity.h"
 #include "daemon/store.h"
 
 namespace zazen {
@@ -15,10 +16,9 @@ namespace zazen {
 int compare_with_origin(int content_fd, std::uint64_t size, int origin_fd, struct stat* origin);
 
 // The same for a native that waits; then it takes the place under its name. ENOENT: it waits no
-// more.
-int adopt(Store& store, std::uint32_t dataset, FrameSeq seq, int origin_fd);
-
-// The daemon's own look at the origin: not valid, with errno, if it sees no regular file there.
-UniqueFd open_origin(const DatasetConfig& dataset, const std::string& name);
+// more. The client, or without one the daemon, has found `origin_fd` by its name, where all
+// users are served through the directories `reached`.
+int adopt(Store& store, std::uint32_t dataset, FrameSeq seq, int origin_fd, const Peer& client,
+          const ReachedDirectories& reached);
 
 }  // namespace zazen

@@ -7,7 +7,6 @@
 #include "daemon/clock_tick.h"
 #include "daemon/crash_report.h"
 #include "daemon/log.h"
-#include "daemon/mirrored_rights.h"
 #include "daemon/origin.h"
 #include "daemon/permission.h"
 
@@ -173,16 +172,19 @@ void Filler::process_received(std::span<const JobPointer> jobs) {
 int Filler::copy(Lane& lane, const JobPointer& job) {
   const FillRequest& request = job->request;
   struct stat origin = {};
+  FinishedCopy finished;
   int code = verify_origin(store_.dataset(request.dataset),
                            store_.name_of(request.dataset, request.seq), request.origin.get(),
-                           request.client, &origin);
+                           request.client, &origin,
+                           store_.serves_all_users() ? &finished.reached : nullptr);
   if (code == 0 && request.kind == FrameKind::kNative && request.client != nullptr) {
     code = ask_permission(*request.client, Wish::kWrite, store_.dataset(request.dataset));
   }
   if (code != 0) return code;
 
   if (store_.is_waiting(request.dataset, request.seq)) {
-    code = adopt(store_, request.dataset, request.seq, request.origin.get());
+    code = adopt(store_, request.dataset, request.seq, request.origin.get(), request.client,
+                 finished.reached);
     if (code == 0 || code == EBUSY) return code;
     // Perhaps it is still being written, on another machine.
     bool may_grow = request.kind == FrameKind::kAlien && changed_lately(origin);
@@ -216,7 +218,6 @@ int Filler::copy(Lane& lane, const JobPointer& job) {
   if (store_.serves_all_users()) outwait_clock(origin.st_ctim, give_up);
 
   std::optional<FrameCopy> copy;
-  FinishedCopy finished;
   code = bring(lane, job, origin, &copy, &finished.reservation);
   if (code == 0) code = copy->seal(request.kind);
   if (code != 0) return code;
@@ -258,22 +259,25 @@ int Filler::commit(const JobPointer& job, FinishedCopy finished, const struct st
     AccessList readers = AccessList::of(*origin, read_acl(request.origin.get()), Right::kRead);
     int code = readers.grant(finished.file.fd(), Right::kRead);
     if (code != 0) return code;
-    finished.directories = rights_of_directories(store_.dataset(request.dataset),
-                                                 store_.name_of(request.dataset, request.seq));
+    store_.expect_mirrored(request.dataset, finished.reached);
   }
   if (origin != nullptr) {
     bool fetched = request.kind == FrameKind::kAlien;
     finished.is_current = [this, fetched, index = request.dataset, seq = request.seq,
                            fd = origins_.share(request.dataset, std::move(request.origin)),
-                           client = request.client,
+                           client = request.client, reached = finished.reached,
                            identity = identity_of(*origin, request.kind, 0)] {
       // It may outlive the job.
-      auto question = [fetched, fd, client, identity, dataset = store_.dataset(index),
-                       name = store_.name_of(index, seq)] {
+      auto question = [fetched, fd, client, reached, identity, dataset = store_.dataset(index),
+                       name = store_.name_of(index, seq),
+                       all_users = store_.serves_all_users()] {
         struct stat now = {};
-        if (int refused = verify_origin(dataset, name, fd->get(), client, &now); refused != 0)
-          return refused;
-        return same_file(identity, now) && !(fetched && has_writer(fd->get())) ? 0 : ESTALE;
+        ReachedDirectories still;
+        int refused =
+            verify_origin(dataset, name, fd->get(), client, &now, all_users ? &still : nullptr);
+        if (refused != 0) return refused;
+        const bool is_same = same_file(identity, now) && still == reached;
+        return is_same && !(fetched && has_writer(fd->get())) ? 0 : ESTALE;
       };
       return origins_.ask(index, std::move(question), kOriginLimit) == 0;
     };

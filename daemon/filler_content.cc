@@ -10,6 +10,7 @@
 #include "daemon/adoption.h"
 #include "daemon/clock_tick.h"
 #include "daemon/filler.h"
+#include "daemon/origin.h"
 
 namespace zazen {
 namespace {
@@ -32,6 +33,7 @@ struct Filler::OriginLook {
   bool there = false;   // it has one, whose stat this is
   struct stat origin = {};
   UniqueFd fd;
+  ReachedDirectories reached;  // where all users are served
 };
 
 int Filler::receive(Lane& lane, const JobPointer& job) {
@@ -86,7 +88,8 @@ std::vector<std::shared_ptr<Filler::OriginLook>> Filler::look_at_origins(
         looks->begun = true;
         Look& one = looks->all[looks->done];
         OriginLook& look = *one.look;
-        look.fd = open_origin(dataset, one.name);
+        look.fd =
+            find_named(dataset, one.name, nullptr, kToRead, waits ? &look.reached : nullptr);
         if (!look.fd.valid()) continue;
         look.there = ::fstat(look.fd.get(), &look.origin) == 0;
         // A later change of the rights must be seen by its time.
@@ -118,7 +121,7 @@ bool Filler::is_held(const FillRequest& request, const OriginLook& look, int* st
   *status = 0;
   if (store_.is_waiting(request.dataset, request.seq)) {
     if (same && look.status == 0) {
-      (void)adopt(store_, request.dataset, request.seq, look.fd.get());
+      (void)adopt(store_, request.dataset, request.seq, look.fd.get(), nullptr, look.reached);
     }
     return same;
   }
@@ -141,6 +144,7 @@ int Filler::take_received(const JobPointer& job, OriginLook& look) {
   bool known = look.status == 0;
 
   FinishedCopy finished;
+  finished.reached = std::move(look.reached);
   finished.file = std::move(request.received->file);
   finished.reservation = std::move(request.received->room);
   const struct stat& origin = look.origin;

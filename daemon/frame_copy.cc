@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "daemon/cached_pages.h"
+#include "daemon/origin.h"
 
 namespace zazen {
 namespace {
@@ -76,10 +77,10 @@ class OriginReader {
         size_(size),
         pace_(pace),
         terms_(terms),
-        pages_(origin, terms.hurry() ? 0 : size) {
-    // Read-ahead of our own would look like a program that reads.
-    ::posix_fadvise(origin_, 0, 0, pages_.known() ? POSIX_FADV_RANDOM : POSIX_FADV_SEQUENTIAL);
-  }
+        pages_(origin, terms.hurry() ? 0 : size) {}
+
+  // Read-ahead of our own would look like a program that reads.
+  int read_ahead() const { return pages_.known() ? POSIX_FADV_RANDOM : POSIX_FADV_SEQUENTIAL; }
 
   // As pread() of at most kPieceBytes; -1 with ECANCELED if it was given up meanwhile.
   ssize_t read(char* piece, off_t offset) {
@@ -126,7 +127,9 @@ int FrameCopy::transfer(FillPace& pace, const TransferTerms& terms) {
   std::unique_ptr<XXH3_state_t, FreeHash> hash(XXH3_createState());
   if (!memory || !hash) return ENOMEM;
   XXH3_64bits_reset(hash.get());
-  OriginReader reader(origin_, before_.st_size, pace, terms);
+  const UniqueFd own = own_description(origin_);
+  OriginReader reader(own.valid() ? own.get() : origin_, before_.st_size, pace, terms);
+  if (own.valid()) ::posix_fadvise(own.get(), 0, 0, reader.read_ahead());
   char* piece = static_cast<char*>(memory.get());
   off_t offset = 0;
   for (;;) {

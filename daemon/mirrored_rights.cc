@@ -1,86 +1,21 @@
 #include "daemon/mirrored_rights.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
-#include <filesystem>
-#include <optional>
+#include <algorithm>
 
-#include "daemon/acting_as.h"
 #include "daemon/beneath.h"
 
 namespace zazen {
 namespace {
 
-// "/a/b" gives "/a", "/a/b".
-std::vector<std::string> prefixes(const std::string& path) {
-  std::vector<std::string> all;
-  for (std::size_t slash = path.find('/', 1); slash != std::string::npos;
-       slash = path.find('/', slash + 1)) {
-    all.push_back(path.substr(0, slash));
-  }
-  all.push_back(path);
-  return all;
-}
-
 bool says_no(int code) {
   return code == ENOENT || code == ENOTDIR || code == EACCES || code == EPERM || code == ELOOP;
 }
 
-// Looks at the directories of one way, from the outermost on.
-class Walk {
- public:
-  // Nothing: the origin does not answer.
-  std::optional<AccessList> rights(const std::string& directory, Right right) {
-    struct stat st = {};
-    int code = look(directory, &st);
-    if (code == 0 && S_ISLNK(st.st_mode)) return rights_behind_link(directory, right);
-    if (code == 0 && !S_ISDIR(st.st_mode)) code = ENOTDIR;
-    if (code != 0) {
-      return says_no(code) ? std::optional(AccessList::nobody()) : std::nullopt;
-    }
-    return AccessList::of(st, acl_, right);
-  }
-
- private:
-  // Where root may not look (a server that squashes root), the owner of the directory above
-  // may.
-  int look(const std::string& path, struct stat* st) {
-    int code = look_once(path, st);
-    if (code == EACCES && above_) {
-      ActingAs owner(*above_);
-      if (owner.ok()) code = look_once(path, st);
-    }
-    if (code == 0) above_ = PeerIdentity{st->st_uid, st->st_gid, {}};
-    return code;
-  }
-
-  int look_once(const std::string& path, struct stat* st) {
-    if (::lstat(path.c_str(), st) != 0) return errno;
-    if (!S_ISLNK(st->st_mode)) acl_ = read_acl(path);
-    return 0;
-  }
-
-  std::optional<AccessList> rights_behind_link(const std::string& link, Right right) {
-    std::error_code error;
-    std::string real = std::filesystem::canonical(link, error).string();
-    if (error) {
-      return says_no(error.value()) ? std::optional(AccessList::nobody()) : std::nullopt;
-    }
-    AccessList all = AccessList::everybody();
-    above_.reset();
-    for (const std::string& directory : prefixes(real)) {
-      std::optional<AccessList> one =
-          rights(directory, directory == real ? right : Right::kSearch);
-      if (!one) return std::nullopt;
-      all = all.both(*one);
-    }
-    return all;
-  }
-
-  OriginAcl acl_;
-  std::optional<PeerIdentity> above_;
-};
+std::string frame_directory_below(const DatasetConfig& dataset) {
+  return {dataset.name.directory(), dataset.name.directory_length()};
+}
 
 int grant_below(int cache_root, const std::string& path, const AccessList& list) {
   UniqueFd directory = open_beneath(cache_root, path.c_str(), O_RDONLY | O_DIRECTORY);
@@ -91,55 +26,44 @@ int grant_below(int cache_root, const std::string& path, const AccessList& list)
 
 }  // namespace
 
-int mirror_rights(int cache_root, const DatasetConfig& dataset, bool* open_to_all) {
-  std::string frames = dataset.path;
-  if (dataset.name.directory_length() != 0) {
-    frames += "/" + std::string(dataset.name.directory(), dataset.name.directory_length());
-  }
-  while (frames.ends_with('/')) frames.pop_back();
-  int result = 0;
-  auto note = [&](int code) {
-    if (result == 0) result = code;
-  };
-  Walk walk;
-  *open_to_all = true;
-  for (const std::string& directory : prefixes(frames)) {
-    std::optional<AccessList> list = walk.rights(directory, Right::kSearch);
-    if (!list) {
-      *open_to_all = false;
-      return result;
-    }
-    *open_to_all = *open_to_all && list->is_everybody();
-    note(grant_below(cache_root, directory.substr(1), *list));
-  }
-  if (std::optional<AccessList> list = walk.rights(frames, Right::kRead)) {
-    note(grant_below(cache_root, dataset.path.substr(1) + "/" + kDatasetStateDirectory, *list));
-  }
-  return result;
+bool RightsAtOrigin::is_open_to_all() const {
+  return std::ranges::all_of(directories, [](const ReachedDirectory& directory) {
+    return directory.searchers.is_everybody();
+  });
 }
 
-std::vector<AccessList> rights_of_directories(const DatasetConfig& dataset,
-                                              const std::string& name) {
-  std::vector<AccessList> lists;
-  Walk walk;
-  for (std::size_t slash = name.find('/'); slash != std::string::npos;
-       slash = name.find('/', slash + 1)) {
-    std::optional<AccessList> list =
-        walk.rights(dataset.path + "/" + name.substr(0, slash), Right::kSearch);
-    lists.push_back(list.value_or(AccessList::nobody()));
+std::optional<RightsAtOrigin> rights_at_origin(const DatasetConfig& dataset) {
+  const OriginWay way(dataset.path, frame_directory_below(dataset), nullptr);
+  if (way.status() != 0 && !says_no(way.status())) return std::nullopt;
+  return RightsAtOrigin{way.directories(), way.listers()};
+}
+
+int mirror_rights(int cache_root, const DatasetConfig& dataset, const RightsAtOrigin& rights) {
+  const std::string own = dataset.path.substr(1);
+  int code = grant_below(cache_root, own + "/" + kDatasetStateDirectory, rights.listers);
+  std::string path;
+  AccessList searchers_of_own = AccessList::nobody();
+  auto directory = rights.directories.begin();
+  for (const std::string& component :
+       path_components(own + "/" + frame_directory_below(dataset))) {
+    path += (path.empty() ? "" : "/") + component;
+    const AccessList& searchers = directory++->searchers;
+    if (path == own) searchers_of_own = searchers;
+    if (code == 0 && path != own) code = grant_below(cache_root, path, searchers);
   }
-  return lists;
+  return code != 0 ? code : grant_below(cache_root, own, searchers_of_own);
 }
 
 int grant_search(int directory_fd, const std::string& below,
-                 const std::vector<AccessList>& lists) {
-  std::size_t end = 0;
-  for (const AccessList& list : lists) {
-    end = std::min(below.find('/', end), below.size());
-    UniqueFd directory =
-        open_beneath(directory_fd, below.substr(0, end++).c_str(), O_RDONLY | O_DIRECTORY);
-    if (!directory.valid()) return errno;
-    if (int code = list.grant(directory.get(), Right::kSearch); code != 0) return code;
+                 const ReachedDirectories& reached) {
+  auto directory = reached.end() - static_cast<std::ptrdiff_t>(path_components(below).size());
+  std::string path;
+  for (const std::string& component : path_components(below)) {
+    path += (path.empty() ? "" : "/") + component;
+    UniqueFd ours = open_beneath(directory_fd, path.c_str(), O_RDONLY | O_DIRECTORY);
+    if (!ours.valid()) return errno;
+    int code = directory++->searchers.grant(ours.get(), Right::kSearch);
+    if (code != 0) return code;
   }
   return 0;
 }

@@ -10,26 +10,32 @@
 // What the origin does not say, or says is not there, is closed; while it does not answer at
 // all, everything stays as it was when it was last looked at.
 #pragma once
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "bodhi/config.h"
 #include "daemon/access_list.h"
+#include "daemon/origin_way.h"
 
 namespace zazen {
 
-// Looks at the origin and sets the rights of the directories of `dataset` below `cache_root`.
-// 0, or the first errno of a directory of ours whose rights could not be set. *open_to_all says
-// whether everybody may go all the way. Takes as long as the origin takes.
-int mirror_rights(int cache_root, const DatasetConfig& dataset, bool* open_to_all);
+struct RightsAtOrigin {
+  ReachedDirectories directories;             // up to the frame directory
+  AccessList listers = AccessList::nobody();  // those who may list the frame directory
 
-// Who may search the directories of a frame's name ("run1/7" of "run1/7/traj.dcd"), outermost
-// first.
-std::vector<AccessList> rights_of_directories(const DatasetConfig& dataset,
-                                              const std::string& name);
+  bool is_open_to_all() const;
+};
 
-// Gives each directory of `below` ("run1/7"), which is in the cache, its list. 0 or an errno.
-int grant_search(int directory_fd, const std::string& below,
-                 const std::vector<AccessList>& lists);
+// Nothing: the origin does not answer. Takes as long as the origin takes.
+std::optional<RightsAtOrigin> rights_at_origin(const DatasetConfig& dataset);
+
+// Sets the rights of the directories of `dataset` below `cache_root`, that of the dataset
+// itself last. 0, or the errno of a directory whose rights could not be set; then those after
+// it are as they were.
+int mirror_rights(int cache_root, const DatasetConfig& dataset, const RightsAtOrigin& rights);
+
+// Gives each directory of `below` ("run1/7"), which is in the cache, the searchers of the last
+// directories of `reached`. 0 or an errno.
+int grant_search(int directory_fd, const std::string& below, const ReachedDirectories& reached);
 
 }  // namespace zazen

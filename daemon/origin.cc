@@ -11,13 +11,6 @@
 namespace zazen {
 namespace {
 
-// The named file's descriptor, O_PATH; not valid, with errno, if it cannot be reached.
-UniqueFd look_up(const DatasetConfig& dataset, const std::string& name) {
-  UniqueFd directory(::open(dataset.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!directory.valid()) return {};
-  return open_beneath(directory.get(), name.c_str(), O_PATH | O_NOFOLLOW);
-}
-
 // What is known of the descriptor without asking any server: it may be of a file system that
 // the client himself runs, and that answers when he likes.
 int look_at(int fd, struct statx* out) {
@@ -36,19 +29,20 @@ bool is_same_file(const struct statx& passed, const struct stat& named) {
 
 }  // namespace
 
-UniqueFd find_named(const DatasetConfig& dataset, const std::string& name, const Peer& client) {
-  if (client == nullptr) return look_up(dataset, name);
-  ActingAs acting(*client);
-  if (acting.ok()) return look_up(dataset, name);
-  errno = EPERM;
-  return {};
+UniqueFd find_named(const DatasetConfig& dataset, const std::string& name, const Peer& client,
+                    int flags, ReachedDirectories* reached) {
+  auto [below, leaf] = split_name(name);
+  const OriginWay way(dataset.path, below, client);
+  UniqueFd named = way.open(leaf, flags | O_NOFOLLOW);
+  if (named.valid() && reached != nullptr) *reached = way.directories();
+  return named;
 }
 
 int verify_origin(const DatasetConfig& dataset, const std::string& name, int fd,
-                  const Peer& client, struct stat* out) {
+                  const Peer& client, struct stat* out, ReachedDirectories* reached) {
   struct statx passed = {};
   if (int code = look_at(fd, &passed); code != 0) return code;
-  UniqueFd named = find_named(dataset, name, client);
+  UniqueFd named = find_named(dataset, name, client, O_PATH, reached);
   struct stat st = {};
   if (!named.valid()) return errno == ELOOP ? EPERM : errno;
   if (::fstat(named.get(), &st) != 0) return errno;
@@ -69,20 +63,27 @@ int stat_origin(int directory_fd, const std::string& path, const std::string& na
              : errno;
 }
 
-// A lease for reading is refused while there is a writer. It is given back at once: a writer
-// who came meanwhile is held up no longer than that, and the signal that tells of him is
-// ignored.
+UniqueFd own_description(int fd) {
+  const std::string link = "/proc/self/fd/" + std::to_string(fd);
+  return UniqueFd(::open(link.c_str(), kToRead | O_CLOEXEC));
+}
+
+// A lease for reading is refused while there is a writer. It goes with its description at once:
+// a writer who came meanwhile is held up no longer than that, and the signal that tells of him
+// is ignored.
 std::optional<bool> knows_writer(int origin_fd) {
-  if (::fcntl(origin_fd, F_SETLEASE, F_RDLCK) != 0) {
+  const UniqueFd own = own_description(origin_fd);
+  // EAGAIN: somebody has a lease for writing.
+  if (!own.valid()) return errno == EAGAIN ? std::optional(true) : std::nullopt;
+  if (::fcntl(own.get(), F_SETLEASE, F_RDLCK) != 0) {
     if (errno != EAGAIN) return std::nullopt;
     // NFS says so, too, where the server has not delegated the file to this machine.
     struct statfs filesystem;
-    if (::fstatfs(origin_fd, &filesystem) != 0 || filesystem.f_type == NFS_SUPER_MAGIC) {
+    if (::fstatfs(own.get(), &filesystem) != 0 || filesystem.f_type == NFS_SUPER_MAGIC) {
       return std::nullopt;
     }
     return true;
   }
-  ::fcntl(origin_fd, F_SETLEASE, F_UNLCK);
   return false;
 }
 
@@ -95,8 +96,7 @@ bool times_tell_changes(int origin_fd) {
 
 bool hides_mappings(int origin_fd) {
   struct statfs filesystem;
-  return ::fstatfs(origin_fd, &filesystem) != 0 ||
-         filesystem.f_type == OVERLAYFS_SUPER_MAGIC;
+  return ::fstatfs(origin_fd, &filesystem) != 0 || filesystem.f_type == OVERLAYFS_SUPER_MAGIC;
 }
 
 bool has_writer(int origin_fd) {

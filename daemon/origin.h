@@ -7,6 +7,7 @@
 // name, nor have a name looked up that he could not look up himself. A frame that is a symbolic
 // link is never cached.
 #pragma once
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <optional>
@@ -15,15 +16,17 @@
 #include "bodhi/config.h"
 #include "bodhi/identity.h"
 #include "bodhi/unique_fd.h"
+#include "daemon/origin_way.h"
 #include "daemon/peer_identity.h"
 
 namespace zazen {
 
 // 0 and the descriptor's stat, or an errno: EBADF not open for reading, EINVAL not a regular
 // file, EPERM not the file of that name, ENOENT no such file or dataset, EACCES it is out of
-// the client's reach. Without a client it is the daemon's own user who asks.
+// the client's reach. Without a client it is the daemon's own user who asks. `reached`, if
+// given, gets the directories through which the client found it.
 int verify_origin(const DatasetConfig& dataset, const std::string& name, int fd,
-                  const Peer& client, struct stat* out);
+                  const Peer& client, struct stat* out, ReachedDirectories* reached = nullptr);
 
 // The frame's stat, of itself if it is a link: 0 or an errno. `directory_fd` is the dataset's,
 // or -1; where root may not look (a server that squashes root), the copy's owner looks from
@@ -39,15 +42,23 @@ bool has_writer(int origin_fd);
 // file's owner or CAP_LEASE.
 std::optional<bool> knows_writer(int origin_fd);
 
-// Where a lease is given nobody has the file mapped for writing either, and whatever was changed
-// has moved its times. False: on tmpfs and its like a store to a mapped page moves none; on
-// overlayfs a mapping outlives the writer that a lease knows of.
+// The file of a descriptor, open for reading in a description of the daemon's own. A client
+// shares the description of a descriptor that it passed: it chooses the signal of a lease
+// there, and a hint of ours would slow down its reads. Not valid if the daemon may not open the
+// file.
+UniqueFd own_description(int fd);
+
+// Where a lease is given nobody has the file mapped for writing either, and whatever was
+// changed has moved its times. False: on tmpfs and its like a store to a mapped page moves
+// none; on overlayfs a mapping outlives the writer that a lease knows of.
 bool times_tell_changes(int origin_fd);
 // Nobody can know of all mappings of this file.
 bool hides_mappings(int origin_fd);
 
-// The frame as the client finds it by its name, O_PATH; not valid, with errno, if he does not.
-// Without a client it is the daemon's own user who looks.
-UniqueFd find_named(const DatasetConfig& dataset, const std::string& name, const Peer& client);
+// The frame as the client finds it by its name, and may open it; not valid, with errno, if it
+// does not. Without a client it is the daemon's own user who looks. `reached` as above.
+UniqueFd find_named(const DatasetConfig& dataset, const std::string& name, const Peer& client,
+                    int flags = O_PATH, ReachedDirectories* reached = nullptr);
+inline constexpr int kToRead = O_RDONLY | O_NONBLOCK;  // and a FIFO holds up nobody
 
 }  // namespace zazen

@@ -4,6 +4,7 @@
 
 #include "bodhi/writer_settings.h"
 #include "daemon/log.h"
+#include "daemon/origin.h"
 
 namespace zazen {
 namespace {
@@ -73,12 +74,17 @@ bool OwnWriter::has_room(Writer& writer) {
   return all.memory_bytes + writer.figures().memory_bytes < keys_.writer_memory_bytes;
 }
 
-void OwnWriter::push(std::uint32_t dataset, FrameSeq seq) {
+void OwnWriter::push(std::uint32_t dataset, FrameSeq seq, const Peer& client) {
+  auto open = [&config = config_.datasets[dataset], seq, client] {
+    char name[kMaxTemplate + 32];
+    return find_named(config, {name, config.name.format(seq, name, sizeof name)}, client,
+                      kToRead);
+  };
   std::lock_guard lock(mutex_);
   Writer* writer = writer_of(dataset);
   const std::string& path = config_.datasets[dataset].path;
   if (writer != nullptr && (writer->will_read(path, seq) || has_room(*writer)) &&
-      writer->write_file(path, seq))
+      writer->write_file(path, seq, open))
     return;
   ++ended_.queued;
   ++ended_.dropped;

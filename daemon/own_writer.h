@@ -25,6 +25,7 @@
 
 #include "bodhi/config.h"
 #include "bodhi/writer.h"
+#include "daemon/peer_identity.h"
 
 namespace zazen {
 
@@ -37,7 +38,9 @@ class OwnWriter {
   OwnWriter(const Config& config, IsBeingWritten is_being_written, int idle_ms = kIdleMs,
             int retired_ms = kRetiredMs);
 
-  void push(std::uint32_t dataset, FrameSeq seq);
+  // The frame is opened with the rights of the client, who says that it was written: what the
+  // client may not read is not pushed, wherever the frame's name leads by then.
+  void push(std::uint32_t dataset, FrameSeq seq, const Peer& client);
   // A reload: `next` says who the peers are.
   void renew(const Config& next);
   // To be called about once a second: ends those of before a reload.

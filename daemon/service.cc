@@ -14,6 +14,7 @@
 #include "daemon/adoption.h"
 #include "daemon/job_sweep.h"
 #include "daemon/log.h"
+#include "daemon/origin.h"
 #include "daemon/scrub.h"
 #include "daemon/status.h"
 
@@ -95,11 +96,10 @@ void Service::post_reconcile(std::uint32_t dataset) {
     // does not say. But nobody's room waits for that.
     // And only the dataset's own directories: others wait for the same thread of this origin.
     auto look = [this, dataset] {
-      if (store_.mirror_own_rights(dataset)) housework_[dataset].index_due = true;
+      store_.mirror_own_rights(dataset);
       return 0;
     };
     if (store_.serves_all_users()) (void)origins().ask(dataset, look, Filler::kOriginLimit);
-    housework_[dataset].index_due = false;
     for (FrameSeq seq : store_.reconcile(dataset)) young_.note(dataset, seq, monotonic_ms());
     housework_[dataset].reconciling = false;
   });
@@ -400,8 +400,12 @@ void Service::look_at_young(std::uint32_t dataset) {
 void Service::settle(std::uint32_t dataset, const SampleResult& result) {
   for (FrameSeq seq : result.arrived) {
     auto question = [this, dataset, seq] {
-      UniqueFd origin = open_origin(config_.datasets[dataset], store_.name_of(dataset, seq));
-      return origin.valid() ? adopt(store_, dataset, seq, origin.get()) : errno;
+      ReachedDirectories reached;
+      UniqueFd origin =
+          find_named(config_.datasets[dataset], store_.name_of(dataset, seq), nullptr, kToRead,
+                     store_.serves_all_users() ? &reached : nullptr);
+      return origin.valid() ? adopt(store_, dataset, seq, origin.get(), nullptr, reached)
+                            : errno;
     };
     if (origins().ask(dataset, question, Filler::kOriginLimit) == ETIMEDOUT) break;
   }
@@ -487,7 +491,15 @@ int Service::keep_listing(std::uint32_t dataset, int fd) {
       stat_directory(frame_directory(config.path, config.name), config.name);
   if (!now.ok()) return now.error().code;
   if (*now != listing->directory()) return ESTALE;
-  return store_.keep_listing(dataset, encoded);
+  ReachedDirectories reached;
+  if (store_.serves_all_users()) {
+    reached = OriginWay(frame_directory(config.path, config.name), "", nullptr).directories();
+    if (reached.back().places.empty() || reached.back().places.back().second != now->ino) {
+      return ESTALE;
+    }
+    store_.expect_mirrored(dataset, reached);
+  }
+  return store_.keep_listing(dataset, encoded, reached);
 }
 
 bool Service::trusts_all() const {
@@ -522,7 +534,7 @@ void Service::do_housework(std::uint32_t dataset) {
 }
 
 void Service::mirror_rights(std::uint32_t dataset) {
-  if (store_.mirror_own_rights(dataset)) housework_[dataset].index_due = true;
+  store_.mirror_own_rights(dataset);
   store_.mirror_rights_of_names(dataset);
 }
 
@@ -544,7 +556,7 @@ void Service::keep_house() {
   if (rights) next_rights_ms_ = monotonic_ms() + kRightsPeriodMs;
   for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
     Housework& work = housework_[i];
-    if (work.index_due) post_reconcile(i);
+    if (store_.is_index_due(i)) post_reconcile(i);
     if (rights) work.rights_due = true;
     if (!work.rights_due && young_.due(i, monotonic_ms()).empty()) continue;
     if (work.posted.exchange(true)) continue;

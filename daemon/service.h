@@ -132,7 +132,6 @@ class Service {
     std::atomic<bool> posted = false;
     std::atomic<bool> rights_due = false;
     std::atomic<bool> reconciling = false;
-    std::atomic<bool> index_due = false;  // everybody may see its copies since a while ago
   };
   std::array<Housework, kMaxDatasets> housework_;
   std::atomic<bool> chores_posted_ = false, job_sweep_posted_ = false;

@@ -115,7 +115,7 @@ void Service::writers_gone(const ClosedFrame& frame) {
   }
   const DatasetConfig& config = config_.datasets[frame.dataset];
   if (frame.is_there && frame.has_changed && config.push) {
-    writer_.push(frame.dataset, frame.seq);
+    writer_.push(frame.dataset, frame.seq, frame.client);
   }
 }
 

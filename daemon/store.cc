@@ -21,7 +21,6 @@
 
 #include "daemon/beneath.h"
 #include "daemon/log.h"
-#include "daemon/mirrored_rights.h"
 
 namespace zazen {
 namespace {
@@ -251,12 +250,10 @@ int Store::give_name(FinishedCopy& copy, bool* flat) {
   }
   UniqueFd directory = make_directory_beneath(files.directory.get(), below);
   if (!directory.valid()) return errno;
-  if (!copy.directories.empty()) {
-    int code = grant_search(files.directory.get(), below, copy.directories);
-    if (code != 0) return code;
-  }
+  int code = grant_way(copy.dataset, below, copy.reached);
+  if (code != 0) return code;
   unindex(directory.get(), leaf.c_str());
-  int code = copy.file.publish(directory.get(), leaf.c_str());
+  code = copy.file.publish(directory.get(), leaf.c_str());
   if (code == 0 && files.waiting->contains(copy.seq)) code = files.waiting->remove(copy.seq);
   if (code == 0 && files.suspended->contains(copy.seq)) {
     code = files.suspended->remove(copy.seq, name_of(copy.dataset, copy.seq));
@@ -288,11 +285,11 @@ void Store::give_names(std::span<FinishedCopy> batch) {
 void Store::keep_names(std::span<FinishedCopy> batch) {
   for (FinishedCopy& copy : batch) {
     struct stat local = {};
-    if (copy.status == ESTALE) {
+    const bool has_name = ::fstat(copy.file.fd(), &local) != 0 || local.st_nlink > 0;
+    if (copy.status == ESTALE && has_name) {
       // Durably: after a crash it would be found as a copy that was not logged yet.
       remove(copy.dataset, std::span(&copy.seq, 1), true);
-    } else if (copy.status == 0 && ::fstat(copy.file.fd(), &local) == 0 &&
-               local.st_nlink == 0) {
+    } else if (copy.status == 0 && !has_name) {
       copy.status = ECANCELED;
     } else if (copy.status == 0 && !copy.waits && !is_suspended(copy.dataset, copy.seq)) {
       index(copy.dataset, copy.file.fd());
@@ -445,9 +442,11 @@ void Store::flush_removals(std::uint32_t dataset, std::span<const FrameSeq> fram
   files_[dataset].suspended->flush();
 }
 
-int Store::keep_listing(std::uint32_t dataset, const std::string& encoded) {
+int Store::keep_listing(std::uint32_t dataset, const std::string& encoded,
+                        const ReachedDirectories& reached) {
   static constexpr char kNewListing[] = ".zazen/listing.new";
   std::lock_guard names(names_mutex_);
+  if (!is_mirrored(dataset, reached)) return ESTALE;
   int directory = files_[dataset].directory.get();
   UniqueFd fd(::openat(directory, kNewListing,
                        O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644));

@@ -31,6 +31,7 @@
 #include "daemon/full_directories.h"
 #include "daemon/index_file.h"
 #include "daemon/inventory.h"
+#include "daemon/origin_way.h"
 #include "daemon/pins.h"
 #include "daemon/reconcile.h"
 #include "daemon/table_turn.h"
@@ -39,6 +40,7 @@
 namespace zazen {
 
 class Store;
+struct RightsAtOrigin;
 
 class Reservation {  // room that is held for one copy, until its owner goes
  public:
@@ -73,8 +75,8 @@ struct FinishedCopy {  // written, with identity and mode; ready to be published
   Reservation reservation;
   bool waits = false;  // a native without an identity: it gets no name (waiting_natives.h)
   std::shared_ptr<const std::atomic<bool>> cancelled;  // looked at when it gets its name
-  // Where all users are served: who may search the directories of its name, outermost first.
-  std::vector<AccessList> directories;
+  // Where all users are served: the directories through which its frame was found.
+  ReachedDirectories reached;
   // Asked once it has its name, if there is one: false, and it loses it again. From then on who
   // changes the origin finds the copy under its name, and drops it. No lock is held meanwhile.
   std::function<bool()> is_current;
@@ -146,12 +148,16 @@ class Store {
   std::string name_of(std::uint32_t dataset, FrameSeq seq) const;
   bool serves_all_users() const { return config_.all_users; }
   // Looks at the origin's directories: who may reach the copies (mirrored_rights.h). Nothing to
-  // do where only one user is served. One look at a time, so that the last one counts. True if
-  // everybody may from now on: the index lacks the copies until they are reconciled. If not
-  // everybody may any more, the index has none of them when it returns.
-  bool mirror_own_rights(std::uint32_t dataset);
+  // do where only one user is served. One look at a time, so that the last one counts. If the
+  // frames are in another directory than before, all copies are dropped. If not everybody may
+  // reach the copies any more, the index has none of them when it returns.
+  void mirror_own_rights(std::uint32_t dataset);
+  // Everybody may since a while ago: the index lacks the copies until they are reconciled.
+  bool is_index_due(std::uint32_t dataset) const { return rights_turns_[dataset].index_due; }
   // The same for directories that single frames have in their names: some at a time, in turn.
   void mirror_rights_of_names(std::uint32_t dataset);
+  // Looks as above, unless these are the directories that are mirrored.
+  void expect_mirrored(std::uint32_t dataset, const ReachedDirectories& reached);
   // Names the index that goes with this store, for the table that is published with it.
   std::uint64_t instance() const { return index_.instance(); }
 
@@ -196,19 +202,18 @@ class Store {
   int allocate(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes, Wanted wanted,
                const std::function<int()>& take);
   Temporary make_temporary(std::uint32_t dataset) const;
+  // Where all users are served, a copy whose frame was found through other directories than
+  // those that are mirrored gets no name: ESTALE.
   void publish(std::span<FinishedCopy> batch);
 
   // A native whose origin is not there yet: held, and not served. How many there are.
   bool is_waiting(std::uint32_t dataset, FrameSeq seq) const;
   std::uint64_t waiting(std::uint32_t dataset) const;
-  struct Rights {  // where all users are served, as in FinishedCopy
-    AccessList readers = AccessList::nobody();
-    std::vector<AccessList> directories;
-  };
-  // Such a native, open as `copy`, is the origin's file: it gets this identity and its name. 0
-  // or an errno; ENOENT: it does not wait any more.
+  // Such a native, open as `copy`, is the origin's file: it gets this identity and its name,
+  // and where all users are served these readers. 0 or an errno; ENOENT: it does not wait any
+  // more; ESTALE: as in publish().
   int adopt(std::uint32_t dataset, FrameSeq seq, UniqueFd copy, const struct stat& origin,
-            const Rights& rights);
+            const AccessList& readers, const ReachedDirectories& reached);
 
   // Somebody may write to the frame from now on: its copy is held, and not served
   // (suspended_copies.h). 0; ENOENT if it has no copy; otherwise the caller drops it.
@@ -245,8 +250,10 @@ class Store {
   // errno; *held is what is held of the range.
   int pin(std::uint32_t dataset, FrameRange range, bool pinned, Amount* held);
 
-  // Keeps an encoded listing of the origin for the dataset (D20). 0 or an errno.
-  int keep_listing(std::uint32_t dataset, const std::string& encoded);
+  // Keeps an encoded listing of the origin for the dataset (D20). 0 or an errno; ESTALE: as in
+  // publish().
+  int keep_listing(std::uint32_t dataset, const std::string& encoded,
+                   const ReachedDirectories& reached);
 
  private:
   friend class Reservation;
@@ -295,6 +302,16 @@ class Store {
   int unlink_copy(std::uint32_t dataset, FrameSeq seq);
   int unlink_name(std::uint32_t dataset, FrameSeq seq);
   int give_name(FinishedCopy& copy, bool* flat);
+  // 0 if a copy whose frame was found through these directories may have a name; then those of
+  // its name that are below the dataset's own have their rights. names_mutex_ is held.
+  int grant_way(std::uint32_t dataset, const std::string& below,
+                const ReachedDirectories& reached) const;
+  bool is_mirrored(std::uint32_t dataset, const ReachedDirectories& reached) const;
+  // These four: 0 or an errno. The dataset's turn is taken; names_mutex_ is held for the first.
+  int close_changed(std::uint32_t dataset, const ReachedDirectories& now);
+  int move_to(std::uint32_t dataset, std::pair<dev_t, ino_t> frame_directory);
+  int drop_all(std::uint32_t dataset);
+  int mirror(std::uint32_t dataset, const RightsAtOrigin& now);
   void flush_removals(std::uint32_t dataset, std::span<const FrameSeq> frames);
   void index(std::uint32_t dataset, int copy_fd);
   void unindex(int directory_fd, const char* leaf);
@@ -332,11 +349,18 @@ class Store {
   struct RightsTurn {  // of one dataset
     std::mutex mutex;
     TableTurn frames;
+    std::atomic<bool> index_due = false;
+    std::optional<std::pair<dev_t, ino_t>> frame_directory;  // the last that was seen
   };
   std::array<RightsTurn, kMaxDatasets> rights_turns_;
+  struct Mirrored {
+    ReachedDirectories directories;  // up to the frame directory
+    bool is_open = false;            // the cache's directories have their rights
+  };
 
   mutable std::mutex mutex_;
-  std::set<std::uint32_t> open_to_all_;  // datasets that everybody can reach
+  std::map<std::uint32_t, Mirrored> mirrored_;  // by dataset
+  std::set<std::uint32_t> open_to_all_;         // datasets that everybody can reach
   Inventory inventory_;
   Eviction eviction_;
   std::vector<Pins> pins_;          // one for each dataset

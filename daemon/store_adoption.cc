@@ -5,7 +5,6 @@
 #include <fcntl.h>
 
 #include "daemon/beneath.h"
-#include "daemon/mirrored_rights.h"
 #include "daemon/store.h"
 
 namespace zazen {
@@ -32,13 +31,13 @@ std::uint64_t Store::waiting(std::uint32_t dataset) const {
 }
 
 int Store::adopt(std::uint32_t dataset, FrameSeq seq, UniqueFd copy, const struct stat& origin,
-                 const Rights& rights) {
+                 const AccessList& readers, const ReachedDirectories& reached) {
   OriginIdentity identity = {};
   if (int code = read_identity(copy.get(), &identity); code != 0) return code;
   if (identity.size != static_cast<std::uint64_t>(origin.st_size)) return ESTALE;
   identity = identity_of(origin, FrameKind::kNative, identity.checksum);
   int code = write_identity_of_copy(copy.get(), identity, origin);
-  if (code == 0 && config_.all_users) code = rights.readers.grant(copy.get(), Right::kRead);
+  if (code == 0 && config_.all_users) code = readers.grant(copy.get(), Right::kRead);
   if (code == 0 && ::fsync(copy.get()) != 0) code = errno;
   if (code != 0) return code;
 
@@ -57,10 +56,8 @@ int Store::adopt(std::uint32_t dataset, FrameSeq seq, UniqueFd copy, const struc
   // A crash must not take the directory and leave the move into it.
   if (!below.empty()) code = flush_directories_beneath(files.directory.get(), below);
   if (code != 0) return code;
-  if (!rights.directories.empty()) {
-    code = grant_search(files.directory.get(), below, rights.directories);
-    if (code != 0) return code;
-  }
+  code = grant_way(dataset, below, reached);
+  if (code != 0) return code;
   code = files.waiting->move_out(seq, directory.get(), leaf.c_str());
   // Nor must the move be lost when frame and directory go: it would be back where it waited.
   if (code == 0 && !below.empty() && ::fsync(directory.get()) != 0) code = errno;

@@ -146,6 +146,7 @@ void Store::give_up_reconciling() {
 }
 
 std::vector<FrameSeq> Store::reconcile(std::uint32_t dataset) {
+  rights_turns_[dataset].index_due = false;
   Findings findings;
   bool done = go_through_files(dataset, findings);
   if (giving_up_) return findings.young;

@@ -262,7 +262,7 @@ void StoreWorkload::keep_listing(std::uint32_t dataset) {
   Result<Listing> listing =
       list_directory(frame_directory(config.path, config.name), config.name);
   require(listing.ok(), "list_directory");
-  require(store_->keep_listing(dataset, encode_listing(*listing)) == 0, "keep_listing");
+  require(store_->keep_listing(dataset, encode_listing(*listing), {}) == 0, "keep_listing");
 }
 
 }  // namespace zazen

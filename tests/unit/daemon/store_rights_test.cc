@@ -2,6 +2,8 @@
 // names.
 #include "daemon/store.h"
 
+#include "daemon/frame_copy.h"
+#include "daemon/origin.h"
 #include "tests/unit/daemon/filled_store.h"
 
 namespace zazen {
@@ -20,9 +22,17 @@ class StoreRightsTest : public FilledStore {
     FinishedCopy copy;
     copy.seq = 1;
     copy.file = store_->make_temporary(0);
-    copy.directories = {AccessList::everybody()};
+    UniqueFd frame = find_named(config_.datasets[0], "d1/f", nullptr, O_PATH, &copy.reached);
+    struct stat st = {};
+    ASSERT_EQ(::fstat(frame.get(), &st), 0);
+    ASSERT_EQ(seal_copy(copy.file.fd(), identity_of(st, copy.kind, 0), st.st_atim, st.st_mtim),
+              0);
     store_->publish(std::span(&copy, 1));
     ASSERT_EQ(copy.status, 0);
+  }
+  void replace_origin() {
+    ASSERT_EQ(std::rename(origin().c_str(), (directory() + "/before").c_str()), 0);
+    ASSERT_EQ(::mkdir(origin().c_str(), 0755), 0);
   }
   bool everybody_may_enter(const std::string& directory) const {
     struct stat st = {};
@@ -40,14 +50,52 @@ TEST_F(StoreRightsTest, NamesHaveALookOfTheirOwn) {
 }
 
 TEST_F(StoreRightsTest, SaysWhenEverybodyMayEnterFromNowOn) {
-  EXPECT_FALSE(store_->mirror_own_rights(0)) << "the scratch directory is our own";
+  auto says_so = [this] {
+    store_->mirror_own_rights(0);
+    const bool is_due = store_->is_index_due(0);
+    store_->reconcile(0);
+    return is_due;
+  };
+  EXPECT_FALSE(says_so()) << "the scratch directory is our own";
   for (std::string path : {directory(), origin()}) ASSERT_EQ(::chmod(path.c_str(), 0755), 0);
-  EXPECT_TRUE(store_->mirror_own_rights(0));
-  EXPECT_FALSE(store_->mirror_own_rights(0)) << "it is as it was";
+  EXPECT_TRUE(says_so());
+  EXPECT_FALSE(says_so()) << "it is as it was";
   ASSERT_EQ(::chmod(origin().c_str(), 0700), 0);
-  EXPECT_FALSE(store_->mirror_own_rights(0));
+  EXPECT_FALSE(says_so());
   ASSERT_EQ(::chmod(origin().c_str(), 0755), 0);
-  EXPECT_TRUE(store_->mirror_own_rights(0));
+  EXPECT_TRUE(says_so());
+}
+
+TEST_F(StoreRightsTest, AFrameFoundElsewhereGetsNoName) {
+  write_file(directory() + "/elsewhere/d2/f", content());
+  DatasetConfig elsewhere = config_.datasets[0];
+  elsewhere.path = directory() + "/elsewhere";
+  FinishedCopy copy;
+  copy.seq = 2;
+  copy.file = store_->make_temporary(0);
+  ASSERT_TRUE(find_named(elsewhere, "d2/f", nullptr, O_PATH, &copy.reached).valid());
+  store_->publish(std::span(&copy, 1));
+  EXPECT_EQ(copy.status, ESTALE);
+  EXPECT_FALSE(exists(this->copy("d2/f")));
+}
+
+TEST_F(StoreRightsTest, CopiesOfAnotherDirectoryAreDropped) {
+  store_->mirror_own_rights(0);
+  ASSERT_TRUE(store_->find(0, 1)) << "it is the same directory";
+  replace_origin();
+  store_->mirror_own_rights(0);
+  EXPECT_FALSE(store_->find(0, 1));
+  EXPECT_FALSE(exists(copy("d1/f")));
+}
+
+TEST_F(StoreRightsTest, SoAreThoseOfADirectoryThatWasReplacedWithoutADaemon) {
+  open_store();
+  store_->mirror_own_rights(0);
+  ASSERT_TRUE(exists(copy("d1/f"))) << "it is the same directory";
+  replace_origin();
+  open_store();
+  store_->mirror_own_rights(0);
+  EXPECT_FALSE(exists(copy("d1/f")));
 }
 
 }  // namespace

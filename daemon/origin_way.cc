@@ -1,0 +1,135 @@
+#include "daemon/origin_way.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include <iterator>
+
+#include "bodhi/open_beneath.h"
+#include "daemon/acting_as.h"
+
+namespace zazen {
+namespace {
+
+constexpr int kMostLinks = 40;  // as the kernel
+
+struct Entry {
+  UniqueFd directory;
+  int code = 0;      // why there is none
+  std::string link;  // the target, if it is a link
+};
+
+// O_DIRECTORY: without it an automounter would not mount.
+Entry look(int parent, const std::string& name) {
+  Entry entry;
+  entry.directory.reset(
+      ::openat(parent, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (entry.directory.valid()) return entry;
+  entry.code = errno;
+  if (entry.code != ENOTDIR && entry.code != ELOOP) return entry;
+  char target[PATH_MAX];
+  ssize_t length = ::readlinkat(parent, name.c_str(), target, sizeof target);
+  if (length > 0) entry.link.assign(target, static_cast<std::size_t>(length));
+  return entry;
+}
+
+}  // namespace
+
+std::vector<std::string> path_components(const std::string& path) {
+  std::vector<std::string> components;
+  for (std::size_t begin = 0; begin < path.size();) {
+    std::size_t end = std::min(path.find('/', begin), path.size());
+    if (end > begin) components.push_back(path.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return components;
+}
+
+OriginWay::OriginWay(const std::string& path, const std::string& below, Peer client)
+    : client_(std::move(client)),
+      components_(path_components(path).size() + path_components(below).size()),
+      root_(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)),
+      here_(root_.get()) {
+  status_ = walk(path_components(path + "/" + below), path_components(path).size());
+}
+
+int OriginWay::walk(const std::vector<std::string>& components, std::size_t followed) {
+  std::optional<ActingAs> acting;
+  if (client_ != nullptr) acting.emplace(*client_);
+  if (acting && !acting->ok()) return EPERM;
+  for (; reached_ < components.size(); ++reached_) {
+    int code = enter(components[reached_], reached_ < followed);
+    if (code != 0) return code;
+  }
+  return 0;
+}
+
+int OriginWay::enter(const std::string& component, bool follows) {
+  std::vector<std::string> left{component};  // the next one last
+  while (!left.empty()) {
+    const std::string name = std::move(left.back());
+    left.pop_back();
+    Entry entry = look(here_, name);
+    if (entry.code == EACCES && client_ == nullptr && owner_) {
+      ActingAs owner(*owner_);
+      if (owner.ok()) entry = look(here_, name);
+    }
+    if (!entry.directory.valid()) {
+      if (entry.link.empty()) return entry.code;
+      if (!follows || ++links_ > kMostLinks) return ELOOP;
+      std::vector<std::string> target = path_components(entry.link);
+      std::move(target.rbegin(), target.rend(), std::back_inserter(left));
+      if (entry.link.front() != '/') continue;
+      here_ = root_.get();
+      owner_.reset();
+      continue;
+    }
+    Step step{reached_, std::move(entry.directory), {}};
+    if (::fstat(step.directory.get(), &step.st) != 0) return errno;
+    here_ = step.directory.get();
+    owner_ = PeerIdentity{step.st.st_uid, step.st.st_gid, {}};
+    steps_.push_back(std::move(step));
+  }
+  return 0;
+}
+
+UniqueFd OriginWay::open(const std::string& leaf, int flags) const {
+  errno = status_;
+  if (status_ != 0) return {};
+  std::optional<ActingAs> acting;
+  if (client_ != nullptr) acting.emplace(*client_);
+  if (!acting || acting->ok()) return open_beneath(here_, leaf.c_str(), flags);
+  errno = EPERM;
+  return {};
+}
+
+// A descriptor that was opened by O_PATH has attributes by its link only.
+AccessList OriginWay::rights_of(const Step& step, Right right) {
+  const std::string link = "/proc/self/fd/" + std::to_string(step.directory.get());
+  return AccessList::of(step.st, read_acl(link), right);
+}
+
+ReachedDirectories OriginWay::directories() const {
+  ReachedDirectories all(components_, {{}, AccessList::nobody()});
+  for (std::size_t i = 0; i < reached_; ++i) all[i].searchers = AccessList::everybody();
+  for (const Step& step : steps_) {
+    if (step.component >= reached_) break;
+    ReachedDirectory& reached = all[step.component];
+    reached.places.emplace_back(step.st.st_dev, step.st.st_ino);
+    reached.searchers = reached.searchers.both(rights_of(step, Right::kSearch));
+  }
+  return all;
+}
+
+AccessList OriginWay::listers() const {
+  if (status_ != 0 || steps_.empty()) return AccessList::nobody();
+  AccessList all = rights_of(steps_.back(), Right::kRead);
+  for (std::size_t i = 0; i + 1 < steps_.size(); ++i) {
+    if (steps_[i].component + 1 == components_)
+      all = all.both(rights_of(steps_[i], Right::kSearch));
+  }
+  return all;
+}
+
+}  // namespace zazen
