@@ -277,7 +277,7 @@ void Service::take_range(const Asked& asked, const Packet& packet) {
   if_allowed(asked, Wish::kManage, *dataset, [this, asked, index = *dataset, selection] {
     long_errands_.post([this, asked, index, selection] {
       Store::Evicted evicted = store_.evict(index, selection);
-      answer(asked, 0,
+      answer(asked, evicted.status,
              as_bytes(EvictReply{evicted.gone.frames, evicted.gone.bytes, evicted.pinned}));
     });
   });
