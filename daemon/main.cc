@@ -188,13 +188,12 @@ int run(const std::optional<std::string>& file, bool in_background) {
   }
   sweep_jobs(jobs, reports);
 
-  // The socket first, then the table: who sees the table finds somebody at home.
+  // The table says that it is served once the socket is there and nothing else delays it.
   std::unique_ptr<Publisher> publisher =
       require(Publisher::publish(config, node, cache_dev, store->instance()));
   Service service(config, *store, *publisher, std::min(kLargestQueue, descriptors / 4));
   std::unique_ptr<Server> server = require(Server::listen(
       config.runtime, service, std::min(kMostClients, descriptors / 8), config.all_users));
-  publisher->serve([&service] { service.doubt_all(); });
 
   // Writers of other machines, on threads of their own.
   std::unique_ptr<PushListener> listener;
@@ -213,6 +212,7 @@ int run(const std::optional<std::string>& file, bool in_background) {
   Reload reload(config, *store, *publisher, service);
   WorkQueue reloads(1);
 
+  publisher->serve();
   notify_service_manager("READY=1");
   if (background) background->ready(config.runtime + "/log");
   StoreUsage usage = store->usage();
@@ -226,10 +226,15 @@ int run(const std::optional<std::string>& file, bool in_background) {
             {"last_stop", store->stopped_cleanly() ? "clean" : "unclean"}});
 
   raise_serving_priority();
-  server->run(signals.get(), [&] { service.keep_house(); });
+  auto beat = [&] {
+    publisher->beat([&] { service.doubt_all(); });
+    notify_serving();
+  };
+  auto tick = [&] { service.keep_house(); };
+  server->run(signals.get(), beat, tick);
   while (reload_is_asked_for(signals.get())) {
     reloads.post([&] { reload.run(); });
-    server->run(signals.get(), [&] { service.keep_house(); });
+    server->run(signals.get(), beat, tick);
   }
 
   // The end: nobody new comes, what is complete is committed, what is promised is answered.

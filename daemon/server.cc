@@ -24,7 +24,7 @@ namespace zazen {
 namespace {
 
 constexpr std::uint64_t kListener = 1, kOutbox = 2, kStop = 3;
-constexpr int kTickMs = 1'000;
+constexpr std::int64_t kTickMs = 1'000;
 constexpr int kPacketsInARow = 32;            // then it is another client's turn
 constexpr std::size_t kRequestsOfAUser = 64;  // in one round
 constexpr int kAcceptedInARow = 128, kAdmittedInARow = 16;
@@ -84,14 +84,15 @@ bool Server::watch(int fd, std::uint64_t id) {
   return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-void Server::run(int stop_fd, const std::function<void()>& tick) {
+void Server::run(int stop_fd, const std::function<void()>& beat,
+                 const std::function<void()>& tick) {
   watch(stop_fd, kStop);
-  std::int64_t next_tick_ms = monotonic_ms();
+  std::int64_t next_beat_ms = monotonic_ms(), next_tick_ms = next_beat_ms;
   std::vector<epoll_event> events(kMostEvents);
   for (;;) {
     bool waiting = newcomers_.size() > 0 && has_seats();
     int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
-                             waiting ? 0 : kTickMs);
+                             waiting ? 0 : static_cast<int>(kHeartbeatPeriodMs));
     std::span<epoll_event> ready(events.data(), static_cast<std::size_t>(std::max(count, 0)));
     bool stop = false, answers = false, knocks = false;
     for (const epoll_event& event : ready) {
@@ -111,7 +112,12 @@ void Server::run(int stop_fd, const std::function<void()>& tick) {
     for (const epoll_event& event : ready) serve(event.data.u64, event.events);
     if (knocks) accept_newcomers();
     admit_newcomers();
-    if (std::int64_t now_ms = monotonic_ms(); now_ms >= next_tick_ms) {
+    const std::int64_t now_ms = monotonic_ms();
+    if (now_ms >= next_beat_ms) {
+      next_beat_ms = now_ms + kHeartbeatPeriodMs;
+      beat();
+    }
+    if (now_ms >= next_tick_ms) {
       next_tick_ms = now_ms + kTickMs;
       pause_accepting(!has_seats() && !make_room(::geteuid()));
       tick();

@@ -40,8 +40,10 @@ class Server {
                                                 std::size_t client_limit,
                                                 bool all_users = false);
 
-  // Serves until stop_fd is readable. `tick` is called about once a second.
-  void run(int stop_fd, const std::function<void()>& tick);
+  // Serves until stop_fd is readable. `tick` is called about once a second, and `beat` every
+  // kHeartbeatPeriodMs: both only while rounds are made, so that a beat says that clients are
+  // served.
+  void run(int stop_fd, const std::function<void()>& beat, const std::function<void()>& tick);
   // Takes the socket's name away: nobody new comes.
   void withdraw();
   // Sends the answers that the service has left, as far as the clients take them.
