@@ -13,7 +13,9 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <new>
 #include <optional>
+#include <system_error>
 
 #include "bodhi/config.h"
 #include "daemon/access_list.h"
@@ -31,6 +33,7 @@
 #include "daemon/secure_directory.h"
 #include "daemon/server.h"
 #include "daemon/serving_priority.h"
+#include "daemon/shortage.h"
 #include "daemon/start_error.h"
 #include "daemon/status.h"
 
@@ -233,7 +236,7 @@ int run(const std::optional<std::string>& file, bool in_background) {
   auto tick = [&] { service.keep_house(); };
   server->run(signals.get(), beat, tick);
   while (reload_is_asked_for(signals.get())) {
-    reloads.post([&] { reload.run(); });
+    despite_shortage([&] { reloads.post([&] { reload.run(); }); });
     server->run(signals.get(), beat, tick);
   }
 
@@ -279,5 +282,15 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : zazen::kBadConfiguration;
   }
-  return zazen::run(config, in_background);
+  try {
+    return zazen::run(config, in_background);
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::resource_unavailable_try_again) throw;
+    zazen::fail({EAGAIN, fmt::format("the system refuses a thread: {}", error.code().message()),
+                 "raise the limit: ulimit -u, or LimitNPROC= and TasksMax= of the unit"},
+                zazen::kStartFailed);
+  } catch (const std::bad_alloc&) {
+    zazen::fail({ENOMEM, "the system refuses memory", "raise the limit: ulimit -v"},
+                zazen::kStartFailed);
+  }
 }
