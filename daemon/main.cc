@@ -42,6 +42,7 @@ namespace {
 
 constexpr int kStartFailed = 1, kBadConfiguration = 2;
 constexpr std::size_t kLargestQueue = 4096, kMostClients = 1024;
+constexpr std::chrono::seconds kSessionsLimit(10);  // at the end; they take half of it
 
 [[noreturn]] void fail(const Error& error, int exit_status) {
   fmt::print(stderr, "zazend: error: {}\n", error.context);
@@ -249,7 +250,7 @@ int run(const std::optional<std::string>& file, bool in_background) {
   bool trusted = service.trusts_all();
   bool all_ended = service.stop() && reloads.stop(Filler::kStopLimit);
   server->send_last_answers();
-  if (listener) listener->finish();
+  if (listener) all_ended = listener->finish(kSessionsLimit) && all_ended;
   all_ended = service.stop_writing() && all_ended;
   store->stop_cleanly(trusted && service.trusts_all());  // a reload may have ended meanwhile
   sweep_jobs(jobs, reports);
