@@ -13,6 +13,7 @@
 #include <fstream>
 #include <future>
 #include <sstream>
+#include <system_error>
 #include <thread>
 
 // toml++ 3.3 asks "is it white space?" of every letter outside of a string, and calls
@@ -318,17 +319,20 @@ DatasetConfig dataset_of(const toml::table& table) {
 }
 
 // Where a path leads, links followed, as far as it exists. A file system that does not answer
-// must not hold up a command about all the others: then it is the path as written.
+// must not hold up a command about all the others: then it is the path as written. So it is if
+// the system refuses a thread.
 std::string resolve(const std::string& path) {
   std::promise<std::string> promise;
   std::future<std::string> answer = promise.get_future();
-  {
+  try {
     NoSignals no_signals;
     std::thread([path, promise = std::move(promise)]() mutable {
       std::error_code error;
       auto real = std::filesystem::weakly_canonical(path, error);
       promise.set_value(error ? path : real.string());
     }).detach();
+  } catch (const std::system_error&) {
+    return path;
   }
   bool answered = answer.wait_for(std::chrono::seconds(1)) == std::future_status::ready;
   return answered ? answer.get() : path;

@@ -13,12 +13,16 @@ namespace zazen {
 template <class Asked>
 class Askers {
  public:
-  // True if it is the first: then somebody must make the answer and take() them.
-  bool add(std::uint64_t question, const Asked& asked) {
+  // For the first of them `post` has the answer made, by somebody who will take() them. If it
+  // returns false, or throws, this one does not wait. Returns what `post` does, or true.
+  template <class Post>
+  bool add(std::uint64_t question, const Asked& asked, Post post) {
     std::lock_guard lock(mutex_);
     std::vector<Asked>& waiting = waiting_[question];
+    if (waiting.empty()) waiting.reserve(1);  // so that nothing fails after `post`
+    if (waiting.empty() && !post()) return false;
     waiting.push_back(asked);
-    return waiting.size() == 1;
+    return true;
   }
   std::vector<Asked> take(std::uint64_t question) {
     std::lock_guard lock(mutex_);

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <thread>
 
-#include "daemon/crash_report.h"
 #include "daemon/log.h"
+#include "daemon/shortage.h"
 
 namespace zazen {
 namespace {
@@ -26,8 +26,11 @@ void ChangeNotices::add_peer(const std::string& name, const std::string& key_fil
   peer->key_file = key_file;
   peer->queue.greet();
   peer->is_self = name == "unix:" + config_.runtime;
+  peers_.reserve(peers_.size() + 1);
+  if (!peer->is_self) {
+    threads_.post([this, peer] { until_no_shortage([this, &peer] { serve(*peer); }); });
+  }
   peers_.push_back(peer);
-  if (!peer->is_self) threads_.start([this, peer] { serve(*peer); });
 }
 
 bool ChangeNotices::has_peers() const {
@@ -105,13 +108,12 @@ bool ChangeNotices::stop(std::chrono::milliseconds limit) {
       peer->wake.notify_one();
     }
   }
-  return threads_.join_for(limit);
+  return threads_.stop(limit);
 }
 
 // ---- The peer's thread
 
 void ChangeNotices::serve(Peer& peer) {
-  CrashStack crash_stack;
   Lock lock(mutex_);
   while (!peer.ends && !peer.is_self) {
     if (peer.queue.empty() || Clock::now() < peer.pause_until) {

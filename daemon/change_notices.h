@@ -23,8 +23,8 @@
 
 #include "bodhi/config.h"
 #include "bodhi/node_link.h"
-#include "bodhi/worker_threads.h"
 #include "daemon/notice_queue.h"
+#include "daemon/work_queue.h"
 
 namespace zazen {
 
@@ -90,7 +90,7 @@ class ChangeNotices {
   mutable std::mutex mutex_;
   std::vector<PeerPointer> peers_;
   bool stopping_ = false;
-  WorkerThreads threads_;
+  WorkQueue threads_{WorkQueue::OnDemand{WorkQueue::kAnyNumber}};
 };
 
 }  // namespace zazen

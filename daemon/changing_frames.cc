@@ -10,8 +10,8 @@
 #include <string>
 
 #include "bodhi/identity.h"
-#include "daemon/crash_report.h"
 #include "daemon/origin.h"
+#include "daemon/shortage.h"
 
 namespace zazen {
 namespace {
@@ -112,7 +112,6 @@ void ChangingFrames::Lane::stop() {
 }
 
 void ChangingFrames::Lane::run() {
-  CrashStack crash_stack;
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     if (overflowed_ && Clock::now() - distrusted_at_ >= limits_.longest) {
@@ -207,8 +206,9 @@ void ChangingFrames::take(std::uint32_t dataset, FrameSeq seq, Peer client,
   if (stopping_) return;
   std::unique_ptr<Lane>& lane = lanes_[dataset];
   if (!lane) {
-    lane = std::make_unique<Lane>(dataset, config_.datasets[dataset], hooks_, limits_);
-    threads_.start([lane = lane.get()] { lane->run(); });
+    auto made = std::make_unique<Lane>(dataset, config_.datasets[dataset], hooks_, limits_);
+    threads_.post([made = made.get()] { until_no_shortage([made] { made->run(); }); });
+    lane = std::move(made);
   }
   lane->take(seq, std::move(client), known);
 }
@@ -229,7 +229,7 @@ bool ChangingFrames::stop(std::chrono::milliseconds limit) {
     }
     stopping_ = true;
   }
-  return threads_.join_for(limit);
+  return threads_.stop(limit);
 }
 
 }  // namespace zazen

@@ -17,8 +17,8 @@
 
 #include "bodhi/change_notice.h"
 #include "bodhi/config.h"
-#include "bodhi/worker_threads.h"
 #include "daemon/peer_identity.h"
+#include "daemon/work_queue.h"
 
 namespace zazen {
 
@@ -56,7 +56,7 @@ class ChangingFrames {
   mutable std::mutex mutex_;
   std::map<std::uint32_t, std::unique_ptr<Lane>> lanes_;  // by dataset
   bool stopping_ = false;
-  WorkerThreads threads_;
+  WorkQueue threads_{WorkQueue::OnDemand{kMaxDatasets}};
 };
 
 }  // namespace zazen

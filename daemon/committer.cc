@@ -3,56 +3,60 @@
 #include <algorithm>
 #include <iterator>
 
-#include "daemon/crash_report.h"
+#include "daemon/shortage.h"
 
 namespace zazen {
 namespace {
 
 template <class T>
-std::vector<T> take_first(std::vector<T>& from, std::size_t count) {
+void move_first(std::vector<T>& from, std::size_t count, std::vector<T>& to) {
   auto end = from.begin() + static_cast<std::ptrdiff_t>(count);
-  std::vector<T> taken(std::move_iterator(from.begin()), std::move_iterator(end));
+  to.assign(std::move_iterator(from.begin()), std::move_iterator(end));
   from.erase(from.begin(), end);
-  return taken;
 }
 
 }  // namespace
 
+// If there is no memory, nothing has changed but that a thread finds nothing to do.
 void Committer::enqueue(FinishedCopy copy, std::function<void(int status)> done) {
   std::lock_guard lock(mutex_);
-  if (stopping_) return;
-  auto [it, is_new] = lanes_.try_emplace(copy.dataset);
-  Lane& lane = it->second;
-  if (is_new) lane.thread = std::thread([this, &lane] { run(lane); });
-  lane.copies.push_back(std::move(copy));
+  const std::uint32_t dataset = copy.dataset;
+  Lane& lane = lanes_[dataset];
+  if (lane.copies.empty()) threads_.post(dataset, [this, &lane] { commit_all(lane); });
   lane.done.push_back(std::move(done));
-  lane.changed.notify_one();
-}
-
-void Committer::stop() {
-  {
-    std::lock_guard lock(mutex_);
-    stopping_ = true;
-    for (auto& [dataset, lane] : lanes_) lane.changed.notify_one();
-  }
-  for (auto& [dataset, lane] : lanes_) {
-    if (lane.thread.joinable()) lane.thread.join();
+  try {
+    lane.copies.push_back(std::move(copy));
+  } catch (const std::bad_alloc&) {
+    lane.done.pop_back();
+    throw;
   }
 }
 
-void Committer::run(Lane& lane) {
-  CrashStack crash_stack;
-  std::unique_lock lock(mutex_);
+void Committer::commit_all(Lane& lane) {
+  std::vector<FinishedCopy> batch;
+  std::vector<std::function<void(int)>> done;
+  until_no_shortage([&] {
+    batch.reserve(kLargestBatch);
+    done.reserve(kLargestBatch);
+  });
   for (;;) {
-    lane.changed.wait(lock, [&] { return stopping_ || !lane.copies.empty(); });
-    if (lane.copies.empty()) return;
-    std::size_t count = std::min(lane.copies.size(), kLargestBatch);
-    std::vector<FinishedCopy> batch = take_first(lane.copies, count);
-    std::vector<std::function<void(int)>> done = take_first(lane.done, count);
+    std::unique_lock lock(mutex_);
+    const std::size_t count = std::min(lane.copies.size(), kLargestBatch);
+    move_first(lane.copies, count, batch);
+    move_first(lane.done, count, done);
     lock.unlock();
-    store_.publish(batch);
+    if (count == 0) return;
+    publish(batch);
     for (std::size_t i = 0; i < count; ++i) done[i](batch[i].status);
-    lock.lock();
+  }
+}
+
+// A copy that was not compared with its origin must not keep its name.
+void Committer::publish(std::vector<FinishedCopy>& batch) {
+  if (despite_shortage([&] { store_.publish(batch); })) return;
+  for (FinishedCopy& copy : batch) {
+    until_no_shortage([&] { store_.drop(copy.dataset, std::span(&copy.seq, 1)); });
+    copy.status = ENOMEM;
   }
 }
 

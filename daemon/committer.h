@@ -2,15 +2,14 @@
 // with a flush are published together by the next one; nobody waits for company.
 //
 // Each dataset has a thread of its own, for a copy is compared with its origin once it has its
-// name: a slow origin holds up its own dataset's commits.
+// name: a slow origin delays its own dataset's commits.
 #pragma once
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <mutex>
-#include <thread>
 #include <vector>
 
+#include "daemon/origin_lanes.h"
 #include "daemon/store.h"
 
 namespace zazen {
@@ -20,27 +19,25 @@ class Committer {
   static constexpr std::size_t kLargestBatch = 256;
 
   explicit Committer(Store& store) : store_(store) {}
-  ~Committer() { stop(); }
 
   // `done` is called on a thread of the committer's with the status of the publication; not any
   // more once it is stopped, when only a thread that an origin held comes here.
   void enqueue(FinishedCopy copy, std::function<void(int status)> done);
   // Commits what is queued, then ends.
-  void stop();
+  void stop() { threads_.stop(WorkQueue::kForEver); }
 
  private:
   struct Lane {  // of one dataset
     std::vector<FinishedCopy> copies;
     std::vector<std::function<void(int)>> done;  // one for each of copies
-    std::condition_variable changed;
-    std::thread thread;
   };
-  void run(Lane& lane);
+  void commit_all(Lane& lane);
+  void publish(std::vector<FinishedCopy>& batch);
 
   Store& store_;
   std::mutex mutex_;
   std::map<std::uint32_t, Lane> lanes_;
-  bool stopping_ = false;
+  OriginLanes threads_{1, WorkQueue::Queued::kDone};
 };
 
 }  // namespace zazen

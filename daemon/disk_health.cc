@@ -7,6 +7,7 @@
 
 #include "bodhi/table.h"
 #include "daemon/log.h"
+#include "daemon/shortage.h"
 
 namespace zazen {
 namespace {
@@ -44,7 +45,7 @@ DiskHealth::Operation::~Operation() {
 
 void DiskHealth::watch(std::function<void(bool usable)> on_change) {
   on_change_ = std::move(on_change);
-  thread_ = std::thread([this] { run(); });
+  thread_ = std::thread([this] { until_no_shortage([this] { run(); }); });
 }
 
 void DiskHealth::stop() {

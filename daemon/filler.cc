@@ -5,20 +5,20 @@
 
 #include "daemon/adoption.h"
 #include "daemon/clock_tick.h"
-#include "daemon/crash_report.h"
 #include "daemon/log.h"
 #include "daemon/origin.h"
 #include "daemon/permission.h"
+#include "daemon/shortage.h"
 
 namespace zazen {
 Filler::Filler(Store& store, YoungCopies& young, std::size_t queue_limit,
-               std::function<void()> on_room, int threads_for_each_dataset)
+               std::function<void()> on_room, std::size_t threads_for_each_dataset)
     : store_(store),
       young_(young),
       queue_limit_(queue_limit),
       on_room_(std::move(on_room)),
-      threads_for_each_dataset_(threads_for_each_dataset),
-      committer_(store) {}
+      committer_(store),
+      threads_(threads_for_each_dataset, WorkQueue::Queued::kDone) {}
 
 bool Filler::submit(FillRequest& request) {
   std::unique_lock lock(mutex_);
@@ -51,18 +51,18 @@ bool Filler::accept(FillRequest& request, bool bounded, std::unique_lock<std::mu
     ++counts_.dropped;
     return answer(EAGAIN);
   }
-  ++held_requests_;
-  ++lanes_[request.dataset].held_requests;
+  Lane& lane = lanes_[request.dataset];
   if (under_way != in_flight_.end()) {
-    under_way->second->awaited = true;
     under_way->second->followers.push_back(std::move(request));
-    return true;
+    under_way->second->awaited = true;
+  } else {
+    auto job = std::make_shared<Job>();
+    enqueue(job, request);
+    job->request = std::move(request);
+    job->awaited = push || job->request.done;
   }
-  auto job = std::make_shared<Job>();
-  job->request = std::move(request);
-  job->awaited = push || job->request.done;
-  in_flight_[{job->request.dataset, job->request.seq}] = job;
-  enqueue(std::move(job));
+  ++held_requests_;
+  ++lane.held_requests;
   return true;
 }
 
@@ -72,21 +72,23 @@ bool Filler::is_full_for(std::uint32_t dataset) {
          lanes_[dataset].held_requests > queue_limit_ - held_requests_;
 }
 
-void Filler::enqueue(JobPointer job) {
-  Lane& lane = lanes_[job->request.dataset];
-  if (job->request.received) {
-    lane.received.push_back(std::move(job));
-    if (lane.receiving) return;  // its thread finds it
-  } else {
-    lane.pace.note_reading(FillPace::Clock::now());  // who opens a frame is about to read it
-    lane.queue.push_back(std::move(job));
+// If there is no memory, nothing has changed but that a thread may find nothing to do.
+void Filler::enqueue(const JobPointer& job, const FillRequest& request) {
+  Lane& lane = lanes_[request.dataset];
+  const bool is_received = request.received.has_value();
+  if (!is_received || !lane.receiving) {  // or else its thread finds it
+    threads_.post(
+        request.dataset, [this, &lane] { process_next(lane); }, WorkQueue::kAnyNumber);
   }
-  const std::size_t work = lane.queue.size() + (lane.received.empty() ? 0 : 1);
-  if (work > lane.idle && lane.threads < threads_for_each_dataset_) {
-    ++lane.threads;
-    threads_.start([this, &lane] { run(lane); });
+  auto place = in_flight_.emplace(Key(request.dataset, request.seq), job).first;
+  try {
+    (is_received ? lane.received : lane.queue).push_back(job);
+  } catch (const std::bad_alloc&) {
+    in_flight_.erase(place);
+    throw;
   }
-  lane.changed.notify_one();
+  // A program that opens a frame is about to read it.
+  if (!is_received) lane.pace.note_reading(FillPace::Clock::now());
 }
 
 void Filler::cancel(std::uint32_t dataset, FrameSeq seq) {
@@ -108,63 +110,60 @@ bool Filler::stop() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
-    for (auto& [dataset, lane] : lanes_) lane.changed.notify_all();
   }
-  bool ended = threads_.join_for(kStopLimit);
+  bool ended = threads_.stop(kStopLimit);
   committer_.stop();
   return origins_.stop(kStopLimit) && ended;
 }
 
-void Filler::run(Lane& lane) {
-  CrashStack crash_stack;
+void Filler::process_next(Lane& lane) {
+  std::vector<JobPointer> jobs;
+  until_no_shortage([&] { jobs.reserve(kMostTogether); });
   std::unique_lock lock(mutex_);
-  for (;;) {
-    std::vector<JobPointer> jobs;
-    ++lane.idle;
-    lane.changed.wait(lock, [&] {
-      jobs = take_jobs(lane);
-      return stopping_ || !jobs.empty();
-    });
-    --lane.idle;
+  for (bool received = true; received;) {
+    take_jobs(lane, &jobs);
     if (jobs.empty()) return;
     lock.unlock();
-    const bool received = jobs.front()->request.received.has_value();
+    received = jobs.front()->request.received.has_value();
     received ? process_received(jobs) : process(lane, jobs.front());
+    jobs.clear();
     lock.lock();
-    if (received) lane.receiving = false;
+    if (received) lane.receiving = false;  // and more may have come
   }
 }
 
-std::vector<Filler::JobPointer> Filler::take_jobs(Lane& lane) {
-  std::vector<JobPointer> jobs;
+void Filler::take_jobs(Lane& lane, std::vector<JobPointer>* jobs) {
   if (!lane.received.empty() && !lane.receiving) {
     lane.receiving = true;
-    for (; !lane.received.empty() && jobs.size() < kMostTogether; lane.received.pop_front()) {
-      jobs.push_back(std::move(lane.received.front()));
+    for (; !lane.received.empty() && jobs->size() < kMostTogether; lane.received.pop_front()) {
+      jobs->push_back(std::move(lane.received.front()));
     }
   } else if (!lane.queue.empty()) {
-    jobs.push_back(std::move(lane.queue.front()));
+    jobs->push_back(std::move(lane.queue.front()));
     lane.queue.pop_front();
   }
-  return jobs;
 }
 
 void Filler::process(Lane& lane, const JobPointer& job) {
-  int status = 0;
+  int status = ENOMEM;
   if (stopping_ || job->cancelled->load()) {
     status = ECANCELED;
   } else if (!job->request.is_content) {
-    status = copy(lane, job);
-  } else if (status = receive(lane, job); status == 0) {
+    despite_shortage([&] { status = copy(lane, job); });
+  } else if (despite_shortage([&] { status = receive(lane, job); }) && status == 0) {
     return process_received(std::span(&job, 1));
   }
   if (status != kCommitting) finish(job, status, false);
 }
 
 void Filler::process_received(std::span<const JobPointer> jobs) {
-  std::vector<std::shared_ptr<OriginLook>> looks = look_at_origins(jobs);
+  std::vector<std::shared_ptr<OriginLook>> looks;
+  const bool looked = despite_shortage([&] { looks = look_at_origins(jobs); });
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    int status = jobs[i]->cancelled->load() ? ECANCELED : take_received(jobs[i], *looks[i]);
+    int status = jobs[i]->cancelled->load() ? ECANCELED : ENOMEM;
+    if (looked && status != ECANCELED) {
+      despite_shortage([&] { status = take_received(jobs[i], *looks[i]); });
+    }
     if (status != kCommitting) finish(jobs[i], status, false);
   }
 }
@@ -293,15 +292,18 @@ void Filler::finish(const JobPointer& job, int status, bool copied) {
   bool usual = status == 0 || status == ECANCELED || is_out_of_room(status) ||
                status == EBUSY || status == EMLINK || status == EAGAIN;
   if (!usual) {
-    log_line(LogLevel::kWarn, push ? "push_failed" : "fill_failed",
-             {{"dataset", store_.dataset(request.dataset).path},
-              {"frame", store_.name_of(request.dataset, request.seq)},
-              {"error", std::strerror(status)}});
+    despite_shortage([&] {
+      log_line(LogLevel::kWarn, push ? "push_failed" : "fill_failed",
+               {{"dataset", store_.dataset(request.dataset).path},
+                {"frame", store_.name_of(request.dataset, request.seq)},
+                {"error", std::strerror(status)}});
+    });
   }
   bool room = false;
   std::vector<std::function<void(int)>> answers;
   {
     std::unique_lock lock(mutex_);
+    until_no_shortage(lock, [&] { answers.reserve(1 + job->followers.size()); });
     auto it = in_flight_.find({request.dataset, request.seq});
     if (it != in_flight_.end() && it->second == job) in_flight_.erase(it);
     if (status == 0 && copied) counts_.bytes += job->bytes;
@@ -321,7 +323,7 @@ void Filler::finish(const JobPointer& job, int status, bool copied) {
     for (FillRequest& follower : followers) {
       // A push that came during a fill still has to make the copy a native.
       if (follower.kind == FrameKind::kNative) {
-        accept(follower, false, lock);
+        until_no_shortage(lock, [&] { accept(follower, false, lock); });
       } else {
         origins_.close(follower.dataset, std::move(follower.origin));
         answers.push_back(std::move(follower.done));
@@ -331,7 +333,7 @@ void Filler::finish(const JobPointer& job, int status, bool copied) {
     if (room) refused_ = false;
   }
   for (const std::function<void(int)>& done : answers) {
-    if (done) done(status);
+    if (done) despite_shortage([&] { done(status); });
   }
   if (room) on_room_();
 }

@@ -11,7 +11,6 @@
 //
 // Thread safe.
 #pragma once
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <map>
@@ -29,7 +28,6 @@
 #include "daemon/origin_threads.h"
 #include "daemon/peer_identity.h"
 #include "daemon/store.h"
-#include "bodhi/worker_threads.h"
 #include "daemon/young_copies.h"
 
 namespace zazen {
@@ -64,7 +62,7 @@ struct FillCounts {
 
 class Filler {
  public:
-  static constexpr int kThreads = 8;
+  static constexpr std::size_t kThreads = 8;
   static constexpr std::size_t kMostTogether =
       64;  // received contents, in one look at the origin
   static constexpr std::chrono::milliseconds kStopLimit{2000};
@@ -73,7 +71,7 @@ class Filler {
   // `on_room` is called, on any thread, when a queue that was full has room again; `young`
   // has to be told of every fetched copy that is young, before it is published.
   Filler(Store& store, YoungCopies& young, std::size_t queue_limit,
-         std::function<void()> on_room, int threads_for_each_dataset = kThreads);
+         std::function<void()> on_room, std::size_t threads_for_each_dataset = kThreads);
   ~Filler() { stop(); }
 
   // False: full; the request is untouched. (Pushes only.)
@@ -102,19 +100,16 @@ class Filler {
     std::deque<JobPointer> queue;
     std::deque<JobPointer> received;  // pushes whose content is complete: one thread takes all
     bool receiving = false;           // that are there, and another one none meanwhile
-    std::condition_variable changed;
-    int threads = 0;
-    std::size_t idle = 0;
     std::size_t held_requests = 0;
     FillPace pace;
   };
   using Key = std::pair<std::uint32_t, FrameSeq>;
 
   bool accept(FillRequest& request, bool bounded, std::unique_lock<std::mutex>& lock);
-  void enqueue(JobPointer job);             // mutex_ is held
+  void enqueue(const JobPointer& job, const FillRequest& request);  // mutex_ is held
   bool is_full_for(std::uint32_t dataset);  // mutex_ is held
-  void run(Lane& lane);
-  std::vector<JobPointer> take_jobs(Lane& lane);  // mutex_ is held
+  void process_next(Lane& lane);
+  void take_jobs(Lane& lane, std::vector<JobPointer>* jobs);  // mutex_ is held
   void process(Lane& lane, const JobPointer& job);
   void process_received(std::span<const JobPointer> jobs);
   // 0 or an errno if the job ends here, kCommitting if finish() will be called later.
@@ -138,7 +133,6 @@ class Filler {
   YoungCopies& young_;
   const std::size_t queue_limit_;
   const std::function<void()> on_room_;
-  const int threads_for_each_dataset_;
   OriginThreads origins_;
   Committer committer_;
 
@@ -149,7 +143,7 @@ class Filler {
   bool refused_ = false;                 // somebody waits for room
   std::atomic<bool> stopping_ = false;
   FillCounts counts_;
-  WorkerThreads threads_;
+  OriginLanes threads_;
 };
 
 }  // namespace zazen

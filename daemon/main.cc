@@ -13,7 +13,9 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <new>
 #include <optional>
+#include <system_error>
 
 #include "bodhi/config.h"
 #include "daemon/access_list.h"
@@ -31,6 +33,7 @@
 #include "daemon/secure_directory.h"
 #include "daemon/server.h"
 #include "daemon/serving_priority.h"
+#include "daemon/shortage.h"
 #include "daemon/start_error.h"
 #include "daemon/status.h"
 
@@ -39,6 +42,7 @@ namespace {
 
 constexpr int kStartFailed = 1, kBadConfiguration = 2;
 constexpr std::size_t kLargestQueue = 4096, kMostClients = 1024;
+constexpr std::chrono::seconds kSessionsLimit(10);  // at the end; they take half of it
 
 [[noreturn]] void fail(const Error& error, int exit_status) {
   fmt::print(stderr, "zazend: error: {}\n", error.context);
@@ -188,13 +192,12 @@ int run(const std::optional<std::string>& file, bool in_background) {
   }
   sweep_jobs(jobs, reports);
 
-  // The socket first, then the table: who sees the table finds somebody at home.
+  // The table says that it is served once the socket is there and nothing else delays it.
   std::unique_ptr<Publisher> publisher =
       require(Publisher::publish(config, node, cache_dev, store->instance()));
   Service service(config, *store, *publisher, std::min(kLargestQueue, descriptors / 4));
   std::unique_ptr<Server> server = require(Server::listen(
       config.runtime, service, std::min(kMostClients, descriptors / 8), config.all_users));
-  publisher->serve([&service] { service.doubt_all(); });
 
   // Writers of other machines, on threads of their own.
   std::unique_ptr<PushListener> listener;
@@ -213,6 +216,7 @@ int run(const std::optional<std::string>& file, bool in_background) {
   Reload reload(config, *store, *publisher, service);
   WorkQueue reloads(1);
 
+  publisher->serve();
   notify_service_manager("READY=1");
   if (background) background->ready(config.runtime + "/log");
   StoreUsage usage = store->usage();
@@ -226,10 +230,15 @@ int run(const std::optional<std::string>& file, bool in_background) {
             {"last_stop", store->stopped_cleanly() ? "clean" : "unclean"}});
 
   raise_serving_priority();
-  server->run(signals.get(), [&] { service.keep_house(); });
+  auto beat = [&] {
+    publisher->beat([&] { service.doubt_all(); });
+    notify_serving();
+  };
+  auto tick = [&] { service.keep_house(); };
+  server->run(signals.get(), beat, tick);
   while (reload_is_asked_for(signals.get())) {
-    reloads.post([&] { reload.run(); });
-    server->run(signals.get(), [&] { service.keep_house(); });
+    despite_shortage([&] { reloads.post([&] { reload.run(); }); });
+    server->run(signals.get(), beat, tick);
   }
 
   // The end: nobody new comes, what is complete is committed, what is promised is answered.
@@ -241,7 +250,7 @@ int run(const std::optional<std::string>& file, bool in_background) {
   bool trusted = service.trusts_all();
   bool all_ended = service.stop() && reloads.stop(Filler::kStopLimit);
   server->send_last_answers();
-  if (listener) listener->finish();
+  if (listener) all_ended = listener->finish(kSessionsLimit) && all_ended;
   all_ended = service.stop_writing() && all_ended;
   store->stop_cleanly(trusted && service.trusts_all());  // a reload may have ended meanwhile
   sweep_jobs(jobs, reports);
@@ -274,5 +283,15 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : zazen::kBadConfiguration;
   }
-  return zazen::run(config, in_background);
+  try {
+    return zazen::run(config, in_background);
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::resource_unavailable_try_again) throw;
+    zazen::fail({EAGAIN, fmt::format("the system refuses a thread: {}", error.code().message()),
+                 "raise the limit: ulimit -u, or LimitNPROC= and TasksMax= of the unit"},
+                zazen::kStartFailed);
+  } catch (const std::bad_alloc&) {
+    zazen::fail({ENOMEM, "the system refuses memory", "raise the limit: ulimit -v"},
+                zazen::kStartFailed);
+  }
 }

@@ -11,9 +11,13 @@ bool Newcomers::add(Newcomer newcomer, std::optional<std::size_t> of_a_user) {
     if (user.waiting == 0) users_.erase(newcomer.uid);
     return false;
   }
-  if (user.waiting++ == 0) turns_.push_back(newcomer.uid);
-  if (process.empty()) user.turns.push_back(newcomer.pid);
+  // Without memory nothing has changed.
+  std::list<uid_t> turn_of_user(user.waiting == 0 ? 1 : 0, newcomer.uid);
+  std::list<pid_t> turn(process.empty() ? 1 : 0, newcomer.pid);
   process.push_back(std::move(newcomer.socket));
+  turns_.splice(turns_.end(), turn_of_user);
+  user.turns.splice(user.turns.end(), turn);
+  ++user.waiting;
   ++size_;
   return true;
 }
@@ -24,18 +28,19 @@ std::optional<Newcomer> Newcomers::next() {
   auto process = user->second.processes.find(user->second.turns.front());
   Newcomer newcomer{std::move(process->second.front()), user->first, process->first};
   process->second.pop_front();
-  user->second.turns.pop_front();
-  turns_.pop_front();
+  std::list<pid_t>& turns = user->second.turns;
   --size_;
   if (process->second.empty()) {
     user->second.processes.erase(process);
+    turns.pop_front();
   } else {
-    user->second.turns.push_back(newcomer.pid);
+    turns.splice(turns.end(), turns, turns.begin());
   }
   if (--user->second.waiting == 0) {
     users_.erase(user);
+    turns_.pop_front();
   } else {
-    turns_.push_back(newcomer.uid);
+    turns_.splice(turns_.end(), turns_, turns_.begin());
   }
   return newcomer;
 }

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <list>
 #include <map>
 #include <optional>
 
@@ -38,12 +39,12 @@ class Newcomers {
  private:
   struct User {
     std::map<pid_t, std::deque<UniqueFd>> processes;  // each with at least one
-    std::deque<pid_t> turns;
+    std::list<pid_t> turns;
     std::size_t waiting = 0;
   };
 
   std::map<uid_t, User> users_;
-  std::deque<uid_t> turns_;
+  std::list<uid_t> turns_;
   std::size_t size_ = 0;
 };
 

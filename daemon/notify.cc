@@ -12,8 +12,9 @@
 #include "bodhi/unique_fd.h"
 
 namespace zazen {
+namespace {
 
-void notify_service_manager(const char* state) {
+void send(const char* state, int flags) {
   const char* path = ::secure_getenv("NOTIFY_SOCKET");
   if (path == nullptr || (path[0] != '/' && path[0] != '@')) return;
   sockaddr_un address = {};
@@ -24,9 +25,20 @@ void notify_service_manager(const char* state) {
   if (path[0] == '@') address.sun_path[0] = '\0';  // the abstract name space
   UniqueFd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket.valid()) return;
-  ::sendto(socket.get(), state, std::strlen(state), MSG_NOSIGNAL,
+  ::sendto(socket.get(), state, std::strlen(state), MSG_NOSIGNAL | flags,
            reinterpret_cast<const sockaddr*>(&address),
            static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length));
+}
+
+}  // namespace
+
+void notify_service_manager(const char* state) {
+  send(state, 0);
+}
+
+void notify_serving() {
+  static const bool is_watched = ::secure_getenv("WATCHDOG_USEC") != nullptr;
+  if (is_watched) send("WATCHDOG=1", MSG_DONTWAIT);
 }
 
 void notify_reloading() {

@@ -4,11 +4,11 @@
 
 namespace zazen {
 
-bool OriginLanes::post(std::uint32_t dataset, std::function<void()> work) {
+bool OriginLanes::post(std::uint32_t dataset, std::function<void()> work, std::size_t limit) {
   std::lock_guard lock(mutex_);
   if (stopping_) return true;
-  WorkQueue& lane = lanes_.try_emplace(dataset, threads_for_each_dataset_).first->second;
-  return lane.post_within(kLongestQueue, std::move(work));
+  auto lane = lanes_.try_emplace(dataset, WorkQueue::OnDemand{threads_for_each_dataset_}).first;
+  return lane->second.post(std::move(work), limit);
 }
 
 bool OriginLanes::stop(std::chrono::milliseconds limit) {
@@ -16,14 +16,14 @@ bool OriginLanes::stop(std::chrono::milliseconds limit) {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
-    for (auto& [dataset, lane] : lanes_) lane.close();
+    for (auto& [dataset, lane] : lanes_) lane.close(queued_);
   }
   const steady_clock::time_point until = steady_clock::now() + limit;
   bool ended = true;
   for (auto& [dataset, lane] : lanes_) {
     auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(until - steady_clock::now());
-    ended = lane.stop(std::max(left, std::chrono::milliseconds(0))) && ended;
+    ended = lane.stop(std::max(left, std::chrono::milliseconds(0)), queued_) && ended;
   }
   return ended;
 }

@@ -1,5 +1,5 @@
-// OriginLanes: a queue and a few threads for each dataset, for work that waits for the
-// dataset's origin. One that does not answer holds up the lane of its dataset and no other's.
+// OriginLanes: a WorkQueue for each dataset, for work that waits for the dataset's origin. An
+// origin that does not answer delays its own dataset and no other.
 //
 // A lane begins with its first work. Thread safe.
 #pragma once
@@ -16,18 +16,21 @@ class OriginLanes {
  public:
   static constexpr std::size_t kLongestQueue = 1'024;
 
-  explicit OriginLanes(int threads_for_each_dataset)
-      : threads_for_each_dataset_(threads_for_each_dataset) {}
+  // `queued`: what becomes of queued work at the stop.
+  explicit OriginLanes(std::size_t threads_for_each_dataset,
+                       WorkQueue::Queued queued = WorkQueue::Queued::kDropped)
+      : threads_for_each_dataset_(threads_for_each_dataset), queued_(queued) {}
   ~OriginLanes() { stop(WorkQueue::kForEver); }
 
-  // False: kLongestQueue of this dataset wait already. After stop() it is dropped.
-  bool post(std::uint32_t dataset, std::function<void()> work);
-  // Waits for what runs, up to one limit for all; what is queued is dropped. False: a thread is
-  // caught.
+  // False: so many of this dataset wait already. After stop() it is dropped.
+  bool post(std::uint32_t dataset, std::function<void()> work,
+            std::size_t limit = kLongestQueue);
+  // Waits for what runs, up to one limit for all. False: a thread is caught.
   bool stop(std::chrono::milliseconds limit);
 
  private:
-  const int threads_for_each_dataset_;
+  const std::size_t threads_for_each_dataset_;
+  const WorkQueue::Queued queued_;
   std::mutex mutex_;
   std::map<std::uint32_t, WorkQueue> lanes_;
   bool stopping_ = false;

@@ -1,22 +1,20 @@
 // OriginThreads: a few threads for each dataset, for what a server that has stopped would hold
 // up for ever: a stat of its files, the close of a descriptor (which FUSE reports to its
-// server).
+// server). Closes have a thread of their own, so that they delay no question.
 //
 // Who may not be held up asks here and waits up to a limit. A single file that hangs takes one
 // thread, and the next question has another; while as many questions are overdue as there may
 // be threads, others of the same dataset are refused at once. Other datasets do not notice.
 // Thread safe.
 #pragma once
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 
 #include "bodhi/unique_fd.h"
-#include "bodhi/worker_threads.h"
+#include "daemon/origin_lanes.h"
 
 namespace zazen {
 
@@ -25,8 +23,8 @@ class OriginThreads {
   static constexpr std::size_t kThreads = 4;
 
   explicit OriginThreads(std::size_t threads_for_each_dataset = kThreads)
-      : threads_for_each_dataset_(threads_for_each_dataset) {}
-  ~OriginThreads() { stop(kForEver); }
+      : threads_for_each_dataset_(threads_for_each_dataset),
+        questions_(threads_for_each_dataset, WorkQueue::Queued::kDone) {}
 
   // 0 or the errno that `question` returns, ETIMEDOUT if it does not answer in time. It may
   // outlive the call: it owns what it uses.
@@ -39,22 +37,12 @@ class OriginThreads {
   bool stop(std::chrono::milliseconds limit);
 
  private:
-  static constexpr std::chrono::hours kForEver{24};
-  struct Lane {
-    std::deque<std::function<void()>> queue;
-    std::size_t threads = 0, idle = 0;
-    std::size_t overdue = 0;  // questions that have timed out and are not answered yet
-    std::condition_variable changed;
-  };
-  void post(Lane& lane, std::size_t most_threads,
-            std::function<void()> work);  // mutex_ is held
-  void run(Lane& lane);
-
   const std::size_t threads_for_each_dataset_;
   std::mutex mutex_;
-  std::map<std::uint32_t, Lane> lanes_;
+  std::map<std::uint32_t, std::size_t> overdue_;  // timed out and not answered yet, by dataset
   bool stopping_ = false;
-  WorkerThreads threads_;
+  OriginLanes questions_;
+  OriginLanes closes_{1, WorkQueue::Queued::kDone};
 };
 
 }  // namespace zazen

@@ -1,5 +1,6 @@
 // Outbox: answers on their way from the working threads to the thread that serves the
-// clients. An eventfd wakes it. Thread safe.
+// clients. An eventfd wakes it. An answer for which there is no memory is lost; that is noted,
+// so that nobody waits for it. Thread safe.
 #pragma once
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "daemon/packet.h"
+#include "daemon/shortage.h"
 
 namespace zazen {
 
@@ -18,10 +20,10 @@ class Outbox {
 
   int event_fd() const { return event_.get(); }
 
-  void post(Answer answer) {
+  void post(Answer answer) noexcept {
     {
       std::lock_guard lock(mutex_);
-      answers_.push_back(std::move(answer));
+      if (!despite_shortage([&] { answers_.push_back(std::move(answer)); })) has_lost_ = true;
     }
     wake();
   }
@@ -33,11 +35,17 @@ class Outbox {
     std::lock_guard lock(mutex_);
     return std::exchange(answers_, {});
   }
+  // Whether an answer was lost since the last call.
+  bool has_lost() {
+    std::lock_guard lock(mutex_);
+    return std::exchange(has_lost_, false);
+  }
 
  private:
   UniqueFd event_;
   std::mutex mutex_;
   std::vector<Answer> answers_;
+  bool has_lost_ = false;
 };
 
 }  // namespace zazen

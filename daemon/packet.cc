@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
+#include <cstdio>
 #include <cstring>
 
 namespace zazen {
@@ -46,6 +47,8 @@ Received receive_packet(int socket, Packet* out) {
   return Received::kPacket;
 }
 
+// Each client has an open file of its own, for reading: several may get the same content, and
+// none can move the position of another.
 int send_answer(int socket, const Answer& answer) {
   MessageHeader header = {};
   header.magic = kWireMagic;
@@ -60,14 +63,19 @@ int send_answer(int socket, const Answer& answer) {
   struct msghdr message = {};
   message.msg_iov = parts;
   message.msg_iovlen = 2;
+  UniqueFd own;
   if (answer.content) {
+    char link[32];
+    std::snprintf(link, sizeof link, "/proc/self/fd/%d", answer.content->get());
+    own.reset(::open(link, O_RDONLY | O_CLOEXEC));
+    if (!own.valid()) return errno;
     message.msg_control = control;
     message.msg_controllen = sizeof control;
     cmsghdr* rights = CMSG_FIRSTHDR(&message);
     rights->cmsg_level = SOL_SOCKET;
     rights->cmsg_type = SCM_RIGHTS;
     rights->cmsg_len = CMSG_LEN(sizeof(int));
-    int fd = answer.content->get();
+    int fd = own.get();
     std::memcpy(CMSG_DATA(rights), &fd, sizeof fd);
   }
   for (;;) {

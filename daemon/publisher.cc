@@ -5,10 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 
-#include "daemon/crash_report.h"
 #include "daemon/mapped_file.h"
 #include "daemon/read_order.h"
 #include "daemon/start_error.h"
@@ -152,14 +150,19 @@ Publisher::~Publisher() {
   if (counters_ != nullptr) ::munmap(counters_, sizeof(Counters));
 }
 
-void Publisher::serve(std::function<void()> on_gap) {
+void Publisher::serve() {
+  std::lock_guard lock(mutex_);
   current_.table->heartbeat_ms = monotonic_ms();
-  {
-    std::lock_guard lock(mutex_);
-    serving_ = true;
-    show_state();
-  }
-  heart_ = std::thread([this, on_gap = std::move(on_gap)] { beat(on_gap); });
+  last_beat_ms_ = awake_or_asleep_ms();
+  serving_ = true;
+  show_state();
+}
+
+void Publisher::beat(const std::function<void()>& on_gap) {
+  if (awake_or_asleep_ms() - last_beat_ms_ >= kMissedBeatsMs) on_gap();
+  last_beat_ms_ = awake_or_asleep_ms();
+  std::lock_guard lock(mutex_);
+  current_.table->heartbeat_ms = monotonic_ms();
 }
 
 Status Publisher::republish(const Config& config) {
@@ -211,22 +214,6 @@ void Publisher::show_state() {
   if (serving_) current_.table->state = state();
 }
 
-void Publisher::beat(const std::function<void()>& on_gap) {
-  CrashStack crash_stack;
-  std::int64_t last_ms = awake_or_asleep_ms();
-  std::unique_lock lock(mutex_);
-  while (!stopped_.wait_for(lock, std::chrono::milliseconds(kHeartbeatPeriodMs),
-                            [this] { return stopping_; })) {
-    if (awake_or_asleep_ms() - last_ms >= kMissedBeatsMs) {
-      lock.unlock();
-      on_gap();
-      lock.lock();
-    }
-    last_ms = awake_or_asleep_ms();
-    current_.table->heartbeat_ms = monotonic_ms();
-  }
-}
-
 void Publisher::withdraw() {
   {
     std::lock_guard lock(mutex_);
@@ -234,8 +221,6 @@ void Publisher::withdraw() {
     current_.table->state = DaemonState::kStopped;
     stopping_ = true;
   }
-  stopped_.notify_all();
-  if (heart_.joinable()) heart_.join();
   ::unlink((runtime_ + kCountersFile).c_str());
 }
 

@@ -1,5 +1,5 @@
 // Publisher: the table and the counters in the runtime directory (D3), the lock on the table
-// that says "this daemon lives", and the heartbeat.
+// that says "this daemon lives", and the heartbeat, which says "this daemon serves".
 //
 // The table is complete before it gets its name; afterwards only its atomics change. The
 // lock is an OFD lock: it goes with the process, however that ends.
@@ -9,12 +9,10 @@
 // moment ago. Each is a few kilobytes.
 #pragma once
 #include <array>
-#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "bodhi/config.h"
@@ -32,10 +30,11 @@ class Publisher {
                                                     dev_t cache_dev, std::uint64_t instance);
   ~Publisher();
 
-  // `on_gap` is called, before the next heartbeat, when there was none for so long that
-  // programs may have given up telling us something: the daemon was stopped, or the machine
-  // asleep.
-  void serve(std::function<void()> on_gap);
+  void serve();
+  // For the serving thread: programs that see no beats read the origin. `on_gap` is called
+  // first if there was none for so long that programs may have given up telling us something:
+  // the daemon was stopped, that thread was stuck, or the machine was asleep.
+  void beat(const std::function<void()>& on_gap);
   // The table of a changed configuration, in which each dataset has the position that it had.
   // Who sees the old one superseded finds the new one serving.
   Status republish(const Config& config);
@@ -69,7 +68,6 @@ class Publisher {
   Publisher() = default;
   Status make_table(const Config& config, const NodeId& node, dev_t cache_dev,
                     std::uint64_t instance, Published* out) const;
-  void beat(const std::function<void()>& on_gap);
   DaemonState state() const;  // these two: mutex_ is held
   void show_state();
 
@@ -81,11 +79,10 @@ class Publisher {
   Published current_;
   std::vector<Published> superseded_;
   std::array<std::uint32_t, kMaxDatasets> young_copies_ = {}, checks_each_open_ = {};
-  std::condition_variable stopped_;
   bool stopping_ = false;
   bool serving_ = false;
   bool usable_ = true;
-  std::thread heart_;
+  std::int64_t last_beat_ms_ = 0;  // of the serving thread
 };
 
 }  // namespace zazen

@@ -9,10 +9,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <system_error>
 
 #include "daemon/crash_report.h"
 #include "daemon/log.h"
+#include "daemon/shortage.h"
 #include "daemon/start_error.h"
 
 namespace zazen {
@@ -97,7 +97,10 @@ Result<std::unique_ptr<PushListener>> PushListener::listen(
   }
   listener->stop_ = UniqueFd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (!listener->stop_.valid()) return failed_call("eventfd");
-  listener->thread_ = std::thread([raw = listener.get()] { raw->run(); });
+  listener->thread_ = std::thread([raw = listener.get()] {
+    CrashStack crash_stack;
+    until_no_shortage([raw] { raw->run(); });
+  });
   const std::uint16_t methods = listener->terms_.methods;
   const char* proof = methods == kByLoopback ? "none, this machine only"
                       : methods == kByKey    ? "key"
@@ -126,14 +129,13 @@ Status PushListener::open(const SocketAddress& address) {
 }
 
 void PushListener::run() {
-  CrashStack crash_stack;
   std::vector<pollfd> entries = {{stop_.get(), POLLIN, 0}};
   for (const UniqueFd& socket : sockets_) entries.push_back({socket.get(), POLLIN, 0});
   std::chrono::steady_clock::time_point said_at;
   for (;;) {
     ::poll(entries.data(), entries.size(), connections_.empty() ? kTickMs : kSignMs);
     if ((entries[0].revents & POLLIN) != 0) return;
-    clear_ended();
+    std::erase_if(connections_, [](const Connection& one) { return one.session->has_ended(); });
     // However often somebody connects.
     if (const auto now = std::chrono::steady_clock::now();
         now - said_at >= std::chrono::milliseconds(kSignMs)) {
@@ -147,16 +149,13 @@ void PushListener::run() {
 }
 
 void PushListener::accept_writer(int socket) {
+  if (!make_way()) return pause();
   SocketAddress from;
   from.size = sizeof from.storage;
   UniqueFd accepted(::accept4(socket, reinterpret_cast<sockaddr*>(&from.storage), &from.size,
                               SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!accepted.valid()) {
-    // Too many descriptors: until some are free the kernel keeps the connection.
-    if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
-      struct pollfd stop = {stop_.get(), POLLIN, 0};
-      ::poll(&stop, 1, kTickMs / 10);
-    }
+    if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) pause();
     return;
   }
   bool may_come = terms_.methods != kByLoopback || from.is_loopback();
@@ -164,44 +163,32 @@ void PushListener::accept_writer(int socket) {
   int on = 1;
   ::setsockopt(accepted.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   ::setsockopt(accepted.get(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-  make_way();
-  Connection& connection = connections_.emplace_back();
-  connection.session = std::make_unique<PushSession>(std::move(accepted), from.text(), terms_);
-  try {
-    connection.thread = std::thread([session = connection.session.get()] { session->run(); });
-    said_no_thread_ = false;
-  } catch (const std::system_error& error) {
-    if (!said_no_thread_) {
-      log_line(LogLevel::kWarn, "no_thread", {{"from", from.text()}, {"error", error.what()}});
-    }
-    said_no_thread_ = true;
-    connections_.pop_back();
-  }
+  auto session = std::make_shared<PushSession>(std::move(accepted), from.text(), terms_);
+  connections_.push_back({session});
+  const bool started =
+      despite_shortage([&] { sessions_.start([session] { session->run(); }); });
+  if (!started) connections_.pop_back();
 }
 
-void PushListener::make_way() {
+bool PushListener::make_way() {
   auto unproved = [](const Connection& one) {
     return !one.session->is_admitted() && !one.session->has_ended();
   };
-  if (static_cast<std::size_t>(std::ranges::count_if(connections_, unproved)) < kMostUnproved) {
-    return;
-  }
-  auto oldest = std::ranges::find_if(connections_, unproved);
-  if (oldest == connections_.end()) return;
+  auto count = static_cast<std::size_t>(std::ranges::count_if(connections_, unproved));
+  if (count < kMostUnproved) return true;
+  if (count >= 2 * kMostUnproved) return false;
+  auto oldest = std::ranges::find_if(
+      connections_, [&](const Connection& one) { return unproved(one) && !one.aborted; });
+  if (oldest == connections_.end()) return true;
   oldest->session->abort();
-  oldest->thread.join();
-  connections_.erase(oldest);
+  oldest->aborted = true;
+  return true;
 }
 
-void PushListener::clear_ended() {
-  for (auto it = connections_.begin(); it != connections_.end();) {
-    if (!it->session->has_ended()) {
-      ++it;
-      continue;
-    }
-    it->thread.join();
-    it = connections_.erase(it);
-  }
+// Until some are free the kernel keeps the connections.
+void PushListener::pause() {
+  struct pollfd stop = {stop_.get(), POLLIN, 0};
+  ::poll(&stop, 1, kTickMs / 10);
 }
 
 void PushListener::stop_reading() {
@@ -213,10 +200,9 @@ void PushListener::stop_reading() {
   for (Connection& connection : connections_) connection.session->stop();
 }
 
-void PushListener::finish() {
+bool PushListener::finish(std::chrono::milliseconds limit) {
   stop_reading();
-  for (Connection& connection : connections_) connection.thread.join();
-  connections_.clear();
+  return sessions_.join_for(limit);
 }
 
 }  // namespace zazen

@@ -3,7 +3,8 @@
 //
 // It has threads of its own: nothing here holds up the programs of this node. Connections that
 // have not proved themselves are few, and the oldest of them gives way to a new one, so that
-// whoever sits there in silence keeps nobody out.
+// whoever sits there in silence keeps nobody out. One that gives way may hang (in MUNGE, say):
+// the listener does not wait for its end, and takes nobody while kMostUnproved of them hang.
 #pragma once
 #include <list>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "bodhi/push_address.h"
+#include "bodhi/worker_threads.h"
 #include "daemon/push_session.h"
 
 namespace zazen {
@@ -30,8 +32,9 @@ class PushListener {
   // Nobody new comes, and nothing more is read.
   void stop_reading();
   // Ends when what was read whole is answered, or after a while. After that the store's
-  // answers, if any come, go nowhere.
-  void finish();
+  // answers, if any come, go nowhere. False: a session hangs; the process must end without
+  // destructors.
+  bool finish(std::chrono::milliseconds limit = std::chrono::hours(1));
 
  private:
   struct Plan {
@@ -40,8 +43,8 @@ class PushListener {
   };
   static Result<Plan> plan(const Config& config);
   struct Connection {
-    std::unique_ptr<PushSession> session;
-    std::thread thread;
+    std::shared_ptr<PushSession> session;
+    bool aborted = false;
   };
 
   PushListener(const Config& config, Store& store, Credentials credentials, PushCounts& counts,
@@ -50,15 +53,15 @@ class PushListener {
   Status open(const SocketAddress& address);
   void run();
   void accept_writer(int socket);
-  void make_way();
-  void clear_ended();
+  bool make_way();  // false: too many hang
+  void pause();
 
   PushTerms terms_;
   std::vector<UniqueFd> sockets_;
   UniqueFd stop_;
   std::thread thread_;
-  bool said_no_thread_ = false;
   std::list<Connection> connections_;  // the oldest first; of the thread, until it has ended
+  WorkerThreads sessions_;
 };
 
 }  // namespace zazen

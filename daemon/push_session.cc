@@ -16,6 +16,7 @@
 #include "daemon/crash_report.h"
 #include "daemon/log.h"
 #include "daemon/push_intake.h"
+#include "daemon/shortage.h"
 
 namespace zazen {
 namespace {
@@ -26,8 +27,8 @@ constexpr std::chrono::seconds kLastAnswersLimit(5);
 }  // namespace
 
 void PushSession::AnswerBox::post(Answered answer) {
-  std::lock_guard lock(mutex);
-  answers.push_back(answer);
+  std::unique_lock lock(mutex);
+  until_no_shortage(lock, [&] { answers.push_back(answer); });
   std::uint64_t one = 1;
   (void)!::write(event.get(), &one, sizeof one);
 }
@@ -40,10 +41,12 @@ PushSession::PushSession(UniqueFd socket, std::string from, PushTerms& terms)
 void PushSession::run() {
   CrashStack crash_stack;
   deadline_ = Clock::now() + terms_.limits.handshake;
-  if (introduce()) {
-    serve();
-    --terms_.counts.connections;
-  }
+  bool introduced = false;
+  despite_shortage([&] {
+    introduced = introduce();
+    if (introduced) serve();
+  });
+  if (introduced) --terms_.counts.connections;
   ::shutdown(socket_.get(), SHUT_RDWR);
   ended_ = true;
 }
@@ -105,7 +108,6 @@ bool PushSession::introduce() {
   bool sent = send_all();
   if (!admitted_) return break_off(why.c_str());
   if (!sent) --terms_.counts.connections;
-  buffer_.resize(kBufferBytes);
   return sent;
 }
 
@@ -138,6 +140,7 @@ bool PushSession::prove(const PushHello& hello, const PushIntroduction& introduc
 }
 
 void PushSession::serve() {
+  buffer_.resize(kBufferBytes);
   while (!stopping_ && serve_message()) {
   }
   if (!stopping_) return;

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "bodhi/wire.h"
+#include "daemon/shortage.h"
 
 namespace zazen {
 namespace {
@@ -36,7 +37,9 @@ bool orders_reads(const Config& config, dev_t cache_dev) {
 void ReadOrder::ask(std::uint32_t dataset, FrameSeq seq, std::function<void(int)> done) {
   queue_.post([this, dataset, seq, done = std::move(done), asked_ms = monotonic_ms()] {
     bool has_left = monotonic_ms() - asked_ms >= kReadInMs;
-    done(has_left ? ETIMEDOUT : read_in(dataset, seq));
+    int status = has_left ? ETIMEDOUT : ENOMEM;
+    if (!has_left) despite_shortage([&] { status = read_in(dataset, seq); });
+    done(status);
   });
 }
 

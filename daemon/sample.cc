@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <thread>
 
 #include "daemon/beneath.h"
 #include "daemon/origin.h"
+#include "daemon/work_queue.h"
 
 namespace zazen {
 namespace {
@@ -113,12 +113,12 @@ SampleResult compare_frames(const Store& store, std::uint32_t dataset,
   };
   // An origin that answers at once needs no threads, which would take from the job that starts.
   work(Clock::now() + kAlone);
-  std::vector<std::thread> others;
   const std::size_t left = frames.size() - std::min<std::size_t>(next, frames.size());
-  for (std::size_t i = 1; i < std::min(threads, left); ++i)
-    others.emplace_back(work, Clock::time_point::max());
-  work(Clock::time_point::max());
-  for (std::thread& thread : others) thread.join();
+  auto work_to_the_end = [&work] { work(Clock::time_point::max()); };
+  WorkQueue others(WorkQueue::OnDemand{threads});
+  for (std::size_t i = 1; i < std::min(threads, left); ++i) others.post(work_to_the_end);
+  work_to_the_end();
+  others.stop();
 
   bool any_gone = std::ranges::any_of(
       compared, [](const Compared& one) { return one.outcome == Comparison::kGone; });

@@ -12,19 +12,21 @@
 #include <sys/un.h>
 
 #include <algorithm>
+#include <array>
 #include <span>
 
 #include "bodhi/table.h"
 #include "daemon/log.h"
 #include "daemon/peer_identity.h"
 #include "daemon/seating.h"
+#include "daemon/shortage.h"
 #include "daemon/start_error.h"
 
 namespace zazen {
 namespace {
 
 constexpr std::uint64_t kListener = 1, kOutbox = 2, kStop = 3;
-constexpr int kTickMs = 1'000;
+constexpr std::int64_t kTickMs = 1'000;
 constexpr int kPacketsInARow = 32;            // then it is another client's turn
 constexpr std::size_t kRequestsOfAUser = 64;  // in one round
 constexpr int kAcceptedInARow = 128, kAdmittedInARow = 16;
@@ -84,14 +86,15 @@ bool Server::watch(int fd, std::uint64_t id) {
   return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-void Server::run(int stop_fd, const std::function<void()>& tick) {
+void Server::run(int stop_fd, const std::function<void()>& beat,
+                 const std::function<void()>& tick) {
   watch(stop_fd, kStop);
-  std::int64_t next_tick_ms = monotonic_ms();
-  std::vector<epoll_event> events(kMostEvents);
+  std::int64_t next_beat_ms = monotonic_ms(), next_tick_ms = next_beat_ms;
+  std::array<epoll_event, kMostEvents> events;
   for (;;) {
     bool waiting = newcomers_.size() > 0 && has_seats();
     int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
-                             waiting ? 0 : kTickMs);
+                             waiting ? 0 : static_cast<int>(kHeartbeatPeriodMs));
     std::span<epoll_event> ready(events.data(), static_cast<std::size_t>(std::max(count, 0)));
     bool stop = false, answers = false, knocks = false;
     for (const epoll_event& event : ready) {
@@ -109,12 +112,21 @@ void Server::run(int stop_fd, const std::function<void()>& tick) {
       std::ranges::rotate(ready, ready.begin() + static_cast<std::ptrdiff_t>(first));
     }
     for (const epoll_event& event : ready) serve(event.data.u64, event.events);
-    if (knocks) accept_newcomers();
-    admit_newcomers();
-    if (std::int64_t now_ms = monotonic_ms(); now_ms >= next_tick_ms) {
+    if (knocks) despite_shortage([&] { accept_newcomers(); });
+    despite_shortage([&] { admit_newcomers(); });
+    // A message that was lost may have told of a change.
+    if (has_lost_) has_lost_ = !despite_shortage([&] { service_.doubt_all(); });
+    const std::int64_t now_ms = monotonic_ms();
+    if (now_ms >= next_beat_ms) {
+      next_beat_ms = now_ms + kHeartbeatPeriodMs;
+      despite_shortage(beat);
+    }
+    if (now_ms >= next_tick_ms) {
       next_tick_ms = now_ms + kTickMs;
-      pause_accepting(!has_seats() && !make_room(::geteuid()));
-      tick();
+      despite_shortage([&] {
+        pause_accepting(!has_seats() && !make_room(::geteuid()));
+        tick();
+      });
     }
   }
 }
@@ -157,8 +169,15 @@ void Server::admit_newcomers() {
   }
 }
 
-// Most have asked already. Who is gone again, or talks nonsense, is not looked at any closer.
 void Server::admit(Newcomer newcomer) {
+  const std::uint64_t id = next_id_++;
+  if (despite_shortage([&] { welcome(newcomer, id); })) return;
+  has_lost_ = true;
+  close(id);
+}
+
+// Most have asked already. Who is gone again, or talks nonsense, is not looked at any closer.
+void Server::welcome(Newcomer& newcomer, std::uint64_t id) {
   UniqueFd socket = std::move(newcomer.socket);
   Packet first;
   Received received = receive_packet(socket.get(), &first);
@@ -175,7 +194,6 @@ void Server::admit(Newcomer newcomer) {
   if (!has_room && !is_own_user(*peer)) return;
   service_.welcome(*peer);
   keep_few_in_flight(socket.get());
-  std::uint64_t id = next_id_++;
   Client& client = clients_[id];
   client.socket = std::move(socket);
   client.id = id;
@@ -223,14 +241,18 @@ void Server::serve(std::uint64_t id, std::uint32_t events) {
   auto it = clients_.find(id);
   if (it == clients_.end()) return;
   Client& client = it->second;
-  bool keep = true;
-  if (!client.output.empty()) keep = write_answers(client);
-  // A peer that has closed may have left requests: they are read before the end is seen.
-  if (keep && (client.watched & EPOLLIN) != 0 && (events & (EPOLLIN | EPOLLHUP | EPOLLERR))) {
-    keep = read_requests(client);
-  }
+  bool keep = false;
+  if (!despite_shortage([&] { keep = talk(client, events); })) has_lost_ = true;
   if (!keep) return close(id);
   update_watch(client);
+}
+
+bool Server::talk(Client& client, std::uint32_t events) {
+  if (!client.output.empty() && !write_answers(client)) return false;
+  // A peer that has closed may have left requests: they are read before the end is seen.
+  bool may_read = (client.watched & EPOLLIN) != 0;
+  if (!may_read || (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) == 0) return true;
+  return read_requests(client);
 }
 
 bool Server::read_requests(Client& client) {
@@ -287,32 +309,44 @@ bool Server::write_answers(Client& client) {
 }
 
 void Server::deliver(std::vector<Answer> answers) {
-  std::vector<std::uint64_t> touched;
   for (Answer& answer : answers) {
     auto it = clients_.find(answer.client);
     if (it == clients_.end()) continue;  // it did not wait
-    Client& client = it->second;
-    if (client.output.empty()) touched.push_back(answer.client);
-    std::uint64_t bytes = content_bytes(answer);
-    client.unread_bytes += bytes;
-    if (bytes > 0) ++client.unread_contents;
-    unread_bytes_ += bytes;
-    client.output.push_back(std::move(answer));
+    bool keep = false;
+    despite_shortage([&] { keep = hand_over(it->second, answer); });
+    keep ? update_watch(it->second) : close(answer.client);
   }
-  for (std::uint64_t id : touched) {
-    Client& client = clients_.find(id)->second;
-    if (write_answers(client)) {
-      update_watch(client);
-    } else {
-      close(id);
-    }
-  }
+  if (service_.outbox().has_lost()) close_those_who_wait();
   if (unread_bytes_ > kMostUnreadBytes) shed_unread();
-  for (auto& [id, client] : clients_) {
+  for (auto next = clients_.begin(); next != clients_.end();) {
+    auto& [id, client] = *next++;
     if (!client.stalled) continue;
-    if (service_.take(id, client.peer, *client.stalled) != Service::Taken::kLater)
-      client.stalled.reset();
+    Service::Taken taken = Service::Taken::kNonsense;
+    despite_shortage([&] { taken = service_.take(id, client.peer, *client.stalled); });
+    if (taken == Service::Taken::kNonsense) {
+      close(id);
+      continue;
+    }
+    if (taken == Service::Taken::kYes) client.stalled.reset();
     update_watch(client);
+  }
+}
+
+bool Server::hand_over(Client& client, Answer& answer) {
+  const bool is_first = client.output.empty();
+  const std::uint64_t bytes = content_bytes(answer);
+  client.output.push_back(std::move(answer));
+  client.unread_bytes += bytes;
+  if (bytes > 0) ++client.unread_contents;
+  unread_bytes_ += bytes;
+  return !is_first || write_answers(client);
+}
+
+// One of them waits for an answer that there was no memory for.
+void Server::close_those_who_wait() {
+  for (auto next = clients_.begin(); next != clients_.end();) {
+    const auto& [id, client] = *next++;
+    if (client.open_requests > client.output.size()) close(id);
   }
 }
 
@@ -329,9 +363,11 @@ void Server::shed_unread() {
     });
     if (most->second.unread_bytes == unread_bytes_ && most->second.unread_contents <= 1)
       return;  // one large answer is nobody's fault
-    log_line(LogLevel::kWarn, "answers_not_taken",
-             {{"uid", std::to_string(most->second.peer->uid)},
-              {"bytes", std::to_string(most->second.unread_bytes)}});
+    despite_shortage([&] {
+      log_line(LogLevel::kWarn, "answers_not_taken",
+               {{"uid", std::to_string(most->second.peer->uid)},
+                {"bytes", std::to_string(most->second.unread_bytes)}});
+    });
     close(most->first);
   }
 }
@@ -355,6 +391,7 @@ void Server::update_watch(Client& client) {
 
 void Server::close(std::uint64_t id) {
   auto it = clients_.find(id);
+  if (it == clients_.end()) return;
   unread_bytes_ -= it->second.unread_bytes;
   clients_.erase(it);
   if (has_seats()) pause_accepting(false);

@@ -9,6 +9,8 @@
 // A round serves everybody a little: answers first, then the clients that are known, of which
 // each user has a bounded number of requests, then newcomers (newcomers.h). So a flood costs
 // its own user's other programs their time, and nobody else's.
+//
+// A client whose message or answer finds no memory is closed; the others are served on.
 #pragma once
 #include <unistd.h>
 
@@ -40,8 +42,10 @@ class Server {
                                                 std::size_t client_limit,
                                                 bool all_users = false);
 
-  // Serves until stop_fd is readable. `tick` is called about once a second.
-  void run(int stop_fd, const std::function<void()>& tick);
+  // Serves until stop_fd is readable. `tick` is called about once a second, and `beat` every
+  // kHeartbeatPeriodMs: both only while rounds are made, so that a beat says that clients are
+  // served.
+  void run(int stop_fd, const std::function<void()>& beat, const std::function<void()>& tick);
   // Takes the socket's name away: nobody new comes.
   void withdraw();
   // Sends the answers that the service has left, as far as the clients take them.
@@ -76,15 +80,19 @@ class Server {
   void accept_newcomers();
   void admit_newcomers();
   void admit(Newcomer newcomer);
+  void welcome(Newcomer& newcomer, std::uint64_t id);
   bool has_seats() const { return clients_.size() <= client_limit_; }
   void pause_accepting(bool pause);
   void serve(std::uint64_t id, std::uint32_t events);
+  bool talk(Client& client, std::uint32_t events);  // false: close it
   bool make_room(uid_t newcomer);             // false: nobody gives way
   bool read_requests(Client& client);         // false: close it
   bool take(Client& client, Packet& packet);  // false: close it
   std::size_t& requests_left(uid_t uid);      // of the user in this round
   bool write_answers(Client& client);         // false: close it
   void deliver(std::vector<Answer> answers);
+  bool hand_over(Client& client, Answer& answer);  // false: close it
+  void close_those_who_wait();
   void shed_unread();
   void update_watch(Client& client);
   void close(std::uint64_t id);
@@ -99,6 +107,7 @@ class Server {
   Newcomers newcomers_;
   std::vector<std::pair<uid_t, std::size_t>> requests_left_;  // of those who had any
   bool accepting_ = true;
+  bool has_lost_ = false;       // messages, for want of memory
   std::uint64_t next_id_ = 16;  // the first few are not clients
   std::uint64_t turn_ = 0;
   std::size_t round_ = 0;

@@ -16,6 +16,7 @@
 #include "daemon/log.h"
 #include "daemon/origin.h"
 #include "daemon/scrub.h"
+#include "daemon/shortage.h"
 #include "daemon/status.h"
 
 namespace zazen {
@@ -89,9 +90,22 @@ void Service::take_up(std::uint32_t dataset) {
   post_reconcile(dataset);
 }
 
+template <class Work>
+void Service::post_once(std::atomic<bool>& posted, WorkQueue& queue, Work work) {
+  if (posted.exchange(true)) return;
+  std::shared_ptr<std::atomic<bool>> mark(&posted, [](auto* last) { *last = false; });
+  queue.post([mark, work] { work(); });
+}
+
+template <class Work>
+auto Service::answering(const Asked& asked, Work work) {
+  return [this, asked, work = std::move(work)] {
+    if (!despite_shortage(work)) answer(asked, ENOMEM);
+  };
+}
+
 void Service::post_reconcile(std::uint32_t dataset) {
-  if (housework_[dataset].reconciling.exchange(true)) return;
-  reconciling_.post([this, dataset] {
+  post_once(housework_[dataset].reconciling, reconciling_, [this, dataset] {
     // Who may reach the copies decides what the index tells of them: nothing, if the origin
     // does not say. But nobody's room waits for that.
     // And only the dataset's own directories: others wait for the same thread of this origin.
@@ -101,7 +115,6 @@ void Service::post_reconcile(std::uint32_t dataset) {
     };
     if (store_.serves_all_users()) (void)origins().ask(dataset, look, Filler::kOriginLimit);
     for (FrameSeq seq : store_.reconcile(dataset)) young_.note(dataset, seq, monotonic_ms());
-    housework_[dataset].reconciling = false;
   });
 }
 
@@ -140,7 +153,8 @@ Service::Taken Service::take(std::uint64_t client, const Peer& peer, Packet& pac
       take_verify(asked, packet);
       return Taken::kYes;
     case MessageType::kStatus:
-      if (statuses_.add(kOnlyQuestion, asked)) errands_.post([this] { answer_statuses(); });
+      statuses_.add(kOnlyQuestion, asked,
+                    [this] { return errands_.post([this] { answer_statuses(); }); });
       return Taken::kYes;
     case MessageType::kPeerNotice:
       take_peer_notice(asked, packet);
@@ -227,22 +241,22 @@ void Service::take_dataset(const Asked& asked, Packet& packet) {
     }
   } else if (type == MessageType::kSample) {
     if_allowed(asked, Wish::kSearch, *dataset, [this, asked, index = *dataset] {
-      if (!comparisons_.add(index, asked)) return;
-      bool posted = samples_.post(index, [this, index] {
+      auto compare_for_all = [this, index] {
         std::vector<Asked> askers = comparisons_.take(index);
-        int status = sample(index);
+        int status = ENOMEM;
+        despite_shortage([&] { status = sample(index); });
         for (const Asked& one : askers) answer(one, status);
-      });
-      if (posted) return;
-      for (const Asked& one : comparisons_.take(index)) answer(one, EAGAIN);
+      };
+      auto post = [&] { return samples_.post(index, compare_for_all); };
+      if (!comparisons_.add(index, asked, post)) answer(asked, EAGAIN);
     });
   } else if (!packet.passed.valid()) {
     answer(asked, EBADF);
   } else {
     auto fd = std::make_shared<UniqueFd>(std::move(packet.passed));
     if_allowed(asked, Wish::kVouch, *dataset, [this, asked, index = *dataset, fd] {
-      bool posted = samples_.post(
-          index, [this, asked, index, fd] { answer(asked, keep_listing(index, fd->get())); });
+      auto keep = [this, asked, index, fd] { answer(asked, keep_listing(index, fd->get())); };
+      bool posted = samples_.post(index, answering(asked, keep));
       if (!posted) answer(asked, EAGAIN);
     });
   }
@@ -264,22 +278,22 @@ void Service::take_range(const Asked& asked, const Packet& packet) {
     FrameRange range{body.first, body.last};
     bool pinned = type == MessageType::kPin;
     if_allowed(asked, Wish::kManage, *dataset, [=, this, index = *dataset] {
-      errands_.post([=, this] {
+      errands_.post(answering(asked, [=, this] {
         Amount held;
         int code = store_.pin(index, range, pinned, &held);
         answer(asked, code, as_bytes(EvictReply{held.frames, held.bytes, 0}));
-      });
+      }));
     });
     return;
   }
   Store::Selection selection{body.first, body.last, (body.what & kEvictNatives) != 0,
                              (body.what & kEvictAliens) != 0, (body.what & kEvictDryRun) != 0};
   if_allowed(asked, Wish::kManage, *dataset, [this, asked, index = *dataset, selection] {
-    long_errands_.post([this, asked, index, selection] {
+    long_errands_.post(answering(asked, [this, asked, index, selection] {
       Store::Evicted evicted = store_.evict(index, selection);
-      answer(asked, 0,
+      answer(asked, evicted.status,
              as_bytes(EvictReply{evicted.gone.frames, evicted.gone.bytes, evicted.pinned}));
-    });
+    }));
   });
 }
 
@@ -288,39 +302,52 @@ void Service::take_verify(const Asked& asked, const Packet& packet) {
   std::optional<std::uint32_t> dataset = read_body(packet, &body);
   if (!dataset) return answer(asked, ENOENT);
   if_allowed(asked, Wish::kManage, *dataset, [this, asked, index = *dataset, body] {
-    scrubs_.post([this, asked, index, body] {
+    scrubs_.post(answering(asked, [this, asked, index, body] {
       ScrubbedPiece piece =
           scrub_piece(store_, index, body.first, body.last, kScrubPatienceMs, stopping_);
       std::string reply = as_bytes(piece.figures);
       for (const VerifyFinding& finding : piece.findings) reply += as_bytes(finding);
       answer(asked, 0, std::move(reply));
-    });
+    }));
   });
 }
 
 void Service::if_allowed(const Asked& asked, Wish wish, std::uint32_t dataset,
                          std::function<void()> errand) {
   if (asked.is_own_user()) return errand();
-  bool posted = questions_.post(dataset, [=, this] {
+  auto question = answering(asked, [=, this] {
     int refusal = ask_permission(*asked.peer, wish, config_.datasets[dataset]);
     if (refusal != 0) return answer(asked, refusal);
     errand();
   });
+  bool posted = questions_.post(dataset, question);
   if (!posted) answer(asked, EAGAIN);
 }
 
-// Who may not change the frame has perhaps seen that it was changed: it is looked at.
+// Who may not change the frame has perhaps seen that it was changed: it is looked at. A change
+// that is not dealt with casts doubt on the dataset: opens are checked until all are compared.
 void Service::post_invalidate(const Asked& asked, std::uint32_t dataset, FrameSeq seq,
                               std::uint32_t flags) {
-  auto errand = [=, this] {
+  auto or_doubt = [=, this](auto work) {
+    return [=, this] {
+      if (despite_shortage(work)) return;
+      until_no_shortage([&] { doubt_and_tell(dataset); });
+      answer(asked, ENOMEM);
+    };
+  };
+  auto errand = or_doubt([=, this] {
     if ((flags & kOpenForWriting) != 0) return open_for_writing(asked, dataset, seq);
     invalidate(asked, dataset, seq, (flags & kFoundStale) != 0);
-  };
-  if (asked.is_own_user()) return errands_.post(errand);
-  bool posted = questions_.post(dataset, [=, this] {
+  });
+  if (asked.is_own_user()) {
+    errands_.post(errand);
+    return;
+  }
+  auto question = or_doubt([=, this] {
     const DatasetConfig& config = config_.datasets[dataset];
     if (may_change(*asked.peer, config, store_.name_of(dataset, seq))) {
-      return errands_.post(errand);
+      errands_.post(errand);
+      return;
     }
     int refusal = ask_permission(*asked.peer, Wish::kSearch, config);
     if (refusal == 0 && store_.find(dataset, seq)) {
@@ -330,8 +357,8 @@ void Service::post_invalidate(const Asked& asked, std::uint32_t dataset, FrameSe
     }
     answer(asked, refusal);
   });
+  bool posted = questions_.post(dataset, question);
   if (posted) return;
-  // Which of them was changed is not known any more: opens are checked until all are compared.
   doubt_and_tell(dataset);
   answer(asked, EAGAIN);
 }
@@ -422,48 +449,63 @@ void Service::settle(std::uint32_t dataset, const SampleResult& result) {
 void Service::post_list(const Asked& asked, std::optional<std::uint32_t> dataset) {
   if (!dataset && !asked.is_own_user()) {
     long_errands_.post([this, asked] { answer_lists({asked}, std::nullopt); });
-  } else if (lists_.add(dataset.value_or(kAllDatasets), asked)) {
-    long_errands_.post([this, dataset] {
-      answer_lists(lists_.take(dataset.value_or(kAllDatasets)), dataset);
-    });
+    return;
   }
+  auto answer_for_all = [this, dataset] {
+    answer_lists(lists_.take(dataset.value_or(kAllDatasets)), dataset);
+  };
+  lists_.add(dataset.value_or(kAllDatasets), asked,
+             [&] { return long_errands_.post(answer_for_all); });
 }
 
 // Datasets that the asker may not list, or whose origin does not say, are left out.
 void Service::answer_lists(const std::vector<Asked>& askers,
                            std::optional<std::uint32_t> dataset) {
+  answer_all(askers, [&] { return list_for(askers.front(), dataset); });
+}
+
+Service::Content Service::list_for(const Asked& first, std::optional<std::uint32_t> dataset) {
   std::vector<ListRecord> records;
   for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
     if (dataset ? *dataset != i : config_.datasets[i].removed.get()) continue;
-    auto question = [peer = askers.front().peer, config = config_.datasets[i]] {
+    auto question = [peer = first.peer, config = config_.datasets[i]] {
       return ask_permission(*peer, Wish::kList, config);
     };
-    bool known = dataset || askers.front().is_own_user();
+    bool known = dataset || first.is_own_user();
     if (!known && origins().ask(i, question, Filler::kOriginLimit) != 0) continue;
     for (const StoredFrame& frame : store_.list(i)) {
       records.push_back({frame.seq, frame.held.bytes, i, frame.held.kind,
                          static_cast<std::uint16_t>(frame.pinned ? 1 : 0)});
     }
   }
-  answer_all(askers, as_bytes(ListReply{records.size()}),
-             content_fd(records.data(), records.size() * sizeof(ListRecord)));
+  return {as_bytes(ListReply{records.size()}),
+          content_fd(records.data(), records.size() * sizeof(ListRecord))};
 }
 
 void Service::answer_statuses() {
-  std::vector<Asked> askers = statuses_.take(kOnlyQuestion);
-  std::int64_t uptime_seconds = (monotonic_ms() - started_ms_) / 1000;
-  std::string text =
-      status_json(config_, store_, publisher_, filler_, push_counts_, sweep_.progress(),
-                  written_, writer_, changes_, uptime_seconds, reads_.copies_read());
-  answer_all(askers, {}, content_fd(text.data(), text.size()));
+  answer_all(statuses_.take(kOnlyQuestion), [this]() -> Content {
+    std::int64_t uptime_seconds = (monotonic_ms() - started_ms_) / 1000;
+    std::string text =
+        status_json(config_, store_, publisher_, filler_, push_counts_, sweep_.progress(),
+                    written_, writer_, changes_, uptime_seconds, reads_.copies_read());
+    return {{}, content_fd(text.data(), text.size())};
+  });
 }
 
-void Service::answer_all(const std::vector<Asked>& askers, const std::string& body,
-                         UniqueFd content) {
-  int status = content.valid() ? 0 : ENOMEM;
-  auto shared = std::make_shared<const UniqueFd>(std::move(content));
+template <class Make>
+void Service::answer_all(const std::vector<Asked>& askers, Make make) {
+  Content content;
+  std::shared_ptr<const UniqueFd> file;
+  despite_shortage([&] {
+    content = make();
+    if (content.file.valid()) file = std::make_shared<const UniqueFd>(std::move(content.file));
+  });
   for (const Asked& asked : askers) {
-    outbox_.post(Answer{asked.client, asked.request, status, status == 0 ? body : "", shared});
+    const bool told =
+        file && despite_shortage([&] {
+          outbox_.post(Answer{asked.client, asked.request, 0, content.body, file});
+        });
+    if (!told) answer(asked, ENOMEM);
   }
 }
 
@@ -545,13 +587,12 @@ void Service::do_chores() {
     next_reconcile_ms_ = monotonic_ms() + kReconcileAgainMs;
     reconcile_again();
   }
-  chores_posted_ = false;
 }
 
 void Service::keep_house() {
   writer_.keep_house();
   // Not here: whoever lists a million copies holds the store's lock.
-  if (!chores_posted_.exchange(true)) errands_.post([this] { do_chores(); });
+  post_once(chores_posted_, errands_, [this] { do_chores(); });
   bool rights = store_.serves_all_users() && monotonic_ms() >= next_rights_ms_;
   if (rights) next_rights_ms_ = monotonic_ms() + kRightsPeriodMs;
   for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
@@ -562,12 +603,11 @@ void Service::keep_house() {
     if (work.posted.exchange(true)) continue;
     if (!samples_.post(i, [this, i] { do_housework(i); })) work.posted = false;
   }
-  if (monotonic_ms() < next_sweep_ms_ || job_sweep_posted_.exchange(true)) return;
+  if (monotonic_ms() < next_sweep_ms_) return;
   next_sweep_ms_ = monotonic_ms() + kJobSweepPeriodMs;
-  errands_.post([this, runtime = config_.runtime + "/"] {
+  post_once(job_sweep_posted_, errands_, [runtime = config_.runtime + "/"] {
     sweep_jobs(runtime + kJobsDirectory, runtime + kReportsDirectory);
     prune_reports(runtime + kReportsDirectory);
-    job_sweep_posted_ = false;
   });
 }
 

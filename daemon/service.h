@@ -81,6 +81,9 @@ class Service {
   void take_verify(const Asked& asked, const Packet& packet);
   void take_peer_notice(const Asked& asked, const Packet& packet);
   void answer(const Asked& asked, int status, std::string body = {});
+  // `work`, which answers; without memory the answer is ENOMEM.
+  template <class Work>
+  auto answering(const Asked& asked, Work work);
   // A body that a dataset's path follows, and that dataset.
   template <class Body>
   std::optional<std::uint32_t> read_body(const Packet& packet, Body* body) const;
@@ -110,9 +113,18 @@ class Service {
   void post_list(const Asked& asked, std::optional<std::uint32_t> dataset);
   void answer_lists(const std::vector<Asked>& askers, std::optional<std::uint32_t> dataset);
   void answer_statuses();
-  void answer_all(const std::vector<Asked>& askers, const std::string& body, UniqueFd content);
+  struct Content {
+    std::string body;
+    UniqueFd file;
+  };
+  Content list_for(const Asked& first, std::optional<std::uint32_t> dataset);
+  template <class Make>
+  void answer_all(const std::vector<Asked>& askers, Make make);
   int keep_listing(std::uint32_t dataset, int fd);
   void note_opens();
+  // Unless it is posted already. The mark goes with the work, however it ends.
+  template <class Work>
+  static void post_once(std::atomic<bool>& posted, WorkQueue& queue, Work work);
   void post_reconcile(std::uint32_t dataset);
   void reconcile_again();  // what could not be reconciled
   void do_chores();

@@ -1,6 +1,7 @@
 // The service and other nodes: notices of changed frames, and changes that nobody was told of.
 #include "daemon/log.h"
 #include "daemon/service.h"
+#include "daemon/shortage.h"
 
 namespace zazen {
 
@@ -8,7 +9,9 @@ namespace zazen {
 void Service::take_peer_notice(const Asked& asked, const Packet& packet) {
   if (!asked.is_own_user() && asked.peer->uid != 0) return answer(asked, EPERM);
   errands_.post([this, asked, notice = packet.bytes.substr(sizeof(MessageHeader))] {
-    answer(asked, changes_.take(notice));
+    int status = ENOMEM;
+    despite_shortage([&] { status = changes_.take(notice); });
+    answer(asked, status);
   });
 }
 

@@ -244,6 +244,7 @@ class Store {
   struct Evicted {
     Amount gone;
     std::uint64_t pinned = 0;  // frames of the selection that stay
+    int status = 0;            // 0: no crash brings them back; or an errno
   };
   Evicted evict(std::uint32_t dataset, const Selection& selection);
   // Pinned frames stay until they are unpinned, changed or lost, also over a restart. 0 or an

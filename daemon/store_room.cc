@@ -242,6 +242,9 @@ Store::Evicted Store::evict(std::uint32_t dataset, const Selection& selection) {
     std::lock_guard lock(mutex_);
     evictions_ += gone.frames;
   }
+  // The caller tells somebody of it: after a crash none of them is back.
+  evicted.status = sync_evictions();
+  health_.note(evicted.status);
   return evicted;
 }
 

@@ -10,6 +10,7 @@
 #include "bodhi/table.h"
 #include "daemon/log.h"
 #include "daemon/origin_threads.h"
+#include "daemon/shortage.h"
 
 namespace zazen {
 namespace {
@@ -240,7 +241,7 @@ Sweep::Sweep(const Store& store, std::uint64_t period_ms, Hooks hooks)
     hooks_.mark(i, true);
   }
   auto worker = std::make_shared<Worker>(store, period_ms, hooks_, shared_);
-  thread_ = std::thread([worker] { worker->run(); });
+  thread_ = std::thread([worker] { until_no_shortage([&] { worker->run(); }); });
 }
 
 void Sweep::distrust(std::uint32_t dataset) {

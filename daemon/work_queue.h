@@ -1,9 +1,18 @@
-// WorkQueue: a few threads for requests that may block (the disk, the origin), so that the
-// thread that serves the clients never does.
+// WorkQueue: a queue, and the threads that do what is in it. It is the daemon's one loop of
+// this kind: for work that may block (the disk, an origin), so that the serving thread never
+// does.
+//
+// Threads beyond the first ones are made when work waits and all others are busy. If the system
+// refuses a thread, the work stays queued for the threads there are. One thread of the process
+// tries again, every kShortagePause, until the queue has its thread or no work.
+//
+// Work that finds no memory or no thread ends there, and the queue goes on (shortage.h).
+// Thread safe.
 #pragma once
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <mutex>
 
 #include "bodhi/worker_threads.h"
@@ -13,24 +22,38 @@ namespace zazen {
 class WorkQueue {
  public:
   static constexpr std::chrono::hours kForEver{24};
+  static constexpr std::size_t kAnyNumber = std::numeric_limits<std::size_t>::max();
+  enum class Queued { kDropped, kDone };  // at a stop
 
-  explicit WorkQueue(int threads);
-  ~WorkQueue() { stop(); }
+  struct OnDemand {
+    std::size_t most;
+  };
 
-  void post(std::function<void()> work);
-  // False: so many wait already.
-  bool post_within(std::size_t limit, std::function<void()> work);
-  // Nothing more is begun: what is queued is dropped.
-  void close();
+  // Makes all threads at once, or throws std::system_error.
+  explicit WorkQueue(std::size_t threads);
+  // Makes a thread when work waits for it.
+  explicit WorkQueue(OnDemand threads);
+  ~WorkQueue();
+
+  // False: so many wait already. Otherwise it is queued, or dropped after a stop.
+  bool post(std::function<void()> work, std::size_t limit = kAnyNumber);
+  // Begins nothing more, or only what is queued.
+  void close(Queued queued = Queued::kDropped);
   // close(), and waits for what runs, up to the limit. False: it still runs.
-  bool stop(std::chrono::milliseconds limit = kForEver);
+  bool stop(std::chrono::milliseconds limit = kForEver, Queued queued = Queued::kDropped);
 
  private:
-  void run();
+  class Shortfall;
 
+  void run();
+  void add_thread();  // these two: mutex_ is held
+  void grow() noexcept;
+
+  const std::size_t most_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> queue_;
+  std::size_t made_ = 0, idle_ = 0;  // threads
   bool stopping_ = false;
   WorkerThreads threads_;
 };

@@ -17,10 +17,10 @@
 #include "bodhi/identity.h"
 #include "bodhi/unique_fd.h"
 #include "daemon/clock_tick.h"
-#include "daemon/crash_report.h"
 #include "daemon/log.h"
 #include "daemon/origin.h"
 #include "daemon/permission.h"
+#include "daemon/shortage.h"
 
 namespace zazen {
 namespace {
@@ -161,7 +161,6 @@ std::string WrittenFrames::Lane::name_of(FrameSeq seq) const {
 // ---- The dataset's thread
 
 void WrittenFrames::Lane::run() {
-  CrashStack crash_stack;
   while (!stopping_) {
     const bool is_closing = !soon_.empty();
     wait();
@@ -417,9 +416,10 @@ void WrittenFrames::take(WrittenFrame frame) {
   if (stopping_) return;
   std::unique_ptr<Lane>& lane = lanes_[frame.dataset];
   if (!lane) {
-    lane = std::make_unique<Lane>(frame.dataset, config_.datasets[frame.dataset], hooks_,
-                                  limits_);
-    threads_.start([lane = lane.get()] { lane->run(); });
+    auto made =
+        std::make_unique<Lane>(frame.dataset, config_.datasets[frame.dataset], hooks_, limits_);
+    threads_.post([made = made.get()] { until_no_shortage([made] { made->run(); }); });
+    lane = std::move(made);
   }
   Lane& taker = *lane;  // it remains
   lock.unlock();
@@ -454,7 +454,7 @@ bool WrittenFrames::stop(std::chrono::milliseconds limit) {
     stopping_ = true;
     for (const auto& [dataset, lane] : lanes_) lane->stop();
   }
-  return threads_.join_for(limit);
+  return threads_.stop(limit);
 }
 
 }  // namespace zazen

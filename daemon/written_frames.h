@@ -22,7 +22,7 @@
 
 #include "bodhi/config.h"
 #include "daemon/peer_identity.h"
-#include "bodhi/worker_threads.h"
+#include "daemon/work_queue.h"
 
 namespace zazen {
 
@@ -86,7 +86,7 @@ class WrittenFrames {
   mutable std::mutex mutex_;
   std::map<std::uint32_t, std::unique_ptr<Lane>> lanes_;  // by dataset
   bool stopping_ = false;
-  WorkerThreads threads_;
+  WorkQueue threads_{WorkQueue::OnDemand{kMaxDatasets}};
 };
 
 }  // namespace zazen

@@ -20,7 +20,7 @@ import traceback
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 from nodes import Nodes, is_sanitized  # noqa: E402
-from processes import expect, wait_until  # noqa: E402
+from processes import expect, run, wait_until  # noqa: E402
 
 LIMIT_SECONDS = 60
 HEADER = struct.Struct("<IHHIIQiI")
@@ -44,10 +44,11 @@ def descriptors(fds):
 
 
 class Siege:
-    def __init__(self, frames=64):
+    def __init__(self, frames=64, environment=None):
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         self._nodes = Nodes(1)
+        self._nodes.env.update(environment or {})
         self.node = self._nodes[0]
         self.data = self._nodes.dataset(frames=frames, sizes=(100, 4096), ordinary=False)
         self._attackers = []
@@ -119,6 +120,12 @@ class Siege:
             self._must_be_done(packet(STATUS))
             self._must_be_done(frame_packet(SAMPLE, self.data.path))
             self._must_be_done(frame_packet(LIST, self.data.path))
+
+    def program_reads_all(self):
+        """A program under the shim gets the bytes that it gets without it."""
+        command = ["cat", *(self.data.file(name) for name in sorted(self.data.frames))]
+        shown = self._nodes.serial(self.node, command).succeeded().stdout
+        expect(shown == run(command, self._nodes.env).succeeded().stdout, "the program's bytes")
 
     def _must_be_done(self, message, fds=()):
         status = self.ask(message, fds)

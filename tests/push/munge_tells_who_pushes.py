@@ -1,14 +1,18 @@
 """With MUNGE on the machine no key is needed: the daemon's own user pushes, others are refused, and
 so is everybody when it runs no more. In a mount namespace of its own, with a munged of its own."""
 import os
+import socket
+import struct
 import subprocess
 import sys
 
-from network import (PUSH_FRAMES, Content, Nodes, Stranger, check_held, expect, listen, push, run,
-                     wait_until)
+from network import (HELLO, INTRODUCTION, MAGIC, PUSH_FRAMES, VERSION, Content, Nodes, Stranger, check_held,
+                     expect, listen, push, run, wait_until)
 from nodes import skip
 
+BY_MUNGE = 4
 INSIDE = "ZAZEN_TEST_INSIDE"
+SOCKET = "/run/munge/munge.socket.2"
 MUNGED = "/usr/sbin/munged"
 if os.geteuid() != 0 or not os.path.exists(MUNGED):
     skip("needs root and munge")
@@ -30,7 +34,7 @@ munged = subprocess.Popen([MUNGED, "--foreground", "--force", "--key-file", key,
                            "--log-file", "/run/munge/state/log"],
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 try:
-    wait_until(lambda: os.path.exists("/run/munge/munge.socket.2") and
+    wait_until(lambda: os.path.exists(SOCKET) and
                subprocess.run(["munge", "-n"], capture_output=True).returncode == 0, "munged")
     with Nodes(1) as nodes:
         node = nodes[0]
@@ -62,6 +66,29 @@ try:
         answers, done = push(nodes, node.address, None, data, "bytes", content.words())
         expect(answers == {} and done.status == 3, f"{done}")
         check_held(node, data, content, [])
+
+        # A munged that takes questions and never answers. Of the sessions that ask it the oldest have to
+        # give way (of 32), and the listener waits for none: the last is greeted before the first has ended.
+        if os.path.exists(SOCKET):
+            os.unlink(SOCKET)
+        with socket.socket(socket.AF_UNIX) as silent:
+            silent.bind(SOCKET)
+            silent.listen(128)
+            silent.settimeout(30)
+            refused = node.said().count("push_refused")
+            strangers, questions = [], []
+            while len(strangers) < 45:
+                strangers.append(Stranger(node.address))
+                expect(strangers[-1].receive(struct.calcsize(HELLO)) is not None, "no hello")
+                strangers[-1].socket.sendall(struct.pack(INTRODUCTION, MAGIC, VERSION, BY_MUNGE, 4, 0,
+                                                         os.urandom(32), bytes(32)) + b"none")
+                questions.append(silent.accept())
+            expect(node.said().count("push_refused") == refused, f"it waited: {node.said()}")
+            for question, _ in questions:
+                question.close()
+            os.unlink(SOCKET)
+        for stranger in strangers:
+            stranger.socket.close()
 finally:
     munged.kill()
     munged.wait()

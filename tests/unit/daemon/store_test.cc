@@ -512,10 +512,28 @@ TEST_F(StoreTest, RoomThatComesBackWithASyncCostsOneAlien) {
   EXPECT_EQ(files(), 6u);
 }
 
-TEST_F(StoreTest, RoomOfAliensThatWentForOthersIsWaitedForOnce) {
+TEST_F(StoreTest, EvictReturnsWhenNoCrashBringsTheCopiesBack) {
   open_store();
   for (FrameSeq seq = 0; seq < 7; ++seq) ASSERT_EQ(publish(seq, "hello"), 0);
-  store_->evict(0, {0, 6, true, true, false});
+  forget_syncs(false);
+  EXPECT_EQ(store_->evict(0, {0, 2, true, true, true}).gone.frames, 3u);
+  EXPECT_EQ(count_syncs(), 0u) << "nothing went";
+  Store::Evicted evicted = store_->evict(0, {0, 2, true, true, false});
+  EXPECT_EQ(evicted.gone.frames, 3u);
+  EXPECT_EQ(evicted.status, 0);
+  EXPECT_EQ(count_syncs(), 1u);
+  forget_syncs(true);
+  EXPECT_EQ(store_->evict(0, {3, 4, true, true, false}).status, EIO);
+}
+
+TEST_F(StoreTest, RoomOfAliensThatWentForOthersIsWaitedForOnce) {
+  config_.max_files = 7;
+  open_store();
+  for (FrameSeq seq = 0; seq < 7; ++seq) ASSERT_EQ(publish(seq, "hello"), 0);
+  {
+    std::vector<Reservation> others;
+    for (int i = 0; i < 7; ++i) others.push_back(store_->reserve(0, FrameKind::kNative, 5));
+  }
   ASSERT_EQ(files(), 0u);
   forget_syncs(false);
   auto until_synced = [] { return count_syncs() == 0 ? EDQUOT : 0; };

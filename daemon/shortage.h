@@ -1,0 +1,45 @@
+// Shortage: the system refuses memory or a thread (RLIMIT_NPROC, RLIMIT_AS, TasksMax). It fails
+// one unit of work, and never the daemon. The log tells of it at most once a second.
+#pragma once
+#include <chrono>
+#include <new>
+#include <system_error>
+#include <thread>
+
+namespace zazen {
+
+inline constexpr std::chrono::milliseconds kShortagePause{100};
+
+void note_shortage(const std::exception& error) noexcept;
+
+// False: the system refused memory or a thread, and `work` has ended early.
+template <class Work>
+bool despite_shortage(Work&& work) {
+  try {
+    work();
+    return true;
+  } catch (const std::bad_alloc& error) {
+    note_shortage(error);
+  } catch (const std::system_error& error) {
+    note_shortage(error);
+  }
+  return false;
+}
+
+// For a loop that must not end, and for a step that must be taken: again until it succeeds.
+template <class Work>
+void until_no_shortage(Work&& work) {
+  while (!despite_shortage(work)) std::this_thread::sleep_for(kShortagePause);
+}
+
+// The same for a step that a lock protects: it is let go of between two attempts.
+template <class Lock, class Work>
+void until_no_shortage(Lock& lock, Work&& work) {
+  while (!despite_shortage(work)) {
+    lock.unlock();
+    std::this_thread::sleep_for(kShortagePause);
+    lock.lock();
+  }
+}
+
+}  // namespace zazen
