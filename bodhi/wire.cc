@@ -16,7 +16,6 @@ namespace zazen {
 namespace {
 
 constexpr std::int64_t kConnectPauseNs = 2'000'000;
-constexpr std::size_t kMaxPassedFds = 8;  // the kernel closes what does not fit
 
 class Deadline {
  public:
@@ -47,56 +46,6 @@ bool wait_for(int fd, short events, std::int64_t wait_ns) {
   return raw_call(SYS_ppoll, &entry, 1, &wait, nullptr, 0) != 0;
 }
 
-MessageHeader header_of(const char* packet) {
-  MessageHeader header;
-  std::memcpy(&header, packet, sizeof header);
-  return header;
-}
-
-bool has_nul(const char* text, std::size_t length) {
-  return length > 0 && std::memchr(text, '\0', length) != nullptr;
-}
-
-bool dataset_text_is_valid(const char* text, std::size_t length) {
-  return length < kMaxPath && text[0] == '/' && !has_nul(text, length);
-}
-
-bool frame_body_is_valid(MessageType type, const char* body, std::size_t length) {
-  FrameBody sizes;
-  if (length < sizeof sizes) return false;
-  std::memcpy(&sizes, body, sizeof sizes);
-  if (length != sizeof sizes + sizes.dataset_length + sizes.name_length) return false;
-  const char* dataset = body + sizeof sizes;
-  bool names_a_frame = type == MessageType::kFill || type == MessageType::kPush ||
-                       type == MessageType::kPushContent || type == MessageType::kInvalidate ||
-                       type == MessageType::kReadIn || type == MessageType::kWritten ||
-                       type == MessageType::kHistory;
-  if (names_a_frame != (sizes.name_length > 0)) return false;
-  if (has_nul(dataset + sizes.dataset_length, sizes.name_length)) return false;
-  if (sizes.dataset_length == 0) return type == MessageType::kList;
-  return dataset_text_is_valid(dataset, sizes.dataset_length);
-}
-
-bool evict_body_is_valid(MessageType type, const char* body, std::size_t length) {
-  EvictBody evict;
-  if (length < sizeof evict) return false;
-  std::memcpy(&evict, body, sizeof evict);
-  if (evict.dataset_length == 0 || evict.dataset_length != length - sizeof evict) return false;
-  std::uint32_t flags = kEvictNatives | kEvictAliens | kEvictDryRun;
-  if (evict.what & ~(type == MessageType::kEvict ? flags : 0)) return false;
-  return dataset_text_is_valid(body + sizeof evict, evict.dataset_length);
-}
-
-bool verify_body_is_valid(const char* body, std::size_t length) {
-  VerifyBody verify;
-  if (length < sizeof verify) return false;
-  std::memcpy(&verify, body, sizeof verify);
-  if (verify.dataset_length == 0 || verify.dataset_length != length - sizeof verify) {
-    return false;
-  }
-  return dataset_text_is_valid(body + sizeof verify, verify.dataset_length);
-}
-
 // CMSG_NXTHDR may be a function, and one that only glibc has.
 cmsghdr* part_after(const struct msghdr& message, cmsghdr* part) {
   char* next = reinterpret_cast<char*>(part) + CMSG_ALIGN(part->cmsg_len);
@@ -106,8 +55,7 @@ cmsghdr* part_after(const struct msghdr& message, cmsghdr* part) {
 }
 
 // Keeps the first descriptor that came with a message and closes the others.
-int take_passed_fd(struct msghdr* message) {
-  int kept = -1;
+void take_passed_fds(struct msghdr* message, Arrival* out) {
   for (cmsghdr* part = CMSG_FIRSTHDR(message); part != nullptr;
        part = part_after(*message, part)) {
     if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
@@ -115,14 +63,14 @@ int take_passed_fd(struct msghdr* message) {
     for (std::size_t i = 0; i < count; ++i) {
       int fd;
       std::memcpy(&fd, CMSG_DATA(part) + i * sizeof fd, sizeof fd);
-      if (kept < 0) {
-        kept = fd;
+      if (out->passed_fd < 0) {
+        out->passed_fd = fd;
       } else {
         raw_call(SYS_close, fd);
+        out->is_whole = false;
       }
     }
   }
-  return kept;
 }
 
 }  // namespace
@@ -152,48 +100,6 @@ std::size_t encode_frame_message(MessageType type, std::uint64_t request, std::u
   std::memcpy(buffer + fixed, dataset, dataset_length);
   std::memcpy(buffer + fixed + dataset_length, name, name_length);
   return fixed + dataset_length + name_length;
-}
-
-bool message_is_valid(const char* packet, std::size_t size) {
-  if (size < sizeof(MessageHeader) || size > kMaxMessage) return false;
-  MessageHeader header = header_of(packet);
-  if (header.magic != kWireMagic || header.version != kWireVersion) return false;
-  if (header.length != size - sizeof header) return false;
-  const char* body = packet + sizeof header;
-  switch (header.type) {
-    case MessageType::kFill:
-    case MessageType::kPush:
-    case MessageType::kPushContent:
-    case MessageType::kInvalidate:
-    case MessageType::kSample:
-    case MessageType::kList:
-    case MessageType::kKeepListing:
-    case MessageType::kReadIn:
-    case MessageType::kWritten:
-    case MessageType::kHistory:
-      return frame_body_is_valid(header.type, body, header.length);
-    case MessageType::kEvict:
-    case MessageType::kPin:
-    case MessageType::kUnpin:
-      return evict_body_is_valid(header.type, body, header.length);
-    case MessageType::kVerify:
-      return verify_body_is_valid(body, header.length);
-    case MessageType::kStatus:
-      return header.length == 0;
-    case MessageType::kPeerNotice:  // its receiver decodes it
-      return header.length > 0 && header.length <= kLongestNotice;
-    case MessageType::kReply:
-      return true;
-  }
-  return false;
-}
-
-FrameNames frame_names(const char* packet) {
-  FrameBody sizes;
-  const char* body = packet + sizeof(MessageHeader);
-  std::memcpy(&sizes, body, sizeof sizes);
-  const char* dataset = body + sizeof sizes;
-  return {dataset, sizes.dataset_length, dataset + sizes.dataset_length, sizes.name_length};
 }
 
 std::size_t socket_address(int directory_fd, struct sockaddr_un* out) {
@@ -238,13 +144,11 @@ int connect_daemon(const char* runtime, int timeout_ms) {
   }
 }
 
-int send_message(int socket, const char* packet, std::size_t size, int passed_fd,
-                 int timeout_ms) {
-  struct iovec part = {const_cast<char*>(packet), size};
+int send_once(int socket, std::span<struct iovec> parts, int passed_fd) {
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   struct msghdr message = {};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
+  message.msg_iov = parts.data();
+  message.msg_iovlen = parts.size();
   if (passed_fd >= 0) {
     message.msg_control = control;
     message.msg_controllen = sizeof control;
@@ -254,42 +158,56 @@ int send_message(int socket, const char* packet, std::size_t size, int passed_fd
     rights->cmsg_len = CMSG_LEN(sizeof(int));
     std::memcpy(CMSG_DATA(rights), &passed_fd, sizeof passed_fd);
   }
-  Deadline deadline(timeout_ms);
   for (;;) {
     long result = raw_call(SYS_sendmsg, socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (result >= 0) return 0;
-    if (result == -EINTR) continue;
-    if (result != -EAGAIN) return static_cast<int>(result);
+    if (result != -EINTR) return result < 0 ? static_cast<int>(result) : 0;
+  }
+}
+
+Arrival receive_once(int socket, char* buffer, std::size_t capacity) {
+  struct iovec part = {buffer, capacity};
+  // The padding has room for a second descriptor; the kernel closes what does not fit.
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  struct msghdr message;
+  long result;
+  do {
+    message = {};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    result = raw_call(SYS_recvmsg, socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  } while (result == -EINTR);
+  Arrival arrival = {static_cast<int>(result), -1, true};
+  if (result < 0) return arrival;
+  arrival.is_whole = (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
+  take_passed_fds(&message, &arrival);
+  if ((message.msg_flags & MSG_TRUNC) != 0) {
+    if (arrival.passed_fd >= 0) raw_call(SYS_close, arrival.passed_fd);
+    return {-EMSGSIZE, -1, false};
+  }
+  return arrival;
+}
+
+int send_message(int socket, const char* packet, std::size_t size, int passed_fd,
+                 int timeout_ms) {
+  struct iovec part = {const_cast<char*>(packet), size};
+  Deadline deadline(timeout_ms);
+  for (;;) {
+    int result = send_once(socket, std::span(&part, 1), passed_fd);
+    if (result != -EAGAIN) return result;
     if (!wait_for(socket, POLLOUT, deadline.left_ns())) return -ETIMEDOUT;
   }
 }
 
 int receive_message(int socket, char* buffer, std::size_t capacity, int* passed_fd,
                     int timeout_ms) {
-  *passed_fd = -1;
-  struct iovec part = {buffer, capacity};
-  alignas(cmsghdr) char control[CMSG_SPACE(kMaxPassedFds * sizeof(int))];
   Deadline deadline(timeout_ms);
   for (;;) {
-    struct msghdr message = {};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    long result = raw_call(SYS_recvmsg, socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-    if (result == -EINTR) continue;
-    if (result == -EAGAIN) {
-      if (!wait_for(socket, POLLIN, deadline.left_ns())) return -ETIMEDOUT;
-      continue;
-    }
-    if (result < 0) return static_cast<int>(result);
-    int fd = take_passed_fd(&message);
-    if (message.msg_flags & MSG_TRUNC) {
-      if (fd >= 0) raw_call(SYS_close, fd);
-      return -EMSGSIZE;
-    }
-    *passed_fd = fd;
-    return static_cast<int>(result);
+    Arrival arrival = receive_once(socket, buffer, capacity);
+    *passed_fd = arrival.passed_fd;
+    if (arrival.size != -EAGAIN) return arrival.size;
+    if (!wait_for(socket, POLLIN, deadline.left_ns())) return -ETIMEDOUT;
   }
 }
 

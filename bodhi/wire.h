@@ -3,12 +3,13 @@
 // Large answers (status, ls) and frames travel as file descriptors, never as bytes.
 // Identity is the kernel's word (SO_PEERCRED), never the message's.
 //
-// Requests carry a number that the reply repeats; replies may come in any order. kFill is
-// not answered unless kWaitForIt is set, nor is kWritten. Lean.
+// Requests carry a number that the reply repeats; replies may come in any order. Which messages
+// there are is in messages.h. Lean.
 #pragma once
+#include <sys/uio.h>
 #include <sys/un.h>
 
-#include "bodhi/base_types.h"
+#include "bodhi/messages.h"
 
 namespace zazen {
 
@@ -17,37 +18,6 @@ inline constexpr std::uint16_t kWireVersion = 1;
 inline constexpr std::size_t kMaxMessage = 8192;
 inline constexpr std::size_t kLongestNotice = 8'000;  // the body of a kPeerNotice
 inline constexpr int kReadInMs = 10'000;  // nobody waits longer for a kReadIn
-
-enum class MessageType : std::uint16_t {
-  kFill = 1,        // FrameBody + the origin's fd: cache it as an alien
-  kPush = 2,        // FrameBody + the origin's fd: cache it as a native; answered when durable
-  kInvalidate = 3,  // FrameBody: the origin's frame is about to change; drop the copy
-  kSample = 4,      // FrameBody without a name: compare a sample of the dataset's copies (D10)
-  kEvict = 5,       // EvictBody; answered with EvictReply
-  kList = 6,    // FrameBody without a name, empty dataset: all; answered with ListReply + fd
-  kStatus = 7,  // no body; answered with an fd that holds JSON text
-  kKeepListing = 8,   // FrameBody without a name + fd of an encoded Listing (D20)
-  kPin = 20,          // EvictBody; answered with EvictReply: what is held of the range
-  kUnpin = 21,        // the same
-  kReadIn = 22,       // FrameBody: answered when the copy has been read into memory (D17)
-  kVerify = 23,       // VerifyBody; answered with VerifyReply and its findings
-  kPushContent = 24,  // FrameBody + an fd of the content (a memory file: sealed), which the
-                      // origin may not have yet; from the daemon's own user and root only
-  kWritten = 25,      // FrameBody: a program of this node has opened the frame for writing, or
-                      // changed it; to be pushed when nobody writes to it any more
-  kPeerNotice = 30,  // a ChangeNotice (change_notice.h) of another daemon of this machine; from
-                     // the daemon's own user and root only
-  kHistory = 31,     // FrameBody; answered with JSON text: what became of the frame's copy
-  kReply = 100,
-};
-
-enum : std::uint32_t {  // header.flags
-  kWaitForIt = 1,
-  kFoundStale = 2,    // kInvalidate: the copy differs from its origin, which nobody told us of
-  kNotYetOpened = 4,  // kFill: no program waits for it; only what lies idle gives way
-  kOpenForWriting = 8,  // kInvalidate: a program has opened the frame for writing, and has not
-                        // changed it yet; the copy is not served until the last one closes it
-};
 
 struct MessageHeader {
   std::uint32_t magic;
@@ -125,18 +95,6 @@ std::size_t encode_frame_message(MessageType type, std::uint64_t request, std::u
                                  const char* dataset, const char* name, char* buffer,
                                  std::size_t capacity);
 
-// A packet is well formed: magic, version, length, body of at least the type's size, and for
-// FrameBody and EvictBody the strings fill the body exactly and contain no NUL.
-bool message_is_valid(const char* packet, std::size_t size);
-// For a valid packet with a FrameBody.
-struct FrameNames {
-  const char* dataset;
-  std::size_t dataset_length;
-  const char* name;
-  std::size_t name_length;
-};
-FrameNames frame_names(const char* packet);
-
 // The address of the socket in a runtime directory that is open as directory_fd, and its
 // size: "/proc/self/fd/N/socket", because sun_path has room for 107 characters only. Both
 // sides use it, for bind and for connect.
@@ -150,5 +108,14 @@ int send_message(int socket, const char* packet, std::size_t size, int passed_fd
 // Size of the packet or -errno (0: the peer closed); *passed_fd is -1 if none came.
 int receive_message(int socket, char* buffer, std::size_t capacity, int* passed_fd,
                     int timeout_ms);
+
+// The same, for one try.
+int send_once(int socket, std::span<struct iovec> parts, int passed_fd);  // 0 or -errno
+struct Arrival {
+  int size;       // of the packet, or -errno
+  int passed_fd;  // the first that came, or -1; the others are closed
+  bool is_whole;  // nothing was cut off, and no other descriptor came
+};
+Arrival receive_once(int socket, char* buffer, std::size_t capacity);
 
 }  // namespace zazen

@@ -2,48 +2,24 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
-#include <cstring>
 
 namespace zazen {
 
 Received receive_packet(int socket, Packet* out) {
-  alignas(MessageHeader) char buffer[kMaxMessage];
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-  struct iovec part = {buffer, sizeof buffer};
-  struct msghdr message = {};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  ssize_t size;
-  do {
-    size = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  } while (size < 0 && errno == EINTR);
-  if (size < 0) return errno == EAGAIN ? Received::kNothing : Received::kClosed;
-
-  // Whatever came must be closed, even if the padding made room for more than one.
-  int passed_count = 0;
-  out->passed.reset();
-  for (cmsghdr* part_of = CMSG_FIRSTHDR(&message); part_of != nullptr;
-       part_of = CMSG_NXTHDR(&message, part_of)) {
-    if (part_of->cmsg_level != SOL_SOCKET || part_of->cmsg_type != SCM_RIGHTS) continue;
-    std::size_t count = (part_of->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (std::size_t i = 0; i < count; ++i) {
-      int fd;
-      std::memcpy(&fd, CMSG_DATA(part_of) + i * sizeof(int), sizeof fd);
-      out->passed.reset(fd);
-      ++passed_count;
-    }
-  }
-  if (size == 0) return Received::kClosed;
-  bool whole = (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
-  if (!whole || passed_count > 1 || !message_is_valid(buffer, static_cast<std::size_t>(size))) {
-    return Received::kMalformed;
-  }
-  out->bytes.assign(buffer, static_cast<std::size_t>(size));
+  char buffer[kMaxMessage];
+  Arrival arrival = receive_once(socket, buffer, sizeof buffer);
+  out->passed.reset(arrival.passed_fd);
+  if (arrival.size == -EAGAIN) return Received::kNothing;
+  if (arrival.size == -EMSGSIZE) return Received::kMalformed;
+  if (arrival.size <= 0) return Received::kClosed;
+  auto size = static_cast<std::size_t>(arrival.size);
+  Descriptor came = out->passed.valid() ? Descriptor::kOne : Descriptor::kNone;
+  if (!arrival.is_whole || !message_is_valid(buffer, size, came)) return Received::kMalformed;
+  out->bytes.assign(buffer, size);
   return Received::kPacket;
 }
 
@@ -59,29 +35,15 @@ int send_answer(int socket, const Answer& answer) {
   header.status = answer.status;
   struct iovec parts[2] = {{&header, sizeof header},
                            {const_cast<char*>(answer.body.data()), answer.body.size()}};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  struct msghdr message = {};
-  message.msg_iov = parts;
-  message.msg_iovlen = 2;
   UniqueFd own;
   if (answer.content) {
     char link[32];
     std::snprintf(link, sizeof link, "/proc/self/fd/%d", answer.content->get());
     own.reset(::open(link, O_RDONLY | O_CLOEXEC));
     if (!own.valid()) return errno;
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    cmsghdr* rights = CMSG_FIRSTHDR(&message);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(sizeof(int));
-    int fd = own.get();
-    std::memcpy(CMSG_DATA(rights), &fd, sizeof fd);
   }
-  for (;;) {
-    if (::sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return 0;
-    if (errno != EINTR) return errno == ENOBUFS || errno == ETOOMANYREFS ? EAGAIN : errno;
-  }
+  int code = -send_once(socket, parts, own.get());
+  return code == ENOBUFS || code == ETOOMANYREFS ? EAGAIN : code;
 }
 
 UniqueFd content_fd(const void* content, std::size_t size) {

@@ -19,6 +19,12 @@ struct Packet {
     std::memcpy(&header, bytes.data(), sizeof header);
     return header;
   }
+  const MessageRule& rule() const { return *find_rule(header().type); }
+  bool is_answered() const {
+    Answered answered = rule().answered;
+    return answered == Answered::kAlways ||
+           (answered == Answered::kIfAsked && (header().flags & kWaitForIt) != 0);
+  }
 };
 
 enum class Received { kPacket, kNothing, kClosed, kMalformed };

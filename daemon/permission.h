@@ -5,17 +5,10 @@
 #include <string>
 
 #include "bodhi/config.h"
+#include "bodhi/messages.h"
 #include "daemon/peer_identity.h"
 
 namespace zazen {
-
-enum class Wish {
-  kSearch,  // to reach the dataset's frames: sample
-  kList,    // to see which frames there are: ls
-  kWrite,   // to make frames: push
-  kVouch,   // to say which frames there are: keep a listing
-  kManage,  // to let frames go: only the dataset's owner
-};
 
 // 0, EACCES, or another errno if the origin cannot tell. May take as long as the origin takes.
 int ask_permission(const PeerIdentity& client, Wish wish, const DatasetConfig& dataset);

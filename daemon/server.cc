@@ -277,7 +277,7 @@ bool Server::read_requests(Client& client) {
 
 bool Server::take(Client& client, Packet& packet) {
   client.last_turn = ++turn_;
-  if (Service::is_answered(packet.header())) ++client.open_requests;
+  if (packet.is_answered()) ++client.open_requests;
   switch (service_.take(client.id, client.peer, packet)) {
     case Service::Taken::kYes:
       break;

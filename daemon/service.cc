@@ -1,5 +1,4 @@
-// Names from outside count only if they are a configured dataset's path, letter by letter,
-// and a name of its template; so none can lead anywhere else.
+// The service's life: what it does by itself, from its start to its end.
 #include "daemon/service.h"
 
 #include <fcntl.h>
@@ -10,33 +9,16 @@
 #include <iterator>
 #include <limits>
 
-#include "bodhi/packed_listing.h"
 #include "daemon/adoption.h"
 #include "daemon/job_sweep.h"
 #include "daemon/log.h"
 #include "daemon/origin.h"
-#include "daemon/scrub.h"
-#include "daemon/shortage.h"
-#include "daemon/status.h"
 
 namespace zazen {
 namespace {
 
-constexpr off_t kLargestListing = off_t{1} << 27;
-constexpr std::uint32_t kOnlyQuestion = 0, kAllDatasets = ~std::uint32_t{0};
-constexpr std::int64_t kScrubPatienceMs = 200;
 constexpr std::int64_t kRightsPeriodMs = 10'000;
 constexpr std::int64_t kReconcileAgainMs = 5'000;
-
-bool brings_content(MessageType type) {
-  return type == MessageType::kFill || type == MessageType::kPush ||
-         type == MessageType::kPushContent;
-}
-
-template <class T>
-std::string as_bytes(const T& value) {
-  return std::string(reinterpret_cast<const char*>(&value), sizeof value);
-}
 
 // A frame that is watched has a descriptor open, as a queued fill has.
 WrittenFrames::Limits limits_of(std::size_t queue_limit) {
@@ -97,13 +79,6 @@ void Service::post_once(std::atomic<bool>& posted, WorkQueue& queue, Work work) 
   queue.post([mark, work] { work(); });
 }
 
-template <class Work>
-auto Service::answering(const Asked& asked, Work work) {
-  return [this, asked, work = std::move(work)] {
-    if (!despite_shortage(work)) answer(asked, ENOMEM);
-  };
-}
-
 void Service::post_reconcile(std::uint32_t dataset) {
   post_once(housework_[dataset].reconciling, reconciling_, [this, dataset] {
     // Who may reach the copies decides what the index tells of them: nothing, if the origin
@@ -122,256 +97,6 @@ void Service::reconcile_again() {
   for (std::uint32_t dataset : store_.not_reconciled()) post_reconcile(dataset);
 }
 
-bool Service::is_answered(const MessageHeader& header) {
-  bool is_news = header.type == MessageType::kFill || header.type == MessageType::kWritten;
-  return !is_news || (header.flags & kWaitForIt) != 0;
-}
-
-Service::Taken Service::take(std::uint64_t client, const Peer& peer, Packet& packet) {
-  MessageHeader header = packet.header();
-  Asked asked{client, header.request, peer};
-  switch (header.type) {
-    case MessageType::kFill:
-    case MessageType::kPush:
-    case MessageType::kPushContent:
-    case MessageType::kInvalidate:
-    case MessageType::kReadIn:
-    case MessageType::kWritten:
-    case MessageType::kHistory:
-      return take_frame(asked, packet);
-    case MessageType::kSample:
-    case MessageType::kList:
-    case MessageType::kKeepListing:
-      take_dataset(asked, packet);
-      return Taken::kYes;
-    case MessageType::kEvict:
-    case MessageType::kPin:
-    case MessageType::kUnpin:
-      take_range(asked, packet);
-      return Taken::kYes;
-    case MessageType::kVerify:
-      take_verify(asked, packet);
-      return Taken::kYes;
-    case MessageType::kStatus:
-      statuses_.add(kOnlyQuestion, asked,
-                    [this] { return errands_.post([this] { answer_statuses(); }); });
-      return Taken::kYes;
-    case MessageType::kPeerNotice:
-      take_peer_notice(asked, packet);
-      return Taken::kYes;
-    case MessageType::kReply:
-      break;
-  }
-  return Taken::kNonsense;
-}
-
-Service::Taken Service::take_frame(const Asked& asked, Packet& packet) {
-  MessageHeader header = packet.header();
-  FrameNames names = frame_names(packet.bytes.data());
-  std::optional<std::uint32_t> dataset = header.type == MessageType::kInvalidate
-                                             ? find_dataset(names.dataset, names.dataset_length)
-                                             : find_served(names.dataset, names.dataset_length);
-  FillRequest fill;
-  int refusal = 0;
-  if (!dataset) {
-    refusal = ENOENT;
-  } else if (!config_.datasets[*dataset].name.match(names.name, names.name_length, &fill.seq)) {
-    refusal = EINVAL;
-  } else if (header.type == MessageType::kWritten && !config_.datasets[*dataset].push) {
-    refusal = EOPNOTSUPP;
-  } else if (brings_content(header.type) && !packet.passed.valid()) {
-    refusal = EBADF;
-  } else if (header.type == MessageType::kPushContent && !asked.is_own_user() &&
-             asked.peer->uid != 0) {
-    refusal = EPERM;  // nothing tells whether it is what the origin will have
-  }
-  if (refusal != 0) {
-    if (is_answered(header)) answer(asked, refusal);
-    return Taken::kYes;
-  }
-  if (header.type == MessageType::kInvalidate) {
-    post_invalidate(asked, *dataset, fill.seq, header.flags);
-    return Taken::kYes;
-  }
-  if (header.type == MessageType::kHistory) {
-    if_allowed(asked, Wish::kSearch, *dataset, [this, asked, index = *dataset, seq = fill.seq] {
-      answer(asked, 0, changes_.history(index, seq));
-    });
-    return Taken::kYes;
-  }
-  if (header.type == MessageType::kReadIn) {
-    if_allowed(asked, Wish::kSearch, *dataset, [this, asked, index = *dataset, seq = fill.seq] {
-      reads_.ask(index, seq, [this, asked](int status) { answer(asked, status); });
-    });
-    return Taken::kYes;
-  }
-  if (header.type == MessageType::kWritten) {
-    WrittenFrame written{*dataset, fill.seq, asked.peer, nullptr};
-    if (is_answered(header)) {
-      written.done = [this, asked](int status) { answer(asked, status); };
-    }
-    written_.take(std::move(written));
-    return Taken::kYes;
-  }
-  fill.dataset = *dataset;
-  fill.kind = header.type == MessageType::kFill ? FrameKind::kAlien : FrameKind::kNative;
-  fill.is_content = header.type == MessageType::kPushContent;
-  fill.wanted = (header.flags & kNotYetOpened) != 0 ? Wanted::kLater : Wanted::kNow;
-  fill.origin = std::move(packet.passed);
-  fill.client = asked.peer;
-  if (is_answered(header)) {
-    fill.done = [this, asked](int status) { answer(asked, status); };
-  }
-  if (filler_.submit(fill)) return Taken::kYes;
-  packet.passed = std::move(fill.origin);
-  return Taken::kLater;
-}
-
-void Service::take_dataset(const Asked& asked, Packet& packet) {
-  MessageType type = packet.header().type;
-  FrameNames names = frame_names(packet.bytes.data());
-  std::optional<std::uint32_t> dataset = find_served(names.dataset, names.dataset_length);
-  bool all = type == MessageType::kList && names.dataset_length == 0;
-  if (!dataset && !all) return answer(asked, ENOENT);
-  if (type == MessageType::kList) {
-    if (dataset) {
-      if_allowed(asked, Wish::kList, *dataset, [=, this] { post_list(asked, dataset); });
-    } else {
-      post_list(asked, dataset);
-    }
-  } else if (type == MessageType::kSample) {
-    if_allowed(asked, Wish::kSearch, *dataset, [this, asked, index = *dataset] {
-      auto compare_for_all = [this, index] {
-        std::vector<Asked> askers = comparisons_.take(index);
-        int status = ENOMEM;
-        despite_shortage([&] { status = sample(index); });
-        for (const Asked& one : askers) answer(one, status);
-      };
-      auto post = [&] { return samples_.post(index, compare_for_all); };
-      if (!comparisons_.add(index, asked, post)) answer(asked, EAGAIN);
-    });
-  } else if (!packet.passed.valid()) {
-    answer(asked, EBADF);
-  } else {
-    auto fd = std::make_shared<UniqueFd>(std::move(packet.passed));
-    if_allowed(asked, Wish::kVouch, *dataset, [this, asked, index = *dataset, fd] {
-      auto keep = [this, asked, index, fd] { answer(asked, keep_listing(index, fd->get())); };
-      bool posted = samples_.post(index, answering(asked, keep));
-      if (!posted) answer(asked, EAGAIN);
-    });
-  }
-}
-
-template <class Body>
-std::optional<std::uint32_t> Service::read_body(const Packet& packet, Body* body) const {
-  const char* begin = packet.bytes.data() + sizeof(MessageHeader);
-  std::memcpy(body, begin, sizeof *body);
-  return find_dataset(begin + sizeof *body, body->dataset_length);
-}
-
-void Service::take_range(const Asked& asked, const Packet& packet) {
-  EvictBody body;
-  std::optional<std::uint32_t> dataset = read_body(packet, &body);
-  if (!dataset) return answer(asked, ENOENT);
-  if (MessageType type = packet.header().type; type != MessageType::kEvict) {
-    if (body.first > body.last) return answer(asked, EINVAL);
-    FrameRange range{body.first, body.last};
-    bool pinned = type == MessageType::kPin;
-    if_allowed(asked, Wish::kManage, *dataset, [=, this, index = *dataset] {
-      errands_.post(answering(asked, [=, this] {
-        Amount held;
-        int code = store_.pin(index, range, pinned, &held);
-        answer(asked, code, as_bytes(EvictReply{held.frames, held.bytes, 0}));
-      }));
-    });
-    return;
-  }
-  Store::Selection selection{body.first, body.last, (body.what & kEvictNatives) != 0,
-                             (body.what & kEvictAliens) != 0, (body.what & kEvictDryRun) != 0};
-  if_allowed(asked, Wish::kManage, *dataset, [this, asked, index = *dataset, selection] {
-    long_errands_.post(answering(asked, [this, asked, index, selection] {
-      Store::Evicted evicted = store_.evict(index, selection);
-      answer(asked, evicted.status,
-             as_bytes(EvictReply{evicted.gone.frames, evicted.gone.bytes, evicted.pinned}));
-    }));
-  });
-}
-
-void Service::take_verify(const Asked& asked, const Packet& packet) {
-  VerifyBody body;
-  std::optional<std::uint32_t> dataset = read_body(packet, &body);
-  if (!dataset) return answer(asked, ENOENT);
-  if_allowed(asked, Wish::kManage, *dataset, [this, asked, index = *dataset, body] {
-    scrubs_.post(answering(asked, [this, asked, index, body] {
-      ScrubbedPiece piece =
-          scrub_piece(store_, index, body.first, body.last, kScrubPatienceMs, stopping_);
-      std::string reply = as_bytes(piece.figures);
-      for (const VerifyFinding& finding : piece.findings) reply += as_bytes(finding);
-      answer(asked, 0, std::move(reply));
-    }));
-  });
-}
-
-void Service::if_allowed(const Asked& asked, Wish wish, std::uint32_t dataset,
-                         std::function<void()> errand) {
-  if (asked.is_own_user()) return errand();
-  auto question = answering(asked, [=, this] {
-    int refusal = ask_permission(*asked.peer, wish, config_.datasets[dataset]);
-    if (refusal != 0) return answer(asked, refusal);
-    errand();
-  });
-  bool posted = questions_.post(dataset, question);
-  if (!posted) answer(asked, EAGAIN);
-}
-
-// Who may not change the frame has perhaps seen that it was changed: it is looked at. A change
-// that is not dealt with casts doubt on the dataset: opens are checked until all are compared.
-void Service::post_invalidate(const Asked& asked, std::uint32_t dataset, FrameSeq seq,
-                              std::uint32_t flags) {
-  auto or_doubt = [=, this](auto work) {
-    return [=, this] {
-      if (despite_shortage(work)) return;
-      until_no_shortage([&] { doubt_and_tell(dataset); });
-      answer(asked, ENOMEM);
-    };
-  };
-  auto errand = or_doubt([=, this] {
-    if ((flags & kOpenForWriting) != 0) return open_for_writing(asked, dataset, seq);
-    invalidate(asked, dataset, seq, (flags & kFoundStale) != 0);
-  });
-  if (asked.is_own_user()) {
-    errands_.post(errand);
-    return;
-  }
-  auto question = or_doubt([=, this] {
-    const DatasetConfig& config = config_.datasets[dataset];
-    if (may_change(*asked.peer, config, store_.name_of(dataset, seq))) {
-      errands_.post(errand);
-      return;
-    }
-    int refusal = ask_permission(*asked.peer, Wish::kSearch, config);
-    if (refusal == 0 && store_.find(dataset, seq)) {
-      SampleResult result = compare_frames(store_, dataset, {seq});
-      if (!result.stale.empty()) sweep_.distrust(dataset);
-      settle(dataset, result);
-    }
-    answer(asked, refusal);
-  });
-  bool posted = questions_.post(dataset, question);
-  if (posted) return;
-  doubt_and_tell(dataset);
-  answer(asked, EAGAIN);
-}
-
-// What is under way sees the mark, what is published is removed: in this order nothing slips
-// through.
-void Service::invalidate(const Asked& asked, std::uint32_t dataset, FrameSeq seq,
-                         bool found_stale) {
-  if (found_stale) sweep_.distrust(dataset);
-  const char* why = found_stale ? PeerChanges::kDiffered : PeerChanges::kChanged;
-  answer(asked, drop_changed(dataset, seq, asked.peer, why));
-}
-
 int Service::drop_changed(std::uint32_t dataset, FrameSeq seq, const Peer& client,
                           const char* why) {
   young_.note(dataset, seq, monotonic_ms());
@@ -383,22 +108,12 @@ int Service::drop_changed(std::uint32_t dataset, FrameSeq seq, const Peer& clien
   return stays ? EIO : 0;
 }
 
-void Service::answer(const Asked& asked, int status, std::string body) {
-  outbox_.post(Answer{asked.client, asked.request, status, std::move(body), nullptr});
-}
-
 std::optional<std::uint32_t> Service::find_dataset(const char* path, std::size_t length) const {
   std::string_view wanted(path, length);
   for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
     if (config_.datasets[i].path == wanted) return i;
   }
   return std::nullopt;
-}
-
-// Frames of a dataset that a reload removed can still be invalidated and evicted.
-std::optional<std::uint32_t> Service::find_served(const char* path, std::size_t length) const {
-  std::optional<std::uint32_t> found = find_dataset(path, length);
-  return found && !config_.datasets[*found].removed ? found : std::nullopt;
 }
 
 int Service::sample(std::uint32_t dataset) {
@@ -443,105 +158,6 @@ void Service::settle(std::uint32_t dataset, const SampleResult& result) {
             {"stale", std::to_string(result.stale.size())}});
   changes_.found_stale(dataset, result.stale);
   store_.drop_exactly(dataset, result.stale);
-}
-
-// Of all datasets, what the answer is depends on who asks.
-void Service::post_list(const Asked& asked, std::optional<std::uint32_t> dataset) {
-  if (!dataset && !asked.is_own_user()) {
-    long_errands_.post([this, asked] { answer_lists({asked}, std::nullopt); });
-    return;
-  }
-  auto answer_for_all = [this, dataset] {
-    answer_lists(lists_.take(dataset.value_or(kAllDatasets)), dataset);
-  };
-  lists_.add(dataset.value_or(kAllDatasets), asked,
-             [&] { return long_errands_.post(answer_for_all); });
-}
-
-// Datasets that the asker may not list, or whose origin does not say, are left out.
-void Service::answer_lists(const std::vector<Asked>& askers,
-                           std::optional<std::uint32_t> dataset) {
-  answer_all(askers, [&] { return list_for(askers.front(), dataset); });
-}
-
-Service::Content Service::list_for(const Asked& first, std::optional<std::uint32_t> dataset) {
-  std::vector<ListRecord> records;
-  for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
-    if (dataset ? *dataset != i : config_.datasets[i].removed.get()) continue;
-    auto question = [peer = first.peer, config = config_.datasets[i]] {
-      return ask_permission(*peer, Wish::kList, config);
-    };
-    bool known = dataset || first.is_own_user();
-    if (!known && origins().ask(i, question, Filler::kOriginLimit) != 0) continue;
-    for (const StoredFrame& frame : store_.list(i)) {
-      records.push_back({frame.seq, frame.held.bytes, i, frame.held.kind,
-                         static_cast<std::uint16_t>(frame.pinned ? 1 : 0)});
-    }
-  }
-  return {as_bytes(ListReply{records.size()}),
-          content_fd(records.data(), records.size() * sizeof(ListRecord))};
-}
-
-void Service::answer_statuses() {
-  answer_all(statuses_.take(kOnlyQuestion), [this]() -> Content {
-    std::int64_t uptime_seconds = (monotonic_ms() - started_ms_) / 1000;
-    std::string text =
-        status_json(config_, store_, publisher_, filler_, push_counts_, sweep_.progress(),
-                    written_, writer_, changes_, uptime_seconds, reads_.copies_read());
-    return {{}, content_fd(text.data(), text.size())};
-  });
-}
-
-template <class Make>
-void Service::answer_all(const std::vector<Asked>& askers, Make make) {
-  Content content;
-  std::shared_ptr<const UniqueFd> file;
-  despite_shortage([&] {
-    content = make();
-    if (content.file.valid()) file = std::make_shared<const UniqueFd>(std::move(content.file));
-  });
-  for (const Asked& asked : askers) {
-    const bool told =
-        file && despite_shortage([&] {
-          outbox_.post(Answer{asked.client, asked.request, 0, content.body, file});
-        });
-    if (!told) answer(asked, ENOMEM);
-  }
-}
-
-int Service::keep_listing(std::uint32_t dataset, int fd) {
-  // Only a file in memory has seals. Any other's owner could keep us waiting, for as long as
-  // its file system does not answer.
-  if (::fcntl(fd, F_GET_SEALS) < 0) return EINVAL;
-  struct stat st = {};
-  if (::fstat(fd, &st) != 0) return errno;
-  if (st.st_size > kLargestListing) return EFBIG;
-  std::string encoded(static_cast<std::size_t>(st.st_size), '\0');
-  for (std::size_t done = 0; done < encoded.size();) {
-    ssize_t size =
-        ::pread(fd, encoded.data() + done, encoded.size() - done, static_cast<off_t>(done));
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return errno;
-    if (size == 0) return EINVAL;
-    done += static_cast<std::size_t>(size);
-  }
-  Result<PackedListing> listing = PackedListing::read(encoded);
-  if (!listing.ok()) return EINVAL;
-  if (!is_settled(listing->directory(), listing->taken_at_ns())) return EAGAIN;
-  const DatasetConfig& config = config_.datasets[dataset];
-  Result<DirectoryIdentity> now =
-      stat_directory(frame_directory(config.path, config.name), config.name);
-  if (!now.ok()) return now.error().code;
-  if (*now != listing->directory()) return ESTALE;
-  ReachedDirectories reached;
-  if (store_.serves_all_users()) {
-    reached = OriginWay(frame_directory(config.path, config.name), "", nullptr).directories();
-    if (reached.back().places.empty() || reached.back().places.back().second != now->ino) {
-      return ESTALE;
-    }
-    store_.expect_mirrored(dataset, reached);
-  }
-  return store_.keep_listing(dataset, encoded, reached);
 }
 
 bool Service::trusts_all() const {

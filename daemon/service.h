@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 #include "bodhi/config.h"
 #include "daemon/askers.h"
@@ -34,7 +35,6 @@ class Service {
   // kLater: a push while the queue is full; try the same packet again when the outbox wakes.
   // kNonsense: no client of ours sends this; close the connection.
   Taken take(std::uint64_t client, const Peer& peer, Packet& packet);
-  static bool is_answered(const MessageHeader& header);
 
   // A client has connected.
   void welcome(const PeerIdentity& peer) { publisher_.note_user(peer.uid); }
@@ -72,30 +72,46 @@ class Service {
     std::uint64_t client;
     std::uint64_t request;
     Peer peer;
+    bool is_answered;
     bool is_own_user() const { return zazen::is_own_user(*peer); }
   };
+  static constexpr std::uint32_t kAllDatasets = ~std::uint32_t{0};
+  struct Request {
+    Asked asked;
+    Packet packet;
+    std::uint32_t dataset = kAllDatasets;  // stays so if the message names none
+    FrameSeq seq = 0;                      // of the frame, if it names one
+    bool is_put_off = false;               // set by a handler: to be taken again later
+  };
 
-  Taken take_frame(const Asked& asked, Packet& packet);
-  void take_dataset(const Asked& asked, Packet& packet);
-  void take_range(const Asked& asked, const Packet& packet);
-  void take_verify(const Asked& asked, const Packet& packet);
-  void take_peer_notice(const Asked& asked, const Packet& packet);
+  // What a message means: service_messages.cc. A row of kMessages without a handler there does
+  // not compile. Only a row without a wish can be put off.
+  using Handler = void (Service::*)(Request&);
+  template <MessageType type>
+  void handle(Request& request) = delete;
+  template <std::size_t row>
+  static constexpr Handler handler_of() {
+    if constexpr (kMessages[row].from == Sender::kDaemon) {
+      return nullptr;
+    } else {
+      return &Service::handle<kMessages[row].type>;
+    }
+  }
+  template <std::size_t... rows>
+  static constexpr auto handlers_of(std::index_sequence<rows...>) {
+    return std::array{handler_of<rows>()...};
+  }
+  // 0, or why it is refused.
+  int read_names(const MessageRule& rule, const Packet& packet, Request* out) const;
+  void submit(Request& request, FrameKind kind, bool is_content = false);
+  void pin(const Request& request, bool pinned);
   void answer(const Asked& asked, int status, std::string body = {});
   // `work`, which answers; without memory the answer is ENOMEM.
   template <class Work>
   auto answering(const Asked& asked, Work work);
-  // A body that a dataset's path follows, and that dataset.
-  template <class Body>
-  std::optional<std::uint32_t> read_body(const Packet& packet, Body* body) const;
   std::optional<std::uint32_t> find_dataset(const char* path, std::size_t length) const;
-  std::optional<std::uint32_t> find_served(const char* path, std::size_t length) const;
 
   int sample(std::uint32_t dataset);  // 0 or an errno: the origin could not be asked
-  // At once for our own user; for another if the origin lets him, else he is refused.
-  void if_allowed(const Asked& asked, Wish wish, std::uint32_t dataset,
-                  std::function<void()> errand);
-  void post_invalidate(const Asked& asked, std::uint32_t dataset, FrameSeq seq,
-                       std::uint32_t flags);
   void invalidate(const Asked& asked, std::uint32_t dataset, FrameSeq seq, bool found_stale);
   // 0, or EIO if the disk keeps it. `why` is a phrase for people.
   int drop_changed(std::uint32_t dataset, FrameSeq seq, const Peer& client,
@@ -110,14 +126,11 @@ class Service {
   void compare(std::uint32_t dataset, const std::vector<FrameSeq>& frames);
   // What a comparison has found: stale copies go, natives that waited are adopted.
   void settle(std::uint32_t dataset, const SampleResult& result);
-  void post_list(const Asked& asked, std::optional<std::uint32_t> dataset);
-  void answer_lists(const std::vector<Asked>& askers, std::optional<std::uint32_t> dataset);
-  void answer_statuses();
   struct Content {
     std::string body;
     UniqueFd file;
   };
-  Content list_for(const Asked& first, std::optional<std::uint32_t> dataset);
+  Content list_for(const Asked& first, std::uint32_t dataset);
   template <class Make>
   void answer_all(const std::vector<Asked>& askers, Make make);
   int keep_listing(std::uint32_t dataset, int fd);

@@ -5,16 +5,6 @@
 
 namespace zazen {
 
-// Over the network a peer proves that it may push: here it is who may push content.
-void Service::take_peer_notice(const Asked& asked, const Packet& packet) {
-  if (!asked.is_own_user() && asked.peer->uid != 0) return answer(asked, EPERM);
-  errands_.post([this, asked, notice = packet.bytes.substr(sizeof(MessageHeader))] {
-    int status = ENOMEM;
-    despite_shortage([&] { status = changes_.take(notice); });
-    answer(asked, status);
-  });
-}
-
 void Service::compare(std::uint32_t dataset, const std::vector<FrameSeq>& frames) {
   bool posted = samples_.post(
       dataset, [=, this] { settle(dataset, compare_frames(store_, dataset, frames)); });

@@ -2,11 +2,8 @@
 import array
 import os
 import socket
-import struct
 
-HEADER = struct.Struct("<IHHIIQiI")  # magic, version, type, length, flags, request, status, 0
-MAGIC, VERSION, PUSH, REPLY = 0x315A415A, 1, 2, 100
-LARGEST = 8192
+from messages import HEADER, LARGEST, PUSH, REPLY, frame_packet
 
 
 def connect(runtime):
@@ -41,11 +38,8 @@ def push(runtime, data, names):
             daemon.settimeout(30)
             for request, name in enumerate(names):
                 origin = os.open(data.file(name), os.O_RDONLY)
-                dataset, frame = data.path.encode(), name.encode()
-                body = struct.pack("<HH", len(dataset), len(frame)) + dataset + frame
-                header = HEADER.pack(MAGIC, VERSION, PUSH, len(body), 0, request, 0, 0)
                 try:
-                    send(daemon, header + body, [origin])
+                    send(daemon, frame_packet(PUSH, data.path, name, flags=0, request=request), [origin])
                 finally:
                     os.close(origin)
             for _ in names:

@@ -12,12 +12,12 @@
 #include "bodhi/push_wire.h"
 #include "bodhi/seqlog.h"
 #include "bodhi/table.h"
-#include "bodhi/wire.h"
 #include "coord/job_messages.h"
 #include "coord/packed_set.h"
 #include "coord/tally_fragment.h"
 #include "coord/view_writer.h"
 #include "tests/fuzz/demand.h"
+#include "tests/fuzz/example_message.h"
 
 namespace zazen {
 namespace {
@@ -48,39 +48,11 @@ std::string as_bytes(const T& value) {
 }
 
 void add_packets(const Corpus& corpus) {
-  struct {
-    MessageType type;
-    const char* dataset;
-    const char* name;
-  } requests[] = {{MessageType::kFill, "/sim1", "f7"},
-                  {MessageType::kPush, "/sim1", "f8"},
-                  {MessageType::kInvalidate, "/s", "a/b/c"},
-                  {MessageType::kSample, "/sim1", ""},
-                  {MessageType::kList, "", ""},
-                  {MessageType::kKeepListing, "/sim1", ""},
-                  {MessageType::kPushContent, "/sim1", "f9"},
-                  {MessageType::kWritten, "/sim1", "f10"},
-                  {MessageType::kHistory, "/sim1", "f11"}};
-  char packet[kMaxMessage];
-  for (const auto& one : requests) {
-    std::size_t size = encode_frame_message(one.type, 1, kWaitForIt, one.dataset, one.name,
-                                            packet, sizeof packet);
-    corpus.add("wire", "request-" + std::to_string(static_cast<int>(one.type)), {packet, size});
+  for (const MessageRule& rule : kMessages) {
+    std::string packet = example_message(rule);
+    demand(message_is_valid(packet.data(), packet.size()));
+    corpus.add("wire", rule.name, packet);
   }
-  std::string dataset = "/sim1";
-  MessageHeader header = {kWireMagic,
-                          kWireVersion,
-                          MessageType::kEvict,
-                          static_cast<std::uint32_t>(sizeof(EvictBody) + dataset.size()),
-                          0,
-                          2,
-                          0,
-                          0};
-  EvictBody body = {0, 99, kEvictAliens, static_cast<std::uint32_t>(dataset.size())};
-  corpus.add("wire", "evict", as_bytes(header) + as_bytes(body) + dataset);
-  header.type = MessageType::kStatus;
-  header.length = 0;
-  corpus.add("wire", "status", as_bytes(header));
 }
 
 void add_pushes(const Corpus& corpus) {
@@ -227,8 +199,8 @@ void add_messages(const Corpus& corpus) {
   add(3, "listing", encode_listing_answer({0, encode_listing(small_listing())}));
   Fragment fragment;
   fragment.filtered = true;
-  fragment.datasets.push_back(
-      {"/sim1", true, true, 4, FrameSet({1}), FrameSet({7, 9}), 2, FrameSet({1, 2}), FrameSet()});
+  fragment.datasets.push_back({"/sim1", true, true, 4, FrameSet({1}), FrameSet({7, 9}), 2,
+                               FrameSet({1, 2}), FrameSet()});
   add(4, "fragment", encode_fragment(fragment));
 }
 

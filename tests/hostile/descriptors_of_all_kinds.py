@@ -1,11 +1,12 @@
-"""Descriptors that are no frame's, or too many of them: refused at once, and all of them closed."""
+"""Descriptors that are no frame's, too many of them, or none where one must come: refused at once, and
+all of them closed."""
 import errno
 import os
 import select
 import socket
 import tempfile
 
-from siege import FILL, KEEP_LISTING, PUSH, STATUS, Siege, expect, frame_packet, packet
+from siege import FILL, KEEP_LISTING, PUSH, REQUESTS, Siege, example, expect, frame_packet
 
 MOST_IN_A_MESSAGE = 253
 
@@ -40,12 +41,16 @@ with Siege() as siege, tempfile.TemporaryDirectory() as scratch:
             expect(found == status, f"{what} as a frame got {found}, not {status}")
         found = siege.ask(frame_packet(KEEP_LISTING, path), [fd])
         expect(found == errno.EINVAL, f"{what} as a listing got {found}")
-        # Where none is wanted it is closed.
-        expect(siege.ask(packet(STATUS), [fd]) == 0, f"a status with {what}")
-    expect(siege.ask(frame_packet(PUSH, path, "f1")) == errno.EBADF, "a push of nothing")
+        for row in REQUESTS:
+            if row.descriptor == "none":
+                expect(siege.ask(example(row, path, "f1"), [fd]) is None, f"{row.name} came with {what}")
+    for row in REQUESTS:
+        if row.descriptor == "one":
+            expect(siege.ask(example(row, path, "f1")) is None, f"{row.name} came with nothing")
 
     fd = os.open(frame, os.O_RDONLY)
     for count in (2, 3, MOST_IN_A_MESSAGE):
-        for _ in range(20):
-            expect(siege.ask(frame_packet(PUSH, path, "f1"), [fd] * count) is None,
-                   f"{count} descriptors were taken")
+        for row in REQUESTS:
+            for _ in range(3):
+                expect(siege.ask(example(row, path, "f1"), [fd] * count) is None,
+                       f"{row.name} came with {count} descriptors")

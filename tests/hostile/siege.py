@@ -13,30 +13,16 @@ import os
 import resource
 import signal
 import socket
-import struct
 import sys
 import time
 import traceback
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+from messages import *  # noqa: E402,F403
 from nodes import Nodes, is_sanitized  # noqa: E402
 from processes import expect, run, wait_until  # noqa: E402
 
 LIMIT_SECONDS = 60
-HEADER = struct.Struct("<IHHIIQiI")
-MAGIC, VERSION, LARGEST = 0x315A415A, 1, 8192
-FILL, PUSH, INVALIDATE, SAMPLE, EVICT, LIST, STATUS, KEEP_LISTING, REPLY = *range(1, 9), 100
-WAIT = 1
-
-
-def packet(kind, body=b"", flags=WAIT, request=1):
-    return HEADER.pack(MAGIC, VERSION, kind, len(body), flags, request, 0, 0) + body
-
-
-def frame_packet(kind, dataset, name=b"", flags=WAIT, request=1):
-    dataset, name = os.fsencode(dataset), os.fsencode(name)
-    body = struct.pack("<HH", len(dataset), len(name)) + dataset + name
-    return packet(kind, body, flags, request)
 
 
 def descriptors(fds):

@@ -8,7 +8,8 @@ import os
 
 from people import ALICE, ALL, BOB, CAROL, SystemNode
 from processes import expect, wait_until
-from wire import EVICT, HISTORY, INVALIDATE, KEEP_LISTING, LIST, PEER_NOTICE, SAMPLE, WRITTEN, ask
+from wire import (EVICT, HISTORY, INVALIDATE, KEEP_LISTING, LIST, PEER_NOTICE, REQUESTS, SAMPLE, WRITTEN, answer_to,
+                  ask, example)
 
 with SystemNode() as node:
     data = node.dataset(6, sizes=(5000,), keys="push = true")
@@ -37,8 +38,23 @@ with SystemNode() as node:
 
     for user in ALL:
         expect(asked(user, HISTORY, "f1") == 0, f"{user} does not hear what became of a copy")
-        expect(asked(user, PEER_NOTICE) == errno.EPERM, f"{user} may speak for another daemon")
     expect(ask(runtime, PEER_NOTICE, data.path) == errno.EINVAL, "root may, but this is no notice")
+
+    # Each message, by the table's word: for root only, or for those with a right at the origin.
+    with open(files[0], "rb") as file:
+        for row in REQUESTS:
+            fd = file.fileno() if row.descriptor == "one" else None
+
+            def status():
+                return answer_to(runtime, example(row, data.path, "f0"), fd)
+
+            if row.sender == "own_user":
+                for user in ALL:
+                    expect(user.do(status) == {"value": errno.EPERM}, f"{user} may send {row.name}")
+            if row.wish != "none":
+                os.chmod(data.path, 0o700)
+                expect(CAROL.do(status) == {"value": errno.EACCES}, f"carol may send {row.name}")
+                os.chmod(data.path, 0o755)
 
     def vouched(user):
         listing = os.memfd_create("listing")  # an empty one is malformed: EINVAL means allowed

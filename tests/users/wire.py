@@ -1,13 +1,10 @@
-"""The daemon's messages, written by hand: what a hostile client would send (bodhi/wire.h)."""
+"""One message to a daemon, and the answer to it."""
 import array
 import os
 import socket
 import struct
 
-FILL, PUSH, INVALIDATE, SAMPLE, EVICT, LIST, STATUS, KEEP_LISTING = range(1, 9)
-PUSH_CONTENT, WRITTEN, PEER_NOTICE, HISTORY = 24, 25, 30, 31
-HEADER = struct.Struct("=IHHIIQiI")
-MAGIC, VERSION, WAIT, OPEN_FOR_WRITING = 0x315A415A, 1, 1, 8
+from messages import *  # noqa: F403
 
 
 def connect(runtime):
@@ -22,19 +19,22 @@ def connect(runtime):
 
 
 def message(kind, dataset, name="", flags=0):
-    body = struct.pack("=HH", len(dataset), len(name)) + (dataset + name).encode()
-    if kind == EVICT:
-        body = struct.pack("=QQII", 0, 2**64 - 1, 3, len(dataset)) + dataset.encode()
-    return HEADER.pack(MAGIC, VERSION, kind, len(body), WAIT | flags, 1, 0, 0) + body
+    if kind == EVICT:  # natives, too
+        return packet(kind, struct.pack("=QQII", 0, 2**64 - 1, 3, len(dataset)) + dataset.encode(), WAIT | flags)
+    return frame_packet(kind, dataset, name, WAIT | flags)
 
 
 def ask(runtime, kind, dataset, name="", fd=None, flags=0):
     """Sends one message and returns the status of the answer: 0 or an errno."""
-    packet = message(kind, dataset, name, flags)
+    return answer_to(runtime, message(kind, dataset, name, flags), fd)
+
+
+def answer_to(runtime, request, fd=None):
+    """The same for a message that is made already; None if the daemon has closed the connection."""
     passed = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))] if fd is not None else []
     with connect(runtime) as client:
-        client.sendmsg([packet], passed)
+        client.sendmsg([request], passed)
         answer, rights, _, _ = client.recvmsg(8192, socket.CMSG_SPACE(4))
         for _, _, fds in rights:
             os.close(struct.unpack("=i", fds[:4])[0])
-        return HEADER.unpack_from(answer)[6]
+        return HEADER.unpack_from(answer)[6] if answer else None

@@ -134,7 +134,7 @@ TEST_F(ClientTest, ListAndEvict) {
   Server server(scratch_.path(), [&](Server& s) {
     Request list = s.take();
     EXPECT_EQ(list.header.type, MessageType::kList);
-    EXPECT_EQ(frame_names(list.packet.data()).dataset_length, 5u);
+    EXPECT_EQ(message_names(list.packet.data()).dataset_length, 5u);
     std::string bytes(reinterpret_cast<const char*>(records), sizeof records);
     s.answer(list.header.request, 0, bytes_of(ListReply{2}), file_with(bytes).get());
     Request lie = s.take();

@@ -7,9 +7,13 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <random>
+#include <set>
 
 #include "bodhi/unique_fd.h"
+#include "tests/fuzz/example_message.h"
 #include "tests/unit/bodhi/scratch.h"
 
 namespace zazen {
@@ -18,11 +22,11 @@ namespace {
 constexpr int kSoonMs = 20;
 constexpr int kLongMs = 10'000;
 
-std::string frame_message(MessageType type, const std::string& dataset,
+std::string frame_message(const MessageRule& rule, const std::string& dataset,
                           const std::string& name) {
   char buffer[kMaxMessage];
-  std::size_t size = encode_frame_message(type, 7, kWaitForIt, dataset.c_str(), name.c_str(),
-                                          buffer, sizeof buffer);
+  std::size_t size = encode_frame_message(rule.type, 7, rule.flags, dataset.c_str(),
+                                          name.c_str(), buffer, sizeof buffer);
   return std::string(buffer, size);
 }
 
@@ -35,11 +39,15 @@ std::string plain_message(MessageType type, const std::string& body) {
   return std::string(reinterpret_cast<const char*>(&header), sizeof header) + body;
 }
 
-std::string evict_message(const std::string& dataset, std::uint32_t what = kEvictAliens) {
+std::string evict_message(MessageType type, const std::string& dataset, std::uint32_t what) {
   EvictBody body = {1, 2, what, static_cast<std::uint32_t>(dataset.size())};
   return plain_message(
-      MessageType::kEvict,
-      std::string(reinterpret_cast<const char*>(&body), sizeof body) + dataset);
+      type, std::string(reinterpret_cast<const char*>(&body), sizeof body) + dataset);
+}
+
+// With a body that the receiver decodes.
+bool takes_any(const MessageRule& rule) {
+  return rule.body == BodyForm::kNotice || rule.body == BodyForm::kAny;
 }
 
 bool valid(const std::string& packet) {
@@ -47,51 +55,105 @@ bool valid(const std::string& packet) {
 }
 
 TEST(Wire, FrameMessages) {
-  std::string packet = frame_message(MessageType::kFill, "/sim1", "run/f7");
+  std::string packet = frame_message(*find_rule(MessageType::kFill), "/sim1", "run/f7");
   ASSERT_TRUE(valid(packet));
   MessageHeader header;
   std::memcpy(&header, packet.data(), sizeof header);
   EXPECT_EQ(header.type, MessageType::kFill);
   EXPECT_EQ(header.request, 7u);
-  EXPECT_EQ(header.flags, kWaitForIt);
+  EXPECT_EQ(header.flags, kWaitForIt | kNotYetOpened);
   EXPECT_EQ(header.length, packet.size() - sizeof header);
-  FrameNames names = frame_names(packet.data());
+  MessageNames names = message_names(packet.data());
   EXPECT_EQ(std::string(names.dataset, names.dataset_length), "/sim1");
   EXPECT_EQ(std::string(names.name, names.name_length), "run/f7");
 }
 
-TEST(Wire, EachTypeHasItsForm) {
-  for (MessageType type : {MessageType::kFill, MessageType::kPush, MessageType::kInvalidate,
-                           MessageType::kWritten}) {
-    EXPECT_TRUE(valid(frame_message(type, "/sim1", "f7")));
-    EXPECT_FALSE(valid(frame_message(type, "/sim1", "")));
-    EXPECT_FALSE(valid(frame_message(type, "", "f7")));
-    EXPECT_FALSE(valid(frame_message(type, "sim1", "f7")));
+TEST(Wire, EachMessageHasItsForm) {
+  std::set<std::string> names;
+  for (const MessageRule& rule : kMessages) {
+    SCOPED_TRACE(rule.name);
+    EXPECT_TRUE(names.insert(rule.name).second);
+    EXPECT_TRUE(valid(example_message(rule)));
+    const bool is_framed = rule.body == BodyForm::kFrame;
+    const bool names_one = names_dataset(rule.body);
+    EXPECT_EQ(valid(frame_message(rule, "/sim1", "f7")), is_framed || takes_any(rule));
+    const bool is_bare =
+        rule.body == BodyForm::kDataset || rule.body == BodyForm::kDatasetOrAll;
+    EXPECT_EQ(valid(frame_message(rule, "/sim1", "")), is_bare || takes_any(rule));
+    EXPECT_EQ(valid(example_message(rule, "")),
+              !names_one || rule.body == BodyForm::kDatasetOrAll);
+    EXPECT_EQ(valid(example_message(rule, "sim1")), !names_one);
+    EXPECT_EQ(valid(example_message(rule, "/" + std::string(kMaxPath, 'x'))), !names_one);
+    EXPECT_EQ(valid(plain_message(rule.type, "")),
+              rule.body == BodyForm::kNone || rule.body == BodyForm::kAny);
+    EXPECT_EQ(valid(plain_message(rule.type, "x")), takes_any(rule));
+    EXPECT_EQ(valid(plain_message(rule.type, std::string(kLongestNotice + 1, 'x'))),
+              rule.body == BodyForm::kAny);
   }
-  for (MessageType type : {MessageType::kSample, MessageType::kKeepListing}) {
-    EXPECT_TRUE(valid(frame_message(type, "/sim1", "")));
-    EXPECT_FALSE(valid(frame_message(type, "/sim1", "f7")));
-    EXPECT_FALSE(valid(frame_message(type, "", "")));
-  }
-  EXPECT_TRUE(valid(frame_message(MessageType::kList, "/sim1", "")));
-  EXPECT_TRUE(valid(frame_message(MessageType::kList, "", "")));
-  EXPECT_FALSE(valid(frame_message(MessageType::kList, "", "f7")));
-  EXPECT_TRUE(valid(evict_message("/sim1")));
-  EXPECT_FALSE(valid(evict_message("")));
-  EXPECT_FALSE(valid(evict_message("/sim1", 8)));
-  EXPECT_TRUE(valid(plain_message(MessageType::kStatus, "")));
-  EXPECT_FALSE(valid(plain_message(MessageType::kStatus, "x")));
-  EXPECT_TRUE(valid(plain_message(MessageType::kReply, "")));
-  EXPECT_TRUE(valid(plain_message(MessageType::kReply, "anything")));
   EXPECT_FALSE(valid(plain_message(static_cast<MessageType>(9), "")));
-  EXPECT_FALSE(
-      valid(frame_message(MessageType::kFill, "/" + std::string(kMaxPath, 'x'), "f7")));
+}
+
+TEST(Wire, RangesOfEachMessageMayCarryTheirOwnFlagsOnly) {
+  for (std::uint32_t what : {0U, 1U, 7U, 8U, ~0U}) {
+    EXPECT_EQ(valid(evict_message(MessageType::kEvict, "/sim1", what)), what <= 7);
+    EXPECT_EQ(valid(evict_message(MessageType::kPin, "/sim1", what)), what == 0);
+    EXPECT_EQ(valid(evict_message(MessageType::kUnpin, "/sim1", what)), what == 0);
+  }
+}
+
+TEST(Wire, FlagsAndDescriptorsThatARowDoesNotAllowAreRefused) {
+  for (const MessageRule& rule : kMessages) {
+    SCOPED_TRACE(rule.name);
+    for (int bit = 0; bit < 32; ++bit) {
+      std::string packet = example_message(rule);
+      const std::uint32_t flags = std::uint32_t{1} << bit;
+      std::memcpy(packet.data() + offsetof(MessageHeader, flags), &flags, sizeof flags);
+      EXPECT_EQ(valid(packet), (rule.flags & flags) != 0) << bit;
+    }
+    const std::string packet = example_message(rule);
+    EXPECT_EQ(message_is_valid(packet.data(), packet.size(), Descriptor::kOne),
+              rule.descriptor != Descriptor::kNone);
+    EXPECT_EQ(message_is_valid(packet.data(), packet.size(), Descriptor::kNone),
+              rule.descriptor != Descriptor::kOne);
+  }
+}
+
+TEST(Wire, ATableOfItsOwnHasItsOwnMessages) {
+  constexpr MessageRule kOthers[] = {{.type = MessageType::kStatus,
+                                      .name = "status",
+                                      .body = BodyForm::kDataset,
+                                      .descriptor = Descriptor::kOne,
+                                      .flags = 0x100}};
+  auto is_one = [&](const std::string& packet, Descriptor came = Descriptor::kEither) {
+    return message_is_valid(packet.data(), packet.size(), came, kOthers);
+  };
+  const std::string packet = example_message(kOthers[0], "/other");
+  EXPECT_TRUE(is_one(packet, Descriptor::kOne));
+  EXPECT_FALSE(is_one(packet, Descriptor::kNone));
+  EXPECT_FALSE(valid(packet));
+  MessageNames names = message_names(packet.data(), kOthers);
+  EXPECT_EQ(std::string(names.dataset, names.dataset_length), "/other");
+  for (const MessageRule& rule : kMessages) EXPECT_FALSE(is_one(example_message(rule)));
+}
+
+// The fuzzer starts from these: fuzz_seeds writes one for each row.
+TEST(Wire, EachMessageHasASeedForTheFuzzer) {
+  std::set<MessageType> seeds;
+  for (const auto& entry : std::filesystem::directory_iterator(ZAZEN_WIRE_SEEDS)) {
+    std::ifstream file(entry.path(), std::ios::binary);
+    std::string packet{std::istreambuf_iterator<char>(file), {}};
+    MessageHeader header;
+    if (!valid(packet)) continue;
+    std::memcpy(&header, packet.data(), sizeof header);
+    seeds.insert(header.type);
+  }
+  for (const MessageRule& rule : kMessages) EXPECT_TRUE(seeds.contains(rule.type)) << rule.name;
 }
 
 TEST(Wire, TruncatedAtEveryLengthIsRefused) {
-  for (const std::string& packet :
-       {frame_message(MessageType::kFill, "/sim1", "f7"), evict_message("/sim1"),
-        plain_message(MessageType::kStatus, "")}) {
+  for (const MessageRule& rule : kMessages) {
+    SCOPED_TRACE(rule.name);
+    std::string packet = example_message(rule);
     ASSERT_TRUE(valid(packet));
     for (std::size_t length = 0; length < packet.size(); ++length) {
       // A heap copy of just that size: a sanitizer sees a byte read too many.
@@ -99,18 +161,19 @@ TEST(Wire, TruncatedAtEveryLengthIsRefused) {
       EXPECT_FALSE(message_is_valid(copy.data(), copy.size())) << length;
     }
     EXPECT_FALSE(valid(packet + "x"));
+    if (takes_any(rule)) continue;
     // The same with a header that agrees with the length.
     for (std::size_t length = sizeof(MessageHeader); length < packet.size(); ++length) {
-      std::string cut = packet.substr(0, length);
+      std::vector<char> cut(packet.begin(), packet.begin() + static_cast<long>(length));
       std::uint32_t body = static_cast<std::uint32_t>(length - sizeof(MessageHeader));
       std::memcpy(cut.data() + offsetof(MessageHeader, length), &body, sizeof body);
-      EXPECT_FALSE(valid(cut)) << length;
+      EXPECT_FALSE(message_is_valid(cut.data(), cut.size())) << length;
     }
   }
 }
 
 TEST(Wire, DamagedHeadersAndNulsAreRefused) {
-  std::string good = frame_message(MessageType::kFill, "/sim1", "f7");
+  std::string good = frame_message(*find_rule(MessageType::kFill), "/sim1", "f7");
   for (std::size_t at : {0, 4, 6, 8}) {  // magic, version, type, length
     std::string packet = good;
     packet[at] = static_cast<char>(packet[at] ^ 0x40);
@@ -121,24 +184,23 @@ TEST(Wire, DamagedHeadersAndNulsAreRefused) {
     packet[at] = '\0';
     EXPECT_FALSE(valid(packet)) << at;
   }
-  std::string evict = evict_message("/sim1");
+  std::string evict = evict_message(MessageType::kEvict, "/sim1", kEvictAliens);
   evict.back() = '\0';
   EXPECT_FALSE(valid(evict));
 }
 
 TEST(Wire, SurvivesHostileBytes) {
   std::mt19937_64 random(8);
-  std::string good = frame_message(MessageType::kPush, "/sim1", "f7");
-  for (int i = 0; i < 50'000; ++i) {
-    std::string packet = good.substr(0, random() % (good.size() + 1));
+  for (int i = 0; i < 100'000; ++i) {
+    const std::string good = example_message(kMessages[random() % std::size(kMessages)]);
+    std::vector<char> packet(good.begin(),
+                             good.begin() + static_cast<long>(random() % (good.size() + 1)));
     for (int n = static_cast<int>(random() % 4); n > 0 && !packet.empty(); --n) {
       packet[random() % packet.size()] = static_cast<char>(random());
     }
-    if (!valid(packet)) continue;
-    MessageHeader header;
-    std::memcpy(&header, packet.data(), sizeof header);
-    if (header.type != MessageType::kPush) continue;
-    FrameNames names = frame_names(packet.data());
+    if (!message_is_valid(packet.data(), packet.size())) continue;
+    MessageNames names = message_names(packet.data());
+    if (names.name == nullptr) continue;
     ASSERT_EQ(names.name + names.name_length, packet.data() + packet.size());
   }
 }
