@@ -64,8 +64,11 @@ bool OriginThreads::stop(std::chrono::milliseconds limit) {
     std::lock_guard lock(mutex_);
     stopping_ = true;
   }
+  using std::chrono::steady_clock;
+  const steady_clock::time_point until = steady_clock::now() + limit;
   const bool answered = questions_.stop(limit);
-  return closes_.stop(limit) && answered;
+  const auto left = std::chrono::floor<std::chrono::milliseconds>(until - steady_clock::now());
+  return closes_.stop(left) && answered;
 }
 
 }  // namespace zazen
