@@ -1,9 +1,6 @@
-// FrameReader: opens frames for programs that know of the cache, by the rules that the shim
-// has: the local copy if the daemon lives and the copy can be trusted (D10, D15), else the
-// origin, whose descriptor is handed to the daemon for a fill.
-//
-// A hit makes no call to the daemon, but for the sample when a dataset is first used and again
-// after half a minute, and where reads are ordered (D17). Thread safe.
+// FrameReader: opens frames for programs that know of the cache: the local copy, by the rule
+// that the shim has (copy_rule.h), else the origin, whose descriptor is handed to the daemon
+// for a fill. Thread safe.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -11,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "bodhi/base_types.h"
+#include "bodhi/local_copy.h"
 #include "bodhi/result.h"
 #include "bodhi/unique_fd.h"
 #include "bodhi/writer_settings.h"
@@ -36,6 +33,7 @@ class FrameReader {
   Result<FrameName> name_without_node(const std::string& dataset);
 
   const std::string runtime_, config_file_;
+  DaemonLink daemon_;
   std::mutex mutex_;
   std::shared_ptr<NodeMap> node_;
   std::vector<WriterSettings::Dataset> datasets_;  // as configured; read when no daemon serves

@@ -5,6 +5,7 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
+#include "bodhi/fd_link.h"
 #include "daemon/acting_as.h"
 #include "daemon/beneath.h"
 
@@ -64,8 +65,7 @@ int stat_origin(int directory_fd, const std::string& path, const std::string& na
 }
 
 UniqueFd own_description(int fd) {
-  const std::string link = "/proc/self/fd/" + std::to_string(fd);
-  return UniqueFd(::open(link.c_str(), kToRead | O_CLOEXEC));
+  return UniqueFd(::open(FdLink(fd).text(), kToRead | O_CLOEXEC));
 }
 
 // A lease for reading is refused while there is a writer. It goes with its description at once:

@@ -5,7 +5,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
+
+#include "bodhi/fd_link.h"
 
 namespace zazen {
 
@@ -37,9 +38,7 @@ int send_answer(int socket, const Answer& answer) {
                            {const_cast<char*>(answer.body.data()), answer.body.size()}};
   UniqueFd own;
   if (answer.content) {
-    char link[32];
-    std::snprintf(link, sizeof link, "/proc/self/fd/%d", answer.content->get());
-    own.reset(::open(link, O_RDONLY | O_CLOEXEC));
+    own.reset(::open(FdLink(answer.content->get()).text(), O_RDONLY | O_CLOEXEC));
     if (!own.valid()) return errno;
   }
   int code = -send_once(socket, parts, own.get());

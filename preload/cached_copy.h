@@ -1,8 +1,5 @@
-// A frame's copy in the local cache: opening it, asking for its identity, trusting it.
-//
-// A copy that is there under its name is whole (D6). Whether it is still what the origin has
-// is D10's question: a sample when the process first uses the dataset, each time if the
-// dataset says so. Every function here keeps errno.
+// A frame's copy in the local cache, by the program's route to it: opening it, and asking for
+// its identity. bodhi/copy_rule.h says when it may be served. Every function here keeps errno.
 #pragma once
 #include <alloca.h>
 #include <sys/stat.h>
@@ -33,8 +30,8 @@ int open_copy(const Route& route, int flags);
 bool stat_copy(const Route& route, struct stat* st);
 
 // The two halves of stat_copy, for statx: may the copy speak for its origin, which is on this
-// device; and, by the copy's plain stat, who is its origin? errno is not kept.
-bool copy_may_answer(const Route& route, dev_t* origin_dev);
+// device; and, by the copy's plain stat, who is its origin?
+bool copy_may_answer(const Route& route, const CopyPath& copy, dev_t* origin_dev);
 bool identify_copy(const Route& route, const CopyPath& copy, const struct stat& local,
                    OriginIdentity* identity);
 

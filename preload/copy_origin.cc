@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "bodhi/published_file.h"
+#include "bodhi/signals_off.h"
 #include "preload/cached_copy.h"
 #include "preload/copy_identity.h"
 #include "preload/daemon_link.h"
@@ -10,7 +11,6 @@
 #include "preload/hook.h"
 #include "preload/raw.h"
 #include "preload/settings.h"
-#include "preload/signals_off.h"
 
 namespace zazen {
 namespace {

@@ -11,7 +11,7 @@ namespace {
 
 DirectoryKey key_now(const Place& place) {
   DirectoryKey key = {};
-  place.directory.forget();
+  place.trust.directory.forget();
   return place.path_length != 0 && frame_directory(place, &key) ? key : DirectoryKey{};
 }
 
@@ -40,7 +40,7 @@ void MovedDirectories::tell() const {
   for (std::uint32_t i = 0; node_ != nullptr && i < node_->table->dataset_count; ++i) {
     const Place& place = node_->places[i];
     if (key_now(place) == before_[i]) continue;
-    place.distrusted.store(true);
+    place.trust.distrusted.store(true);
     Route route;
     route.place = &place;
     route.node = node_;

@@ -4,13 +4,13 @@
 
 #include <cstring>
 
+#include "bodhi/signals_off.h"
 #include "preload/cancellation.h"
 #include "preload/current_view.h"
 #include "preload/first_look.h"
 #include "preload/hook.h"
 #include "preload/log.h"
 #include "preload/raw.h"
-#include "preload/signals_off.h"
 
 namespace zazen {
 
@@ -80,9 +80,7 @@ void take_over(const Node& old, Node* fresh) {
   if (old.table->instance != fresh->table->instance) return;
   for (std::uint32_t i = 0; i < old.table->dataset_count; ++i) {
     if (i >= fresh->table->dataset_count) return;
-    const Place& from = old.places[i];
-    fresh->places[i].looked_at_copies_ms = from.looked_at_copies_ms.load();
-    fresh->places[i].distrusted = from.distrusted.load();
+    fresh->places[i].trust.take_over(old.places[i].trust);
   }
 }
 
@@ -145,8 +143,8 @@ bool renew(Node* node, const Table* table) {
   }
   if (!move_mapping(table, table->file_size, node->table)) return false;
   for (std::uint32_t i = 0; is_another_daemon && i < node->table->dataset_count; ++i) {
-    node->places[i].looked_at_copies_ms.store(0, std::memory_order_relaxed);
-    node->places[i].distrusted.store(false, std::memory_order_relaxed);
+    node->places[i].trust.looked_at_ms.store(0, std::memory_order_relaxed);
+    node->places[i].trust.distrusted.store(false, std::memory_order_relaxed);
   }
   if (Counters* counters = is_another_daemon ? node->counters.exchange(nullptr) : nullptr) {
     node->counters_place.store(counters, std::memory_order_release);
@@ -325,12 +323,12 @@ const IdentityIndex* index_of(const Node& node) {
 void look_again() {
   const Node* node = orphan_or(mapped_node.load(std::memory_order_acquire));
   for (std::uint32_t i = 0; node != nullptr && i < node->table->dataset_count; ++i) {
-    node->places[i].directory.forget();
-    node->places[i].looked_at_copies_ms.store(0, std::memory_order_relaxed);
+    node->places[i].trust.directory.forget();
+    node->places[i].trust.looked_at_ms.store(0, std::memory_order_relaxed);
   }
   const CurrentView* view = current_view();
   for (std::uint32_t i = 0; view != nullptr && i < view->view->dataset_count; ++i) {
-    view->places[i].directory.forget();
+    view->places[i].trust.directory.forget();
   }
 }
 

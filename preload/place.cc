@@ -1,16 +1,11 @@
 #include "preload/place.h"
 
-#include <alloca.h>
-
 #include <cstring>
 
-#include "bodhi/table.h"
 #include "preload/raw.h"
 
 namespace zazen {
 namespace {
-
-constexpr std::int64_t kLookAgainMs = 30'000;
 
 // The directory that a path's first `length` bytes name. The callers' stacks may be small, and
 // nearly all paths are short.
@@ -33,33 +28,6 @@ bool parent_key(int dirfd, const char* path, std::size_t length, DirectoryKey* k
 }
 
 }  // namespace
-
-bool DirectoryWatch::look(const Place& place, std::int64_t now_ms, DirectoryKey* key) {
-  std::int64_t looked_at_ms = looked_at_ms_.load(std::memory_order_acquire);
-  if (looked_at_ms == 0 || now_ms - looked_at_ms > kLookAgainMs) {
-    std::size_t length = place.path_length;
-    char* path =
-        static_cast<char*>(alloca(length + 1 + place.name.directory_length() + sizeof "/."));
-    std::memcpy(path, place.path, length);
-    path[length++] = '/';
-    std::memcpy(path + length, place.name.directory(), place.name.directory_length());
-    length += place.name.directory_length();
-    // Whoever may not search the directory itself has no business with what is in it.
-    std::memcpy(path + length, "/.", sizeof "/.");
-    struct stat st;
-    bool found = raw::fstatat(AT_FDCWD, path, &st, 0) == 0 && S_ISDIR(st.st_mode);
-    if (found) {
-      dev_.store(st.st_dev, std::memory_order_relaxed);
-      ino_.store(st.st_ino, std::memory_order_relaxed);
-    }
-    reachable_.store(found, std::memory_order_relaxed);
-    // What could not be reached is looked for again after a second, not after thirty.
-    looked_at_ms_.store(found ? now_ms : now_ms - kLookAgainMs + 1000,
-                        std::memory_order_release);
-  }
-  *key = {dev_.load(std::memory_order_relaxed), ino_.load(std::memory_order_relaxed)};
-  return reachable_.load(std::memory_order_relaxed);
-}
 
 bool make_place(const char* path, const char* frames, Place* place) {
   const char* why = nullptr;

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstddef>
 
+#include "bodhi/fd_link.h"
 #include "bodhi/raw_call.h"
 
 namespace zazen::raw {
@@ -68,24 +69,6 @@ inline ssize_t write(int fd, const void* bytes, std::size_t size) {
   return call(SYS_write, fd, bytes, size);
 }
 
-// "/proc/self/fd/7": printf would take a kilobyte of the stack.
-class FdLink {
- public:
-  explicit FdLink(int fd) {
-    char* at = text_ + sizeof text_ - 1;
-    for (unsigned rest = static_cast<unsigned>(fd); at == text_ + sizeof text_ - 1 || rest != 0;
-         rest /= 10) {
-      *--at = static_cast<char>('0' + rest % 10);
-    }
-    for (std::size_t i = sizeof kDirectory - 1; i > 0; --i) *--at = kDirectory[i - 1];
-    text_at_ = at;
-  }
-  const char* text() const { return text_at_; }
-
- private:
-  static constexpr char kDirectory[] = "/proc/self/fd/";
-  char text_[sizeof kDirectory + 10] = {};
-  const char* text_at_;
-};
+using zazen::FdLink;
 
 }  // namespace zazen::raw

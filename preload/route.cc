@@ -2,12 +2,12 @@
 
 #include <cstring>
 
+#include "bodhi/signals_off.h"
 #include "preload/cancellation.h"
 #include "preload/guard.h"
 #include "preload/hook.h"
 #include "preload/raw.h"
 #include "preload/settings.h"
-#include "preload/signals_off.h"
 
 namespace zazen {
 namespace {

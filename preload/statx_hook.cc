@@ -97,7 +97,7 @@ bool statx_copy(int dirfd, const char* path, unsigned mask, struct statx* out) {
   dev_t dev;
   struct statx local;
   struct stat st;
-  if (!copy || !zazen::copy_may_answer(route, &dev) ||
+  if (!zazen::copy_may_answer(route, copy, &dev) ||
       raw::statx(AT_FDCWD, copy.text, AT_SYMLINK_NOFOLLOW, mask, &local) != 0) {
     return false;
   }

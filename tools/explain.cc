@@ -120,7 +120,7 @@ void explain_copy(const CopyState& copy, Answer& answer) {
   }
   Json json = {{"as_origin", copy.is_as_origin()}, {"differs", copy.differs}};
   std::string text = "there, but without the origin's identity";
-  if (copy.has_identity) {
+  if (copy.has_identity()) {
     json["kind"] = kind_name(copy.identity.kind);
     json["bytes"] = copy.identity.size;
     text = fmt::format(

@@ -32,20 +32,17 @@ bool is_suspended(const Table& table, const TableDataset& dataset, FrameSeq seq)
          access_error(directory + ".zazen/waiting/" + std::to_string(seq), F_OK) != 0;
 }
 
-CopyState copy_state(const Table& table, const TableDataset& dataset, FrameSeq seq,
-                     const std::string& name, const OriginState& origin) {
+CopyState copy_state(const Table& table, const KnownDataset& dataset, FrameSeq seq,
+                     const std::string& origin_path, const OriginState& origin) {
   CopyState copy;
-  char path[2 * kMaxPath + kMaxTemplate + 32];
-  if (copy_path(table, dataset, name.c_str(), path, sizeof path) == 0) {
-    copy.error = ENAMETOOLONG;
-    return copy;
-  }
-  int result = raw_open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
+  const std::string path = table.cache + origin_path;
+  int result = raw_open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
   RawFd file(result);
   copy.error = result < 0 ? -result : 0;
-  if (copy.error == ENOENT) copy.is_suspended = is_suspended(table, dataset, seq);
-  if (!file.valid() || read_identity(file.get(), &copy.identity) != 0) return copy;
-  copy.has_identity = true;
+  if (copy.error == ENOENT) copy.is_suspended = is_suspended(table, *dataset.published, seq);
+  if (!file.valid()) return copy;
+  copy.comparison = compare_with_origin(file.get(), origin_path.c_str());
+  if (read_identity(file.get(), &copy.identity) != 0) return copy;
   if (origin.error != 0) {
     copy.differs.push_back("the origin is gone");
     return copy;
@@ -58,24 +55,24 @@ CopyState copy_state(const Table& table, const TableDataset& dataset, FrameSeq s
   return copy;
 }
 
-void find_check(const TableDataset& dataset, FrameState& state) {
-  state.checked = true;
-  if (dataset.validate == Validate::kAlways) {
-    state.check = "at each open (validate = \"always\")";
-  } else if (dataset.check_each_open.load() != 0) {
-    state.check =
-        "at each open: copies of this dataset may be stale, until the sweep has passed";
-  } else if (std::uint32_t young = dataset.young_copies.load(); young != 0) {
-    state.check = fmt::format(
-        "at each open: {} of this dataset {} young, of frames that changed within a minute "
-        "before they were copied",
-        young == 1 ? "a copy" : format_count(young) + " copies", young == 1 ? "is" : "are");
-  } else if (dataset.validate == Validate::kNever) {
-    state.check = "never (validate = \"never\")";
-    state.checked = false;
-  } else {
-    state.check = "when a process first uses the dataset, and every 30 s";
-    state.by_sample = true;
+// Of a program that starts now: it uses the dataset for the first time.
+std::string check_of(const TableDataset& dataset) {
+  switch (reason_to_compare(dataset, false, true)) {
+    case CopyReason::kAlways:
+      return "at each open (validate = \"always\")";
+    case CopyReason::kDoubted:
+      return "at each open: copies of this dataset may be stale, until the sweep has passed";
+    case CopyReason::kYoung: {
+      const std::uint32_t young = dataset.young_copies.load();
+      return fmt::format(
+          "at each open: {} of this dataset {} young, of frames that changed within a minute "
+          "before they were copied",
+          young == 1 ? "a copy" : format_count(young) + " copies", young == 1 ? "is" : "are");
+    }
+    case CopyReason::kFirstUse:
+      return "when a process first uses the dataset, and every 30 s";
+    default:
+      return "never (validate = \"never\")";
   }
 }
 
@@ -91,33 +88,55 @@ Reading from_origin(const OriginState& origin, std::string because) {
 
 Reading find_reading(const KnownDataset& dataset, const FrameState& state) {
   const CopyState& copy = state.copy;
-  std::string directory = frame_directory(dataset.path, dataset.name);
-  if (int error = access_error(directory, F_OK); error != 0) {
-    return from_origin(state.origin, directory + ": " + std::strerror(error));
+  CopyFacts facts;
+  facts.dataset = dataset.published;
+  DirectoryWatch watch = {};
+  DirectoryKey key;
+  facts.directory_is_open =
+      watch.look(dataset.path.c_str(), dataset.name, monotonic_ms(), &key);
+  facts.is_first_use = true;
+  facts.copy_error = copy.error;
+  CopyVerdict verdict = judge(facts);
+  const bool by_sample = verdict.reason == CopyReason::kFirstUse;
+  if (verdict.use == CopyUse::kCompare) {
+    facts.comparison = copy.comparison;
+    verdict = judge(facts);
   }
   Reading reading;
-  if (copy.error == 0 && (!state.checked || copy.is_as_origin())) {
-    return {Reading::kCache,
-            copy.is_as_origin() ? "the copy is as the origin" : "the copy is not checked",
-            {}};
-  }
-  if (copy.error == 0) {
-    std::string why = copy.has_identity ? fmt::format("{}", fmt::join(copy.differs, ", "))
-                                        : "its identity cannot be read";
-    reading =
-        from_origin(state.origin, "the copy is stale: " + why +
-                                      (state.by_sample ? "; a process that has read other "
-                                                         "frames first may get it until then"
-                                                       : ""));
-  } else if (S_ISLNK(state.origin.st.st_mode)) {
-    return from_origin(state.origin, "a symbolic link, which is not cached");
-  } else if (copy.is_suspended) {
-    return from_origin(state.origin, "open for writing by a program");
-  } else if (copy.error == ENOENT) {
-    reading = from_origin(state.origin, "there is no copy");
-  } else {
-    reading = from_origin(
-        state.origin, std::string("the copy cannot be opened: ") + std::strerror(copy.error));
+  switch (verdict.reason) {
+    case CopyReason::kDirectoryClosed: {
+      std::string directory = frame_directory(dataset.path, dataset.name);
+      int error = access_error(directory + "/.", F_OK);
+      return from_origin(state.origin, directory + ": " + std::strerror(error));
+    }
+    case CopyReason::kNoCopy:
+      if (S_ISLNK(state.origin.st.st_mode)) {
+        return from_origin(state.origin, "a symbolic link, which is not cached");
+      }
+      if (copy.is_suspended) return from_origin(state.origin, "open for writing by a program");
+      reading = from_origin(state.origin, "there is no copy");
+      break;
+    case CopyReason::kCopyClosed:
+      reading = from_origin(
+          state.origin, std::string("the copy cannot be opened: ") + std::strerror(copy.error));
+      break;
+    case CopyReason::kNoIdentity:
+    case CopyReason::kStale:
+      reading = from_origin(
+          state.origin,
+          fmt::format("the copy is stale: {}{}",
+                      verdict.reason == CopyReason::kNoIdentity
+                          ? "its identity cannot be read"
+                          : fmt::format("{}", fmt::join(copy.differs, ", ")),
+                      by_sample ? "; a process that has read other frames first may get it "
+                                  "until then"
+                                : ""));
+      break;
+    default:
+      return {Reading::kCache,
+              copy.comparison == Comparison::kSame ? "the copy is as the origin"
+                                                   : "the copy is not checked",
+              {}};
   }
   if (reading.from == Reading::kOrigin && S_ISREG(state.origin.st.st_mode)) {
     reading.then = dataset.published->fill == Fill::kWait
@@ -141,10 +160,11 @@ FrameState frame_state(const TableState& daemon, const KnownDataset& dataset, Fr
   char buffer[kMaxTemplate + 32];
   std::string name(buffer, dataset.name.format(seq, buffer, sizeof buffer));
   FrameState state;
-  state.origin = origin_state(dataset.path + "/" + name);
+  const std::string origin_path = dataset.path + "/" + name;
+  state.origin = origin_state(origin_path);
   if (dataset.published != nullptr) {
-    state.copy = copy_state(daemon.table(), *dataset.published, seq, name, state.origin);
-    find_check(*dataset.published, state);
+    state.copy = copy_state(daemon.table(), dataset, seq, origin_path, state.origin);
+    state.check = check_of(*dataset.published);
   }
   if (shim_is_disabled()) {
     state.reading = from_origin(state.origin, "ZAZEN_DISABLE is set");

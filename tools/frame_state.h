@@ -1,12 +1,12 @@
 // FrameState: a frame at the origin and in the cache, and what an open for reading does with
-// it in a program that starts now. The order of the questions is preload/cached_copy.cc's.
+// it in a program that starts now, by the rule that programs have (bodhi/copy_rule.h).
 #pragma once
 #include <sys/stat.h>
 
 #include <string>
 #include <vector>
 
-#include "bodhi/identity.h"
+#include "bodhi/local_copy.h"
 #include "tools/path_meaning.h"
 #include "tools/table_state.h"
 
@@ -20,13 +20,14 @@ struct OriginState {
 OriginState origin_state(const std::string& path);
 
 struct CopyState {
-  int error = ENOENT;                // why it cannot be opened; 0: it is there
-  bool is_suspended = false;         // held, without a name: somebody may write to the frame
-  bool has_identity = false;         // what the origin said of it, kept with the copy
-  OriginIdentity identity = {};      // if it has one
+  int error = ENOENT;         // why it cannot be opened; 0: it is there
+  bool is_suspended = false;  // held, without a name: somebody may write to the frame
+  Comparison comparison = Comparison::kNotMade;  // with the origin, if it is there
+  OriginIdentity identity = {};                  // what the origin said of it, if it has one
   std::vector<std::string> differs;  // from the origin: "size", "mtime", "ctime", "ino"
 
-  bool is_as_origin() const { return has_identity && differs.empty(); }
+  bool is_as_origin() const { return comparison == Comparison::kSame; }
+  bool has_identity() const { return comparison != Comparison::kNoIdentity; }
 };
 
 struct Reading {
@@ -39,9 +40,7 @@ struct Reading {
 struct FrameState {
   OriginState origin;
   CopyState copy;
-  bool checked = false;    // a copy is compared with the origin before a new program uses it
-  bool by_sample = false;  // only the first use, and a sample
-  std::string check;       // when that is done, and why
+  std::string check;  // when a copy is compared with the origin, and why
   Reading reading;
 };
 

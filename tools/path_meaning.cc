@@ -5,25 +5,16 @@
 #include <cctype>
 #include <optional>
 
+#include "bodhi/directory_watch.h"
 #include "bodhi/listing.h"
-#include "bodhi/raw_call.h"
 
 namespace zazen {
 namespace {
 
-struct DirectoryKey {
-  dev_t dev;
-  ino_t ino;
-  bool operator==(const DirectoryKey&) const = default;
-};
-
 std::optional<DirectoryKey> directory_key(const std::string& path) {
-  struct stat st;
-  const char* text = path.empty() ? "." : path.c_str();
-  if (raw_call(SYS_newfstatat, AT_FDCWD, text, &st, 0) != 0 || !S_ISDIR(st.st_mode)) {
-    return std::nullopt;
-  }
-  return DirectoryKey{st.st_dev, st.st_ino};
+  DirectoryKey key;
+  if (!directory_key(path.empty() ? "." : path.c_str(), &key)) return std::nullopt;
+  return key;
 }
 
 bool is_number(const std::string& text) {

@@ -1,0 +1,77 @@
+// LocalCopy: a frame's copy in the local cache as one process meets it: opening it by the rule
+// (copy_rule.h), asking for it, dropping it.
+//
+// The shim and libbodhi's reader use the same calls. A copy that is there under its name is
+// whole (D6). A hit makes no call to the daemon, but for the sample when a process first uses a
+// dataset and again after half a minute, and for a turn at a spinning disk (D17). errno is
+// kept. Lean.
+#pragma once
+#include "bodhi/copy_rule.h"
+#include "bodhi/daemon_request.h"
+#include "bodhi/directory_watch.h"
+#include "bodhi/identity.h"
+
+namespace zazen {
+
+// What one process knows of a dataset's directory and copies. Zeroed memory knows nothing.
+struct CopyTrust {
+  DirectoryWatch directory;
+  std::atomic<std::int64_t> looked_at_ms;      // at the copies, with a sample; 0: never
+  std::atomic<std::int64_t> looking_since_ms;  // 0: nobody is
+  std::atomic<bool> distrusted;                // a copy was stale, or the daemon could not say
+
+  // The next table of the same daemon is about the same copies.
+  void take_over(const CopyTrust& old) {
+    looked_at_ms = old.looked_at_ms.load();
+    distrusted = old.distrusted.load();
+  }
+};
+
+struct LocalCopy {
+  DaemonLink& daemon;
+  const Table& table;
+  const TableDataset& dataset;
+  const FrameName& frames;
+  CopyTrust& trust;
+  const char* path;  // <cache><origin's path> (D4)
+  std::int64_t now_ms;
+  bool is_alive;  // the daemon serves
+
+  const char* origin() const;
+  const char* name() const;  // of the frame, relative to the dataset
+  bool is_there() const;
+  int ask(DaemonRequest request) const;  // about this frame, or for a sample its dataset
+};
+
+// The facts about the dataset, which are known before the copy is looked at.
+inline CopyFacts dataset_facts(const LocalCopy& copy, DirectoryKey* directory) {
+  CopyFacts facts;
+  if (!copy.is_alive || copy.dataset.removed != 0) return facts;
+  facts.dataset = &copy.dataset;
+  facts.directory_is_open =
+      copy.trust.directory.look(copy.dataset.path, copy.frames, copy.now_ms, directory);
+  facts.is_distrusted = copy.trust.distrusted.load(std::memory_order_relaxed);
+  return facts;
+}
+
+// An fd of the copy, or -1: read the origin.
+int open_local_copy(const LocalCopy& copy, int flags);
+
+// May a copy of this identity speak for its origin? False: it is stale, and gone by now.
+bool confirm_identity(const LocalCopy& copy, const OriginIdentity& identity);
+
+Comparison compare_with_origin(const OriginIdentity& identity, const char* origin);
+Comparison compare_with_origin(int copy_fd, const char* origin);
+
+// Asks the daemon to compare a sample of the dataset's copies with the origin (D10).
+bool request_sample(const LocalCopy& copy);
+
+// Hands the origin's fd to the daemon. With `waits`, true says that the copy is there now.
+bool request_fill(const LocalCopy& copy, int origin_fd, bool waits);
+
+// The frame changes (flags 0), is opened for writing (kOpenForWriting), or its copy is stale
+// (kFoundStale). If the daemon does not answer, the copy's name is removed here: the files are
+// the truth, and the daemon's logs follow them (D4). True: the daemon did it.
+bool drop_copy(const LocalCopy& copy, std::uint32_t flags);
+
+}  // namespace zazen
