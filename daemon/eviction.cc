@@ -50,7 +50,8 @@ std::vector<std::uint32_t> Eviction::who_gives_way(std::uint32_t dataset, FrameK
                        [&](std::uint32_t i) { return i != dataset && is_idle(i); });
   if (can_give(idle, need, evictable)) return idle;
 
-  if (wanted == Wanted::kLater || random_() % kAdmitOneOf != 0) return {};
+  if (wanted == Wanted::kLater) return {};
+  if (wanted == Wanted::kNow && random_() % kAdmitOneOf != 0) return {};
   // Each alien of the node is as likely to be the first to go as any other.
   std::vector<double> weights;
   for (std::uint32_t i : all) weights.push_back(static_cast<double>(evictable[i].files));

@@ -39,7 +39,8 @@ struct Room {
 
 // kLater: a frame that nobody has opened yet (`zazenctl warm`). It takes the place of aliens of
 // idle datasets only, so a warming never drops what it has just brought.
-enum class Wanted { kNow, kLater };
+// kAdmitted: the rest of a frame for which copies went already.
+enum class Wanted { kNow, kLater, kAdmitted };
 
 class Eviction {
  public:

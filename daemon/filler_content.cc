@@ -47,7 +47,8 @@ int Filler::receive(Lane& lane, const JobPointer& job) {
   if (!same_file(identity_of(content, request.kind, 0), after)) return ESTALE;
   request.received =
       ReceivedContent{copy->take_file(), std::move(room),
-                      static_cast<std::uint64_t>(content.st_size), copy->checksum()};
+                      static_cast<std::uint64_t>(content.st_size), copy->room(),
+                      copy->checksum()};
   return 0;
 }
 
@@ -141,6 +142,7 @@ int Filler::take_received(const JobPointer& job, OriginLook& look) {
   bool known = look.status == 0;
 
   FinishedCopy finished;
+  finished.bytes = request.received->written;
   finished.file = std::move(request.received->file);
   finished.reservation = std::move(request.received->room);
   const struct stat& origin = look.origin;

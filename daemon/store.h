@@ -44,7 +44,8 @@ class Reservation {  // room that is held for one copy, until its owner goes
  public:
   Reservation() = default;
   explicit Reservation(int refusal) : refusal_(refusal) {}
-  Reservation(Store* store, std::uint64_t bytes) : store_(store), bytes_(bytes) {}
+  Reservation(Store* store, Room room)
+      : store_(store), room_(room), unallocated_bytes_(room.bytes) {}
   Reservation(Reservation&& other) noexcept;
   Reservation& operator=(Reservation&& other) noexcept;
   ~Reservation() { release(); }
@@ -58,9 +59,11 @@ class Reservation {  // room that is held for one copy, until its owner goes
   friend class Store;
   void release();
   void release_locked();  // the store's mutex_ is held
+  void swap(Reservation& other) noexcept;
   Store* store_ = nullptr;
-  std::uint64_t bytes_ = 0;
-  bool allocated_ = false;
+  Room room_;
+  std::uint64_t unallocated_bytes_ = 0;
+  bool is_admitted_ = false;  // copies went for it
   int refusal_ = 0;
 };
 
@@ -68,7 +71,7 @@ struct FinishedCopy {  // written, with identity and mode; ready to be published
   std::uint32_t dataset = 0;
   FrameSeq seq = 0;
   FrameKind kind = FrameKind::kAlien;
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = 0;  // what was written; publish() makes it what the disk gave, if more
   Temporary file;
   Reservation reservation;
   bool waits = false;  // a native without an identity: it gets no name (waiting_natives.h)
@@ -191,6 +194,9 @@ class Store {
   // store is reconciled; before that, no alien makes room for another.
   Reservation reserve(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes,
                       Wanted wanted = Wanted::kNow);
+  // More bytes for a copy that has turned out larger than its reservation. 0 or an errno.
+  int reserve_more(Reservation& room, std::uint32_t dataset, FrameKind kind,
+                   std::uint64_t bytes, Wanted wanted);
   // Takes the room on the disk: `take` gives 0 or an errno. If the disk is full before its
   // limit (ENOSPC, EDQUOT), aliens go as in a full cache, and it is tried again.
   int allocate(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes, Wanted wanted,
@@ -263,10 +269,10 @@ class Store {
   }
   // The next dataset of the configuration; *resumed if it is as a clean stop left it.
   Status take_up(UniqueFd directory, std::uint64_t stamp, bool* resumed);
-  Room deficit(std::uint64_t bytes, std::uint64_t files) const;  // mutex_ is held
-  Reservation try_reserve(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes,
-                          Wanted wanted);
-  Reservation hold(std::uint64_t bytes);  // mutex_ is held
+  Room deficit(Room room) const;  // mutex_ is held
+  Reservation reserve_room(std::uint32_t dataset, FrameKind kind, Room room, Wanted wanted);
+  Reservation try_reserve(std::uint32_t dataset, FrameKind kind, Room room, Wanted wanted);
+  Reservation hold(Room room);  // mutex_ is held
   bool is_room_to_come(std::uint64_t synced) const;
   int sync_evictions();
   bool make_room(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes, Wanted wanted);
@@ -343,8 +349,7 @@ class Store {
   std::vector<bool> unreconciled_;  // by dataset
   std::condition_variable reconciled_;
   std::set<std::uint32_t> stuck_;  // cannot be reconciled at present
-  std::uint64_t reserved_bytes_ = 0;
-  std::uint64_t reserved_files_ = 0;
+  Room reserved_;
   std::uint64_t unallocated_bytes_ = 0;
   std::uint64_t evictions_ = 0;
   std::uint64_t synced_evictions_ = 0;  // whose room the disk has given back

@@ -110,7 +110,7 @@ void Store::keep_limits() {
   std::lock_guard names(names_mutex_);
   std::unique_lock lock(mutex_);
   if (!is_reconciled_locked()) return;  // finish_reconciling() will
-  Room need = deficit(0, 0);
+  Room need = deficit({});
   std::vector<std::uint32_t> all = eviction_.longest_unused_first();
   lock.unlock();
   evict_for(need, all);
@@ -215,7 +215,7 @@ void Store::finish_reconciling(std::uint32_t dataset, const Findings& findings) 
   stuck_.erase(dataset);
   if (!is_reconciled_locked()) return;
   // The limits may have been lowered since the last time.
-  Room need = deficit(0, 0);
+  Room need = deficit({});
   std::vector<std::uint32_t> all = eviction_.longest_unused_first();
   lock.unlock();
   reconciled_.notify_all();
@@ -234,7 +234,7 @@ void Store::reconcile_files(std::uint32_t dataset, std::span<const FrameSeq> fra
     bool shown = !config_.all_users || is_everybodys(dataset, found.local);
     if (found.identity && shown && !found.waits && !found.is_suspended)
       index_.add(dataset, found.local, *found.identity);
-    auto bytes = static_cast<std::uint64_t>(found.local.st_size);
+    const std::uint64_t bytes = room_of(found.local);
     std::lock_guard lock(mutex_);
     if (held && held->kind != found.kind) {  // it was in both logs
       ++findings.seen;
@@ -309,7 +309,7 @@ std::uint64_t Store::forget_missing(std::uint32_t dataset, std::span<const Frame
         continue;
       }
       std::lock_guard lock(mutex_);
-      inventory_.learn_size(dataset, seq, static_cast<std::uint64_t>(found.local.st_size));
+      inventory_.learn_size(dataset, seq, room_of(found.local));
     }
     frames = frames.subspan(std::min(kPart, frames.size()));
     if (!lost.empty()) forgotten += remove(dataset, lost, false).frames;

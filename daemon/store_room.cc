@@ -16,7 +16,7 @@ std::uint64_t excess(std::uint64_t wanted, std::uint64_t limit) {
 
 }  // namespace
 
-Room Store::deficit(std::uint64_t bytes, std::uint64_t files) const {
+Room Store::deficit(Room wanted) const {
   Room need;
   DiskRoom room = disk_.room();
   // Until the sizes are known: not more than the whole disk holds.
@@ -24,22 +24,23 @@ Room Store::deficit(std::uint64_t bytes, std::uint64_t files) const {
   std::uint64_t held_bytes = known ? inventory_.total_bytes() : room.used_bytes;
   std::uint64_t held_files = known ? inventory_.total_files() : room.used_files;
   if (config_.capacity_bytes != 0) {
-    need.bytes = excess(held_bytes + reserved_bytes_ + bytes, config_.capacity_bytes);
+    need.bytes = excess(held_bytes + reserved_.bytes + wanted.bytes, config_.capacity_bytes);
   }
   if (config_.max_files != 0) {
-    need.files = excess(held_files + reserved_files_ + files, config_.max_files);
+    need.files = excess(held_files + reserved_.files + wanted.files, config_.max_files);
   }
-  need.bytes = std::max(
-      need.bytes, excess(unallocated_bytes_ + bytes + config_.keep_free_bytes, room.bytes));
-  need.files = std::max(need.files, excess(files, room.files));
+  need.bytes =
+      std::max(need.bytes, excess(unallocated_bytes_ + wanted.bytes + config_.keep_free_bytes,
+                                  room.bytes));
+  need.files = std::max(need.files, excess(wanted.files, room.files));
   return need;
 }
 
-Reservation Store::hold(std::uint64_t bytes) {
-  reserved_bytes_ += bytes;
-  reserved_files_ += 1;
-  unallocated_bytes_ += bytes;
-  return Reservation(this, bytes);
+Reservation Store::hold(Room room) {
+  reserved_.bytes += room.bytes;
+  reserved_.files += room.files;
+  unallocated_bytes_ += room.bytes;
+  return Reservation(this, room);
 }
 
 void Store::note_opens(std::span<const std::uint64_t> opens) {
@@ -49,22 +50,40 @@ void Store::note_opens(std::span<const std::uint64_t> opens) {
 
 Reservation Store::reserve(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes,
                            Wanted wanted) {
+  return reserve_room(dataset, kind, {bytes, 1}, wanted);
+}
+
+int Store::reserve_more(Reservation& room, std::uint32_t dataset, FrameKind kind,
+                        std::uint64_t bytes, Wanted wanted) {
+  if (room.is_admitted_ && wanted == Wanted::kNow) wanted = Wanted::kAdmitted;
+  Reservation more = reserve_room(dataset, kind, {bytes, 0}, wanted);
+  if (!more.valid()) return more.refusal();
+  std::lock_guard lock(mutex_);
+  room.room_.bytes += more.room_.bytes;
+  room.unallocated_bytes_ += more.unallocated_bytes_;
+  room.is_admitted_ = room.is_admitted_ || more.is_admitted_;
+  more.store_ = nullptr;
+  return 0;
+}
+
+Reservation Store::reserve_room(std::uint32_t dataset, FrameKind kind, Room room,
+                                Wanted wanted) {
   const bool is_known = is_reconciled();
-  Reservation room = try_reserve(dataset, kind, bytes, wanted);
-  if (room.valid()) return room;
+  Reservation reserved = try_reserve(dataset, kind, room, wanted);
+  if (reserved.valid()) return reserved;
   return Reservation(is_known ? ENOSPC : not_reconciled().empty() ? EAGAIN : EIO);
 }
 
-Reservation Store::try_reserve(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes,
+Reservation Store::try_reserve(std::uint32_t dataset, FrameKind kind, Room room,
                                Wanted wanted) {
-  if (bytes > std::numeric_limits<std::uint64_t>::max() / 4) return {};
+  if (room.bytes > std::numeric_limits<std::uint64_t>::max() / 4) return {};
   std::vector<std::uint32_t> from;
   {
     // Most misses of a full cache end here, without waiting for the disk.
     std::lock_guard lock(mutex_);
     if (kind == FrameKind::kNative || wanted == Wanted::kLater) eviction_.note_use(dataset);
-    Room need = deficit(bytes, 1);
-    if (need.none()) return hold(bytes);
+    Room need = deficit(room);
+    if (need.none()) return hold(room);
     if (kind == FrameKind::kAlien) {
       if (is_reconciled_locked()) from = who_gives_way(dataset, kind, need, wanted);
       if (from.empty()) return {};
@@ -73,7 +92,7 @@ Reservation Store::try_reserve(std::uint32_t dataset, FrameKind kind, std::uint6
   if (kind == FrameKind::kNative && !wait_until_reconciled()) return {};
   std::lock_guard names(names_mutex_);
   std::unique_lock lock(mutex_);
-  Room need = deficit(bytes, 1);
+  Room need = deficit(room);
   if (kind == FrameKind::kNative && !need.none()) {
     from = who_gives_way(dataset, kind, need, wanted);
     if (from.empty()) return {};
@@ -81,7 +100,10 @@ Reservation Store::try_reserve(std::uint32_t dataset, FrameKind kind, std::uint6
   lock.unlock();
   evict_for(need, from);
   lock.lock();
-  return deficit(bytes, 1).none() ? hold(bytes) : Reservation();
+  if (!deficit(room).none()) return {};
+  Reservation reserved = hold(room);
+  reserved.is_admitted_ = true;
+  return reserved;
 }
 
 int Store::allocate(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes, Wanted wanted,
