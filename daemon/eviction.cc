@@ -18,15 +18,9 @@ bool can_give(std::span<const std::uint32_t> datasets, const Room& need,
 
 }  // namespace
 
-void Eviction::note_opens(std::span<const std::uint64_t> opens) {
-  std::vector<std::uint32_t> used;
-  for (std::uint32_t i = 0; i < opens.size(); ++i) {
-    if (opens[i] == opens_[i]) continue;
-    clock_ += opens[i] - opens_[i];
-    opens_[i] = opens[i];
-    used.push_back(i);
-  }
-  for (std::uint32_t i : used) used_at_[i] = clock_;
+void Eviction::note_opens(std::uint64_t opens, std::span<const std::uint32_t> datasets) {
+  clock_ += opens;
+  for (std::uint32_t i : datasets) used_at_[i] = clock_;
 }
 
 std::vector<std::uint32_t> Eviction::longest_unused_first() const {

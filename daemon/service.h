@@ -112,7 +112,7 @@ class Service {
   void answer_statuses();
   void answer_all(const std::vector<Asked>& askers, const std::string& body, UniqueFd content);
   int keep_listing(std::uint32_t dataset, int fd);
-  void note_opens();
+  void note_counted();
   void post_reconcile(std::uint32_t dataset);
   void reconcile_again();  // what could not be reconciled
   void do_chores();
@@ -136,7 +136,12 @@ class Service {
   };
   std::array<Housework, kMaxDatasets> housework_;
   std::atomic<bool> chores_posted_ = false, job_sweep_posted_ = false;
-  std::int64_t next_reconcile_ms_ = 0;  // of the chores
+  std::int64_t next_reconcile_ms_ = 0;  // these two: of the chores
+  struct UntoldChanges {                // of one dataset, found in the counters
+    bool compare = false;
+    std::int64_t due_ms = 0;
+  };
+  std::array<UntoldChanges, kMaxDatasets> untold_changes_ = {};
   std::atomic<bool> stopping_ = false;
   PushCounts push_counts_;
   Outbox outbox_;

@@ -188,9 +188,10 @@ class Store {
   // Its directory takes no more names at present: nothing of it should be fetched.
   bool directory_is_full(std::uint32_t dataset) const;
 
-  // How often each dataset was opened until now: who is idle gives way first.
-  void note_opens(std::span<const std::uint64_t> opens);
-  // Not valid if there is no room, nor to be made. A native that needs room waits until the
+  // Opens since the last time, and of which datasets: who is idle gives way first.
+  void note_opens(std::uint64_t opens, std::span<const std::uint32_t> datasets);
+  // Not valid if there is no room, nor to be made, or if the natives of `owner` would take more
+  // than their share. A native that needs room waits until the
   // store is reconciled; before that, no alien makes room for another.
   Reservation reserve(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes,
                       Wanted wanted = Wanted::kNow);

@@ -43,9 +43,9 @@ Reservation Store::hold(Room room) {
   return Reservation(this, room);
 }
 
-void Store::note_opens(std::span<const std::uint64_t> opens) {
+void Store::note_opens(std::uint64_t opens, std::span<const std::uint32_t> datasets) {
   std::lock_guard lock(mutex_);
-  eviction_.note_opens(opens);
+  eviction_.note_opens(opens, datasets);
 }
 
 Reservation Store::reserve(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes,

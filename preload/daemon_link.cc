@@ -144,15 +144,17 @@ bool tell_of_change(const Route& route, std::uint32_t flags) {
     }
   }
   CopyPath copy(route, alloca(CopyPath::room(route)));
-  if (!copy || raw::unlinkat(AT_FDCWD, copy.text, 0) == 0 || errno == ENOENT) {
-    return false;
-  }
+  if (!copy || raw::unlinkat(AT_FDCWD, copy.text, 0) == 0) return false;
+  // After a chroot() the whole cache is out of sight.
+  const Table& table = *route.node->table;
+  if (errno == ENOENT && raw::faccessat(AT_FDCWD, table.cache, F_OK, 0) == 0) return false;
   // The copy is root's: the daemon alone can drop it, and it must be told.
   if (route.alive && exchange(MessageType::kInvalidate, route, name, -1, kMissedBeatsMs, flags,
                               Quiet::kBroken) == 0) {
     return true;
   }
   route.place->distrusted.store(true);
+  counters_of(*route.node).untold_changes[route.dataset].fetch_add(1);
   return false;
 }
 

@@ -21,7 +21,9 @@ inline constexpr int kSuspendMs = 2'000;  // of a busy daemon: without an answer
 bool send_fill(const Route& route, int origin_fd, bool wait);
 
 // The frame changes, or its copy is stale. If the daemon does not answer, the copy's name is
-// removed here: the files are the truth, and the daemon's logs follow them (D4).
+// removed here: the files are the truth, and the daemon's logs follow them (D4). If that cannot
+// be either (the copy is root's, and no descriptor is free), the daemon reads of it in the
+// counters within a second, and has each open of the dataset checked.
 enum class Reason { kChange, kFoundStale };
 void invalidate_copy(const Route& route, Reason reason = Reason::kChange);
 

@@ -389,9 +389,9 @@ TEST_F(StoreTest, IdleDatasetGivesWayAtOnce) {
   add_dataset(directory() + "/sim2", "f{seq}");
   open_store();
   ASSERT_EQ(publish(1, "12345678"), 0);
-  const std::uint64_t opens[] = {1, 0}, later[] = {1, Eviction::kIdleOpens};
-  store_->note_opens(opens);
-  store_->note_opens(later);
+  const std::uint32_t first = 0, second = 1;
+  store_->note_opens(1, std::span(&first, 1));
+  store_->note_opens(Eviction::kIdleOpens, std::span(&second, 1));
   EXPECT_TRUE(store_->reserve(1, FrameKind::kAlien, 3).valid());
   EXPECT_FALSE(exists(copy("f1")));
 }
