@@ -234,7 +234,9 @@ int Filler::bring(Lane& lane, const JobPointer& job, const struct stat& origin,
   const FillRequest& request = job->request;
   job->bytes = static_cast<std::uint64_t>(origin.st_size);
   const std::uint64_t needed = room_of(origin);
-  *room = store_.reserve(request.dataset, request.kind, needed, request.wanted);
+  // Nobody knows yet whose frame content will be that the origin does not have.
+  const uid_t owner = request.is_content ? kNoUser : origin.st_uid;
+  *room = store_.reserve(request.dataset, request.kind, needed, request.wanted, owner);
   if (!room->valid()) return room->refusal();
   Temporary file = store_.make_temporary(request.dataset);
   if (file.fd() < 0) return errno;
@@ -260,6 +262,7 @@ int Filler::commit(const JobPointer& job, FinishedCopy finished, const struct st
   finished.kind = request.kind;
   finished.cancelled = job->cancelled;
   finished.waits = origin == nullptr;
+  if (origin != nullptr) finished.owner = origin->st_uid;
   if (origin != nullptr && store_.serves_all_users()) {
     AccessList readers = AccessList::of(*origin, read_acl(request.origin.get()), Right::kRead);
     int code = readers.grant(finished.file.fd(), Right::kRead);

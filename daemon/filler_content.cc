@@ -146,6 +146,8 @@ int Filler::take_received(const JobPointer& job, OriginLook& look) {
   finished.file = std::move(request.received->file);
   finished.reservation = std::move(request.received->room);
   const struct stat& origin = look.origin;
+  if (known) status = store_.assign(finished.reservation, request.dataset, origin.st_uid);
+  if (status != 0) return status;
   OriginIdentity identity =
       known ? identity_of(origin, FrameKind::kNative, request.received->checksum)
             : unknown_identity(request.received->bytes, request.received->checksum);

@@ -539,7 +539,9 @@ void Service::mirror_rights(std::uint32_t dataset) {
 }
 
 void Service::do_chores() {
-  note_opens();
+  // Whoever owns frames may change them, and perhaps cannot tell.
+  for (uid_t owner : store_.owners()) publisher_.note_user(owner);
+  note_counted();
   changes_.look_again();
   if (monotonic_ms() >= next_reconcile_ms_) {
     next_reconcile_ms_ = monotonic_ms() + kReconcileAgainMs;

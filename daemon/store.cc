@@ -47,6 +47,7 @@ void Reservation::swap(Reservation& other) noexcept {
   std::swap(store_, other.store_);
   std::swap(room_, other.room_);
   std::swap(unallocated_bytes_, other.unallocated_bytes_);
+  std::swap(native_of_, other.native_of_);
   std::swap(is_admitted_, other.is_admitted_);
   std::swap(refusal_, other.refusal_);
 }
@@ -68,6 +69,7 @@ void Reservation::release_locked() {
   store_->unallocated_bytes_ -= unallocated_bytes_;
   store_->reserved_.bytes -= room_.bytes;
   store_->reserved_.files -= room_.files;
+  if (native_of_) store_->reserved_natives_[*native_of_] -= room_.bytes;
   store_ = nullptr;
 }
 
@@ -352,7 +354,8 @@ void Store::log_batch(std::span<FinishedCopy> batch) {
       let_go(copy.dataset, copy.seq);
       copy.status = code;
     } else {
-      take_in(copy.dataset, copy.seq, copy.kind, copy.bytes);
+      take_in(copy.dataset, copy.seq, copy.kind, copy.bytes, owner_key(copy.owner));
+      note_owner(copy.owner);
     }
   }
 }
@@ -373,6 +376,10 @@ int Store::promote(std::uint32_t dataset, FrameSeq seq) {
   std::optional<HeldFrame> held = find(dataset, seq);
   if (!held) return ENOENT;
   if (held->kind == FrameKind::kNative) return 0;
+  {
+    std::lock_guard lock(mutex_);
+    if (exceeds_share(held->owner, held->bytes)) return refuse_share(dataset);
+  }
   UniqueFd copy = open_copy(dataset, seq);
   if (!copy.valid()) return errno;
   OriginIdentity identity = {};
@@ -390,7 +397,8 @@ int Store::promote(std::uint32_t dataset, FrameSeq seq) {
   struct stat local = {};
   if (::fstat(copy.get(), &local) != 0) return errno;
   std::lock_guard lock(mutex_);
-  take_in(dataset, seq, FrameKind::kNative, std::max(held->bytes, room_of(local)));
+  take_in(dataset, seq, FrameKind::kNative, std::max(held->bytes, room_of(local)),
+          owner_key(identity.uid));
   return 0;
 }
 
