@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -36,10 +37,11 @@ namespace zazen {
 namespace {
 
 const std::vector<std::string> kTopLevelKeys = {
-    "node",          "cache",         "runtime",  "capacity",  "max_files",       "keep_free",
-    "peers",         "listen",        "key_file", "max_frame", "max_connections", "max_rate",
-    "sweep",         "read_order",    "users",    "dataset",   "spool",           "spool_limit",
-    "writer_memory", "writer_timeout"};
+    "node",          "cache",           "runtime",  "capacity",    "max_files",
+    "keep_free",     "native_share",    "peers",    "listen",      "key_file",
+    "max_frame",     "max_connections", "max_rate", "sweep",       "read_order",
+    "users",         "dataset",         "spool",    "spool_limit", "writer_memory",
+    "writer_timeout"};
 const std::vector<std::string> kDatasetKeys = {"path",     "frames", "filter", "audit",
                                                "validate", "fill",   "push"};
 
@@ -128,6 +130,29 @@ std::uint64_t size_of(const toml::table& table, const char* key) {
     complain(line_of(*node), fmt::format("'{}': {}", key, size.error().context), hint);
   }
   return *size;
+}
+
+void read_native_share(const toml::table& table, Config* config) {
+  constexpr std::uint64_t kPercentOfMany = 50;
+  config->native_share_percent = config->all_users ? kPercentOfMany : 100;
+  const toml::node* node = table.get("native_share");
+  if (!node) return;
+  const auto* text = node->as_string();
+  if (!text || !text->get().ends_with('%')) {
+    config->native_share_bytes = size_of(table, "native_share");
+    if (config->native_share_bytes == 0) {
+      complain(line_of(*node), "'native_share' must be more than 0");
+    }
+    return;
+  }
+  const std::string& words = text->get();
+  std::uint64_t percent = 0;
+  auto [end, error] = std::from_chars(words.data(), words.data() + words.size(), percent);
+  if (error != std::errc() || *end != '%' || end + 1 != words.data() + words.size() ||
+      percent < 1 || percent > 100) {
+    complain(line_of(*node), "'native_share' must be 1% to 100%, or a size");
+  }
+  config->native_share_percent = percent;
 }
 
 std::uint64_t count_of(const toml::table& table, const char* key) {
@@ -441,6 +466,7 @@ Config read_table(const toml::table& table, const std::string& text, const std::
       config.peers, [&](const std::string& peer) { return peer != "unix:" + config.runtime; });
   read_writer_keys(table, &config);
   config.all_users = choice_of<bool>(table, "users", {{"own", false}, {"all", true}});
+  read_native_share(table, &config);
   read_datasets(table, &config);
   return config;
 }

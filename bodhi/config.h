@@ -36,6 +36,9 @@ struct Config {
   Live<std::uint64_t> capacity_bytes = 0;  // 0: no limit
   Live<std::uint64_t> max_files = 0;       // 0: no limit
   Live<std::uint64_t> keep_free_bytes = 0;
+  // The most that the natives of one owner may take: of the capacity, or bytes if not 0.
+  Live<std::uint64_t> native_share_percent = 100;
+  Live<std::uint64_t> native_share_bytes = 0;
   std::uint64_t sweep_ms = 3'600'000;  // every copy is compared within this time; 0: off
   ReadOrderKey read_order = ReadOrderKey::kAuto;
   bool all_users = false;  // users = "all": serve them all, not only the daemon's own
@@ -54,6 +57,9 @@ struct Config {
   std::uint64_t spool_limit_bytes = 4'000'000'000;
   DatasetList<DatasetConfig> datasets;
 
+  bool has_native_share() const {
+    return native_share_bytes != 0 || native_share_percent != 100;
+  }
   const DatasetConfig* dataset_at(const std::string& path) const;  // exact path
 };
 

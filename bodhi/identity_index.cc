@@ -1,5 +1,7 @@
 #include "bodhi/identity_index.h"
 
+#include <sys/resource.h>
+
 #include "bodhi/published_file.h"
 
 namespace zazen {
@@ -13,6 +15,15 @@ bool index_is_valid(const IdentityIndex& index, std::size_t size, std::uint64_t 
          size == index_size(index.slots_log2);
 }
 
+// A program with a limit of its address space keeps nearly all of it for itself.
+bool leaves_room(std::size_t size) {
+  constexpr rlim_t kPart = 64;
+  struct rlimit limit = {};
+  static_assert(sizeof limit.rlim_cur == sizeof(std::uint64_t));
+  return raw_call(SYS_prlimit64, 0, RLIMIT_AS, nullptr, &limit) == 0 &&
+         (limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur / kPart);
+}
+
 }  // namespace
 
 std::size_t index_size(std::uint32_t slots_log2) {
@@ -22,7 +33,7 @@ std::size_t index_size(std::uint32_t slots_log2) {
 const IdentityIndex* map_index(const char* runtime, std::uint64_t instance) {
   std::size_t size = 0;
   RawFd file(open_published(runtime, kIndexFile, O_RDONLY, &size));
-  if (!file.valid() || size < sizeof(IdentityIndex)) return nullptr;
+  if (!file.valid() || size < sizeof(IdentityIndex) || !leaves_room(size)) return nullptr;
   void* memory = map_published(file.get(), size, PROT_READ);
   if (memory == nullptr) return nullptr;
   const IdentityIndex* index = static_cast<const IdentityIndex*>(memory);

@@ -162,24 +162,28 @@ bool request_fill(const LocalCopy& copy, int origin_fd, bool waits) {
   return result == 0;
 }
 
-bool drop_copy(const LocalCopy& copy, std::uint32_t flags) {
+Drop drop_copy(const LocalCopy& copy, std::uint32_t flags) {
   DaemonRequest request = {.type = MessageType::kInvalidate, .flags = flags};
   if (copy.is_alive) {
     request.answer_ms = (flags & kOpenForWriting) != 0 ? kSuspendMs : kAnswerMs;
     int told = copy.ask(request);
-    if (told >= 0 && told != EAGAIN) return told == 0;  // EAGAIN: it has too much to do
+    if (told == 0) return Drop::kByDaemon;
+    if (told > 0 && told != EAGAIN) return Drop::kOtherwise;  // EAGAIN: it has too much to do
     request.breaks_quiet = true;
     request.answer_ms = 0;
     // Other nodes have to hear of it all the same, when the daemon comes to read it.
     if (told < 0 && copy.table.has_peers != 0) copy.ask(request);
   }
   long removed = raw_call(SYS_unlinkat, AT_FDCWD, copy.path, 0);
-  if (removed == 0 || removed == -ENOENT) return false;
+  if (removed == 0) return Drop::kOtherwise;
+  // After a chroot() the whole cache is out of sight.
+  bool is_in_sight = raw_call(SYS_faccessat, AT_FDCWD, copy.table.cache, F_OK) == 0;
+  if (removed == -ENOENT && is_in_sight) return Drop::kOtherwise;
   // The copy is root's: the daemon alone can drop it, and it must be told.
   request.answer_ms = kMissedBeatsMs;
-  if (copy.is_alive && copy.ask(request) == 0) return true;
+  if (copy.is_alive && copy.ask(request) == 0) return Drop::kByDaemon;
   copy.trust.distrusted.store(true);
-  return false;
+  return Drop::kFailed;
 }
 
 }  // namespace zazen

@@ -71,7 +71,12 @@ bool request_fill(const LocalCopy& copy, int origin_fd, bool waits);
 
 // The frame changes (flags 0), is opened for writing (kOpenForWriting), or its copy is stale
 // (kFoundStale). If the daemon does not answer, the copy's name is removed here: the files are
-// the truth, and the daemon's logs follow them (D4). True: the daemon did it.
-bool drop_copy(const LocalCopy& copy, std::uint32_t flags);
+// the truth, and the daemon's logs follow them (D4).
+enum class Drop : std::uint8_t {
+  kByDaemon,
+  kOtherwise,  // the name was removed here, there was none, or the daemon had a reason
+  kFailed,     // other processes may go on reading the copy
+};
+Drop drop_copy(const LocalCopy& copy, std::uint32_t flags);
 
 }  // namespace zazen

@@ -2,7 +2,8 @@
 //
 // <runtime>/table is mapped read-only by the shim: where the cache is, which datasets there
 // are, whether the daemon lives. <runtime>/counters is mapped read-write: hits and misses
-// are added there with plain atomics, so the daemon learns of them without any call. A new
+// are added there with plain atomics, so the daemon learns of them without any call; and so are
+// changes of frames that a program could not tell the daemon of. A new
 // table replaces the old one by rename; only the atomics of a table change in place. A dataset
 // keeps its index as long as the daemon lives.
 //
@@ -85,6 +86,9 @@ struct DatasetCounters {
 struct Counters {
   std::uint64_t magic;                     // kTableMagic
   DatasetCounters datasets[kMaxDatasets];  // by index in the table
+  // Changes that the daemon could not be told of: no descriptor was free, or the socket is
+  // outside of the program's root.
+  std::atomic<std::uint64_t> untold_changes[kMaxDatasets];
 };
 
 std::size_t table_size(std::uint32_t dataset_count);

@@ -4,8 +4,9 @@
 // whole (D6): O_TMPFILE and linkat, or, where the file system lacks that, a name below
 // <cache>/.zazen/tmp and rename; that directory is swept at the start. Thread safe.
 #pragma once
-#include <sys/types.h>
+#include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <string>
@@ -47,6 +48,13 @@ class Temporary {  // removed with its owner, unless published
 // A disk, or somebody's quota on it, has no more room.
 constexpr bool is_out_of_room(int code) {
   return code == ENOSPC || code == EDQUOT;
+}
+
+// The room that a file takes and is charged for: its size, or its allocated blocks if it has
+// holes.
+inline std::uint64_t room_of(const struct stat& file) {
+  return std::min(static_cast<std::uint64_t>(file.st_size),
+                  static_cast<std::uint64_t>(file.st_blocks) * 512);
 }
 
 struct DiskRoom {

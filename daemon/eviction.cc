@@ -18,15 +18,9 @@ bool can_give(std::span<const std::uint32_t> datasets, const Room& need,
 
 }  // namespace
 
-void Eviction::note_opens(std::span<const std::uint64_t> opens) {
-  std::vector<std::uint32_t> used;
-  for (std::uint32_t i = 0; i < opens.size(); ++i) {
-    if (opens[i] == opens_[i]) continue;
-    clock_ += opens[i] - opens_[i];
-    opens_[i] = opens[i];
-    used.push_back(i);
-  }
-  for (std::uint32_t i : used) used_at_[i] = clock_;
+void Eviction::note_opens(std::uint64_t opens, std::span<const std::uint32_t> datasets) {
+  clock_ += opens;
+  for (std::uint32_t i : datasets) used_at_[i] = clock_;
 }
 
 std::vector<std::uint32_t> Eviction::longest_unused_first() const {
@@ -50,7 +44,8 @@ std::vector<std::uint32_t> Eviction::who_gives_way(std::uint32_t dataset, FrameK
                        [&](std::uint32_t i) { return i != dataset && is_idle(i); });
   if (can_give(idle, need, evictable)) return idle;
 
-  if (wanted == Wanted::kLater || random_() % kAdmitOneOf != 0) return {};
+  if (wanted == Wanted::kLater) return {};
+  if (wanted == Wanted::kNow && random_() % kAdmitOneOf != 0) return {};
   // Each alien of the node is as likely to be the first to go as any other.
   std::vector<double> weights;
   for (std::uint32_t i : all) weights.push_back(static_cast<double>(evictable[i].files));

@@ -39,7 +39,8 @@ struct Room {
 
 // kLater: a frame that nobody has opened yet (`zazenctl warm`). It takes the place of aliens of
 // idle datasets only, so a warming never drops what it has just brought.
-enum class Wanted { kNow, kLater };
+// kAdmitted: the rest of a frame for which copies went already.
+enum class Wanted { kNow, kLater, kAdmitted };
 
 class Eviction {
  public:
@@ -47,10 +48,11 @@ class Eviction {
   static constexpr std::uint64_t kAdmitOneOf = 16;
 
   explicit Eviction(std::size_t datasets, std::uint64_t seed = std::random_device{}())
-      : random_(seed), opens_(datasets), used_at_(datasets) {}
+      : random_(seed), used_at_(datasets) {}
 
-  // How often each dataset was opened until now. To be called about once a second.
-  void note_opens(std::span<const std::uint64_t> opens);
+  // Frames were opened so often since the last time, of these datasets. To be called about once
+  // a second.
+  void note_opens(std::uint64_t opens, std::span<const std::uint32_t> datasets);
   // Frames of it are pushed, or brought before they are opened.
   void note_use(std::uint32_t dataset) { used_at_[dataset] = clock_; }
   bool is_idle(std::uint32_t dataset) const { return clock_ - used_at_[dataset] >= kIdleOpens; }
@@ -65,8 +67,7 @@ class Eviction {
 
  private:
   std::mt19937_64 random_;
-  std::uint64_t clock_ = 0;  // opens of all datasets
-  std::vector<std::uint64_t> opens_;
+  std::uint64_t clock_ = 0;             // opens of all datasets
   std::vector<std::uint64_t> used_at_;  // the clock then
 };
 

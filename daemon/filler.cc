@@ -224,6 +224,7 @@ int Filler::copy(Lane& lane, const JobPointer& job) {
   if (fetched && changed_lately(origin)) {
     young_.note(request.dataset, request.seq, monotonic_ms());
   }
+  finished.bytes = copy->room();
   finished.file = copy->take_file();
   return commit(job, std::move(finished), &origin);
 }
@@ -231,19 +232,27 @@ int Filler::copy(Lane& lane, const JobPointer& job) {
 int Filler::bring(Lane& lane, const JobPointer& job, const struct stat& origin,
                   std::optional<FrameCopy>* copy, Reservation* room) {
   const FillRequest& request = job->request;
-  auto size = static_cast<std::uint64_t>(origin.st_size);
-  job->bytes = size;
-  *room = store_.reserve(request.dataset, request.kind, size, request.wanted);
+  job->bytes = static_cast<std::uint64_t>(origin.st_size);
+  const std::uint64_t needed = room_of(origin);
+  // Nobody knows yet whose frame content will be that the origin does not have.
+  const uid_t owner = request.is_content ? kNoUser : origin.st_uid;
+  *room = store_.reserve(request.dataset, request.kind, needed, request.wanted, owner);
   if (!room->valid()) return room->refusal();
   Temporary file = store_.make_temporary(request.dataset);
   if (file.fd() < 0) return errno;
   copy->emplace(request.origin.get(), origin, std::move(file));
-  int code = store_.allocate(request.dataset, request.kind, size, request.wanted,
+  int code = store_.allocate(request.dataset, request.kind, needed, request.wanted,
                              [&] { return (*copy)->allocate(); });
   if (code != 0) return code;
+  if (!(*copy)->has_holes()) room->allocated();
+  auto reserve_more = [&](std::uint64_t bytes) {
+    room->allocated();
+    return store_.reserve_more(*room, request.dataset, request.kind, bytes, request.wanted);
+  };
+  code = (*copy)->transfer(lane.pace, {[&] { return stopping_ || job->cancelled->load(); },
+                                       [&] { return job->awaited.load(); }, reserve_more});
   room->allocated();
-  return (*copy)->transfer(lane.pace, {[&] { return stopping_ || job->cancelled->load(); },
-                                       [&] { return job->awaited.load(); }});
+  return code;
 }
 
 int Filler::commit(const JobPointer& job, FinishedCopy finished, const struct stat* origin) {
@@ -251,9 +260,9 @@ int Filler::commit(const JobPointer& job, FinishedCopy finished, const struct st
   finished.dataset = request.dataset;
   finished.seq = request.seq;
   finished.kind = request.kind;
-  finished.bytes = job->bytes;
   finished.cancelled = job->cancelled;
   finished.waits = origin == nullptr;
+  if (origin != nullptr) finished.owner = origin->st_uid;
   if (origin != nullptr && store_.serves_all_users()) {
     AccessList readers = AccessList::of(*origin, read_acl(request.origin.get()), Right::kRead);
     int code = readers.grant(finished.file.fd(), Right::kRead);

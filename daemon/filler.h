@@ -36,6 +36,7 @@ struct ReceivedContent {  // of a push: written to a file that has no name yet
   Temporary file;
   Reservation room;
   std::uint64_t bytes = 0;
+  std::uint64_t written = 0;   // the same, less the holes
   std::uint64_t checksum = 0;  // XXH3 of all, as the writer says and as it was written
 };
 

@@ -49,7 +49,8 @@ int Filler::receive(Lane& lane, const JobPointer& job) {
   if (!same_file(identity_of(content, request.kind, 0), after)) return ESTALE;
   request.received =
       ReceivedContent{copy->take_file(), std::move(room),
-                      static_cast<std::uint64_t>(content.st_size), copy->checksum()};
+                      static_cast<std::uint64_t>(content.st_size), copy->room(),
+                      copy->checksum()};
   return 0;
 }
 
@@ -145,9 +146,12 @@ int Filler::take_received(const JobPointer& job, OriginLook& look) {
 
   FinishedCopy finished;
   finished.reached = std::move(look.reached);
+  finished.bytes = request.received->written;
   finished.file = std::move(request.received->file);
   finished.reservation = std::move(request.received->room);
   const struct stat& origin = look.origin;
+  if (known) status = store_.assign(finished.reservation, request.dataset, origin.st_uid);
+  if (status != 0) return status;
   OriginIdentity identity =
       known ? identity_of(origin, FrameKind::kNative, request.received->checksum)
             : unknown_identity(request.received->bytes, request.received->checksum);

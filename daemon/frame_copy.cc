@@ -41,28 +41,8 @@ int write_all(int fd, const char* bytes, std::size_t size, off_t offset) {
   return 0;
 }
 
-// Fewer blocks than bytes: a copy without its holes would not look the same (SEEK_HOLE), and
-// take more room.
-bool has_holes(const struct stat& origin) {
-  return origin.st_blocks * 512 < origin.st_size;
-}
-
 bool is_zero(const char* bytes, std::size_t size) {
   return bytes[0] == '\0' && std::memcmp(bytes, bytes + 1, size - 1) == 0;
-}
-
-// Leaves out the pages that are all zero.
-int write_pages(int fd, const char* bytes, std::size_t size, off_t offset) {
-  while (size > 0) {
-    std::size_t page =
-        std::min(size, kAlignment - static_cast<std::size_t>(offset) % kAlignment);
-    int code = is_zero(bytes, page) ? 0 : write_all(fd, bytes, page, offset);
-    if (code != 0) return code;
-    bytes += page;
-    size -= page;
-    offset += static_cast<off_t>(page);
-  }
-  return 0;
 }
 
 bool same_time(const timespec& a, const timespec& b) {
@@ -119,7 +99,38 @@ class OriginReader {
 }  // namespace
 
 int FrameCopy::allocate() {
-  return has_holes(before_) ? 0 : target_.allocate(static_cast<std::uint64_t>(before_.st_size));
+  return has_holes() ? 0 : target_.allocate(static_cast<std::uint64_t>(before_.st_size));
+}
+
+// Without its holes a copy would not look the same (SEEK_HOLE), and take more room.
+int FrameCopy::write(const char* bytes, std::size_t size, off_t offset,
+                     const TransferTerms& terms) {
+  if (!has_holes()) {
+    written_ += size;
+    return write_all(target_.fd(), bytes, size, offset);
+  }
+  while (size > 0) {
+    std::size_t page =
+        std::min(size, kAlignment - static_cast<std::size_t>(offset) % kAlignment);
+    int code = is_zero(bytes, page) ? 0 : write_page(bytes, page, offset, terms);
+    if (code != 0) return code;
+    bytes += page;
+    size -= page;
+    offset += static_cast<off_t>(page);
+  }
+  return 0;
+}
+
+int FrameCopy::write_page(const char* bytes, std::size_t size, off_t offset,
+                          const TransferTerms& terms) {
+  if (written_ + size > reserved_) {
+    const std::uint64_t more =
+        std::min(static_cast<std::uint64_t>(before_.st_size) - reserved_, kPieceBytes);
+    if (int code = terms.reserve_more(more); code != 0) return code;
+    reserved_ += more;
+  }
+  written_ += size;
+  return write_all(target_.fd(), bytes, size, offset);
 }
 
 int FrameCopy::transfer(FillPace& pace, const TransferTerms& terms) {
@@ -139,15 +150,13 @@ int FrameCopy::transfer(FillPace& pace, const TransferTerms& terms) {
     if (size == 0) break;
     if (offset + size > before_.st_size) return ESTALE;
     XXH3_64bits_update(hash.get(), piece, static_cast<std::size_t>(size));
-    auto write = has_holes(before_) ? write_pages : write_all;
-    if (int code = write(target_.fd(), piece, static_cast<std::size_t>(size), offset);
-        code != 0) {
+    if (int code = write(piece, static_cast<std::size_t>(size), offset, terms); code != 0) {
       return code;
     }
     offset += size;
   }
   if (offset != before_.st_size) return ESTALE;
-  if (has_holes(before_) && ::ftruncate(target_.fd(), before_.st_size) != 0) return errno;
+  if (has_holes() && ::ftruncate(target_.fd(), before_.st_size) != 0) return errno;
   checksum_ = XXH3_64bits_digest(hash.get());
   return 0;
 }

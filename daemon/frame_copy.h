@@ -19,6 +19,9 @@ namespace zazen {
 struct TransferTerms {
   std::function<bool()> give_up;
   std::function<bool()> hurry;  // somebody waits for it: at full speed
+  // Reserves more room for a frame with holes that has more blocks than its file system said.
+  // All that was reserved is written. 0 or an errno.
+  std::function<int(std::uint64_t bytes)> reserve_more;
 };
 
 // The last thing that is done to a copy before it is published: it gets its identity, the
@@ -33,17 +36,27 @@ class FrameCopy {
       : origin_(origin), before_(before), target_(std::move(target)) {}
 
   // Each returns 0 or an errno, and they are called in this order.
-  int allocate();  // ENOSPC and EDQUOT come here, before any byte is read
+  int allocate();  // ENOSPC and EDQUOT come here, unless the frame has holes
   int transfer(FillPace& pace, const TransferTerms& terms);
   int seal(FrameKind kind);  // ESTALE if the origin has changed meanwhile
 
-  std::uint64_t checksum() const { return checksum_; }  // once it is transferred
+  // The origin has fewer blocks than bytes: the copy leaves out the pages that are all zero.
+  bool has_holes() const { return said_room() < static_cast<std::uint64_t>(before_.st_size); }
+  // The room that the origin says the frame takes.
+  std::uint64_t said_room() const { return room_of(before_); }
+  // The room that the copy takes, once it is transferred.
+  std::uint64_t room() const { return written_; }
+  std::uint64_t checksum() const { return checksum_; }
   Temporary take_file() { return std::move(target_); }
 
  private:
+  int write(const char* bytes, std::size_t size, off_t offset, const TransferTerms& terms);
+  int write_page(const char* bytes, std::size_t size, off_t offset, const TransferTerms& terms);
+
   int origin_;
   struct stat before_;
   Temporary target_;
+  std::uint64_t reserved_ = said_room(), written_ = 0;
   std::uint64_t checksum_ = 0;
 };
 

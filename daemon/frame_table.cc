@@ -36,7 +36,7 @@ static_assert(sizeof(FrameTableHeader) == 256);
 namespace {
 
 constexpr std::uint64_t kMagic = 0x31656c6261747aULL;  // "ztable1"
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 constexpr std::uint32_t kFewestSlotsLog2 = 8, kMostSlotsLog2 = 40;
 constexpr std::uint32_t kNeighboursLog2 = 4;
 
@@ -74,6 +74,7 @@ void FrameTable::swap(FrameTable& other) noexcept {
   std::swap(arrangement_, other.arrangement_);
   std::swap(changes_, other.changes_);
   std::swap(extent_, other.extent_);
+  std::swap(bytes_of_owners_, other.bytes_of_owners_);
 }
 
 std::optional<FrameTable::Seal> FrameTable::keep_in(int directory_fd, const std::string& name,
@@ -106,6 +107,12 @@ std::optional<FrameTable::Seal> FrameTable::resume(std::uint64_t stamp) {
   use(memory, header.slots_log2);
   in_file_ = true;
   header_->stamp = 0;
+  for (std::uint64_t i = 0; i < slot_count(); ++i) {
+    const Slot& slot = slots_[i];
+    if (slot.word != 0 && slot.bytes() != kUnknown) {
+      bytes_of_owners_[slot.owner()] += slot.bytes();
+    }
+  }
   return Seal{stamp, header.log_bytes,
               header.has_newest != 0 ? std::optional(header.newest) : std::nullopt};
 }
@@ -127,7 +134,7 @@ void FrameTable::reserve(std::uint64_t frames) {
   if (header_ == nullptr || slots_log2 != header_->slots_log2) resize(slots_log2);
 }
 
-void FrameTable::set(FrameSeq seq, std::uint64_t bytes) {
+void FrameTable::set(FrameSeq seq, std::uint64_t bytes, OwnerKey owner) {
   reserve(size() + 1);
   Slot& slot = slots_[slot_of(seq)];
   if (slot.word == 0) {
@@ -136,17 +143,17 @@ void FrameTable::set(FrameSeq seq, std::uint64_t bytes) {
     ++changes_;
     header_->frames += 1;
   } else {
-    count(slot.word - 1, ~std::uint64_t{0});
+    count(slot, ~std::uint64_t{0});
   }
-  slot = {seq, bytes + 1};
-  count(bytes, 1);
+  slot = {seq, std::uint64_t{owner} << 48 | (std::min(bytes, kUnknown) + 1)};
+  count(slot, 1);
 }
 
 bool FrameTable::erase(FrameSeq seq) {
   if (header_ == nullptr) return false;
   std::uint64_t hole = slot_of(seq);
   if (slots_[hole].word == 0) return false;
-  count(slots_[hole].word - 1, ~std::uint64_t{0});
+  count(slots_[hole], ~std::uint64_t{0});
   header_->frames -= 1;
   ++changes_;
   if (extent_ && (seq == extent_->first || seq == extent_->last)) extent_.reset();
@@ -167,7 +174,16 @@ bool FrameTable::erase(FrameSeq seq) {
 std::optional<std::uint64_t> FrameTable::find(FrameSeq seq) const {
   if (header_ == nullptr) return std::nullopt;
   const Slot& slot = slots_[slot_of(seq)];
-  return slot.word == 0 ? std::nullopt : std::optional(slot.word - 1);
+  return slot.word == 0 ? std::nullopt : std::optional(slot.bytes());
+}
+
+OwnerKey FrameTable::owner_of(FrameSeq seq) const {
+  return slots_[slot_of(seq)].owner();
+}
+
+std::uint64_t FrameTable::bytes_of(OwnerKey owner) const {
+  auto found = bytes_of_owners_.find(owner);
+  return found == bytes_of_owners_.end() ? 0 : found->second;
 }
 
 std::uint64_t FrameTable::size() const {
@@ -204,12 +220,15 @@ std::uint64_t FrameTable::slot_of(FrameSeq seq) const {
 }
 
 // `by` is 1 or, modulo 2^64, -1.
-void FrameTable::count(std::uint64_t bytes, std::uint64_t by) {
-  if (bytes == kUnknown) {
+void FrameTable::count(const Slot& slot, std::uint64_t by) {
+  if (slot.bytes() == kUnknown) {
     header_->unknown += by;
-  } else {
-    header_->bytes += by * bytes;
+    return;
   }
+  header_->bytes += by * slot.bytes();
+  auto owned = bytes_of_owners_.try_emplace(slot.owner()).first;
+  owned->second += by * slot.bytes();
+  if (owned->second == 0) bytes_of_owners_.erase(owned);
 }
 
 void FrameTable::resize(std::uint32_t slots_log2) {

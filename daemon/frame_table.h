@@ -1,5 +1,5 @@
-// FrameTable: the frames of one kind that one dataset holds, and their sizes: a hash table in a
-// mapped file, which is its own snapshot.
+// FrameTable: the frames of one kind that one dataset holds, their sizes and owners: a hash
+// table in a mapped file, which is its own snapshot.
 //
 // Sixteen bytes for a slot, at least an eighth and at most three quarters of them used (beyond
 // that it is written anew), so ten million frames take 256 MB of page cache and no memory of
@@ -12,9 +12,12 @@
 //
 // Not thread safe; the store holds its lock.
 #pragma once
+#include <sys/types.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <random>
@@ -27,10 +30,18 @@ namespace zazen {
 
 struct FrameTableHeader;
 
+// Whose frame it is: a user's number modulo 65,535. Users with the same remainder count as one.
+using OwnerKey = std::uint16_t;
+inline constexpr uid_t kNoUser = static_cast<uid_t>(-1);
+inline constexpr OwnerKey kUnknownOwner = 0;
+constexpr OwnerKey owner_key(uid_t uid) {
+  return uid == kNoUser ? kUnknownOwner : static_cast<OwnerKey>(uid % 65'535 + 1);
+}
+
 class FrameTable {
  public:
   static constexpr std::uint64_t kUnknown =
-      ~std::uint64_t{0} - 1;  // a size that is not known yet
+      (std::uint64_t{1} << 48) - 2;  // a size that is not known yet
   static constexpr std::uint64_t kSlotsOfOneLook = 65'536;
 
   FrameTable() = default;  // empty, in memory
@@ -53,14 +64,16 @@ class FrameTable {
   int seal(const Seal& seal);
 
   void reserve(std::uint64_t frames);
-  // Adds it or changes its size.
-  void set(FrameSeq seq, std::uint64_t bytes);
+  // Adds it or changes its size and owner.
+  void set(FrameSeq seq, std::uint64_t bytes, OwnerKey owner = kUnknownOwner);
   bool erase(FrameSeq seq);
   std::optional<std::uint64_t> find(FrameSeq seq) const;
+  OwnerKey owner_of(FrameSeq seq) const;  // of a frame that is there
 
   std::uint64_t size() const;
   std::uint64_t bytes() const;    // of those whose size is known
   std::uint64_t unknown() const;  // how many have no known size
+  std::uint64_t bytes_of(OwnerKey owner) const;
   // Any, each about as likely as the others. Constant time.
   std::optional<FrameSeq> random(std::mt19937_64& random) const;
 
@@ -97,7 +110,7 @@ class FrameTable {
     if (from >= slot_count()) return 0;  // it has shrunk
     std::uint64_t end = slot_count() - from > slots ? from + slots : slot_count();
     for (std::uint64_t i = from; i < end; ++i) {
-      if (slots_[i].word != 0) show(slots_[i].seq, slots_[i].word - 1);
+      if (slots_[i].word != 0) show(slots_[i].seq, slots_[i].bytes());
     }
     return end < slot_count() ? end : 0;
   }
@@ -129,14 +142,16 @@ class FrameTable {
  private:
   struct Slot {
     FrameSeq seq;
-    std::uint64_t word;  // the size + 1; 0 if the slot is free
+    std::uint64_t word;  // 48 bits: the size + 1, 0 if the slot is free; 16 bits: the owner
+    std::uint64_t bytes() const { return (word & (kUnknown + 1)) - 1; }
+    OwnerKey owner() const { return static_cast<OwnerKey>(word >> 48); }
   };
   static_assert(sizeof(Slot) == 16);
 
   std::uint64_t slot_count() const { return header_ == nullptr ? 0 : mask_ + 1; }
   std::uint64_t home_of(FrameSeq seq) const;
   std::uint64_t slot_of(FrameSeq seq) const;  // where it is, or the free slot where it belongs
-  void count(std::uint64_t bytes, std::uint64_t by);
+  void count(const Slot& slot, std::uint64_t by);
   void resize(std::uint32_t slots_log2);
   void* make_memory(std::uint32_t slots_log2);
   void use(void* memory, std::uint32_t slots_log2);
@@ -152,6 +167,7 @@ class FrameTable {
   std::uint64_t arrangement_ = 0;  // another one when a frame moves to another part of a look
   std::uint64_t changes_ = 0;      // frames that were added or removed
   mutable std::optional<Extent> extent_;  // if it is known
+  std::map<OwnerKey, std::uint64_t> bytes_of_owners_;
 };
 
 }  // namespace zazen

@@ -21,6 +21,7 @@ namespace zazen {
 struct HeldFrame {
   FrameKind kind;
   std::uint64_t bytes;  // 0 if not known
+  OwnerKey owner = kUnknownOwner;
 };
 
 class Inventory {
@@ -30,10 +31,11 @@ class Inventory {
   explicit Inventory(std::size_t datasets) : datasets_(datasets) {}
 
   // Replaces what was held under this number. The frame becomes the dataset's newest.
-  void add(std::uint32_t dataset, FrameSeq seq, FrameKind kind, std::uint64_t bytes);
+  void add(std::uint32_t dataset, FrameSeq seq, FrameKind kind, std::uint64_t bytes,
+           OwnerKey owner = kUnknownOwner);
   bool remove(std::uint32_t dataset, FrameSeq seq);
-  // The size of a held frame whose file was seen.
-  void learn_size(std::uint32_t dataset, FrameSeq seq, std::uint64_t bytes);
+  // The size and owner of a held frame whose file was seen.
+  void learn(std::uint32_t dataset, FrameSeq seq, std::uint64_t bytes, OwnerKey owner);
   void set_newest(std::uint32_t dataset, std::optional<FrameSeq> seq) {
     datasets_[dataset].newest = seq;
   }
@@ -58,6 +60,7 @@ class Inventory {
   // Over all datasets.
   std::uint64_t total_bytes() const { return alien_bytes() + sum(FrameKind::kNative).bytes; }
   std::uint64_t total_files() const { return alien_files() + sum(FrameKind::kNative).files; }
+  std::uint64_t native_bytes_of(OwnerKey owner) const;
   std::uint64_t alien_bytes() const { return sum(FrameKind::kAlien).bytes; }
   std::uint64_t alien_files() const { return sum(FrameKind::kAlien).files; }
 

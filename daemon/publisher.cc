@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <limits>
 
 #include "daemon/mapped_file.h"
 #include "daemon/read_order.h"
@@ -230,6 +231,20 @@ Publisher::Uses Publisher::uses(std::uint32_t dataset) const {
   if (user_counters_ != nullptr) others = user_counters_->sum(dataset);
   return {counters.hits.load(std::memory_order_relaxed) + others.hits,
           counters.misses.load(std::memory_order_relaxed) + others.misses};
+}
+
+CountedSince Publisher::count() {
+  CountedSince counted;
+  CounterValues now = {};
+  for (std::uint32_t i = 0; i < kMaxDatasets; ++i) {
+    now.datasets[i].hits = counters_->datasets[i].hits.load(std::memory_order_relaxed);
+    now.datasets[i].misses = counters_->datasets[i].misses.load(std::memory_order_relaxed);
+    now.untold_changes[i] = counters_->untold_changes[i].load(std::memory_order_relaxed);
+  }
+  counted.add(seen_, now, ::geteuid(), std::numeric_limits<std::uint64_t>::max());
+  seen_ = now;
+  if (user_counters_ != nullptr) user_counters_->count(&counted);
+  return counted;
 }
 
 void Publisher::note_user(uid_t uid) {

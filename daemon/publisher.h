@@ -50,6 +50,8 @@ class Publisher {
     std::uint64_t misses;
   };
   Uses uses(std::uint32_t dataset) const;
+  // What programs have counted since the last call. For one thread.
+  CountedSince count();
   // A client of this user came: his programs have something to count in from now on.
   void note_user(uid_t uid);
 
@@ -73,6 +75,7 @@ class Publisher {
 
   std::string runtime_;
   Counters* counters_ = nullptr;
+  CounterValues seen_ = {};                      // of counters_, in the last count()
   std::unique_ptr<UserCounters> user_counters_;  // null: only the own user is served
 
   mutable std::mutex mutex_;

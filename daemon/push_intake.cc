@@ -44,7 +44,7 @@ int PushIntake::noted(int code) {
 }
 
 ReceivedContent PushIntake::finish(std::uint64_t checksum) {
-  return {std::move(file_), std::move(room_), written_, checksum};
+  return {std::move(file_), std::move(room_), written_, written_, checksum};
 }
 
 }  // namespace zazen

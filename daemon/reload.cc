@@ -55,6 +55,8 @@ Status Reload::apply(const Config& next) {
   config_.capacity_bytes = next.capacity_bytes;
   config_.max_files = next.max_files;
   config_.keep_free_bytes = next.keep_free_bytes;
+  config_.native_share_percent = next.native_share_percent;
+  config_.native_share_bytes = next.native_share_bytes;
   config_.has_peers = next.has_peers;
 
   Status done = Done{};

@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::int64_t kRightsPeriodMs = 10'000;
 constexpr std::int64_t kReconcileAgainMs = 5'000;
+constexpr std::int64_t kUntoldPeriodMs = 10'000;  // anybody may say that something changed
 
 // A frame that is watched has a descriptor open, as a queued fill has.
 WrittenFrames::Limits limits_of(std::size_t queue_limit) {
@@ -175,13 +176,24 @@ void Service::disk_changed(bool usable) {
   publisher_.set_usable(usable);
 }
 
-void Service::note_opens() {
-  std::vector<std::uint64_t> opens;
-  for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
-    Publisher::Uses uses = publisher_.uses(i);
-    opens.push_back(uses.hits + uses.misses);
+void Service::note_counted() {
+  const CountedSince counted = publisher_.count();
+  store_.note_opens(counted.opens, counted.opened);
+  for (const auto& [dataset, uid] : counted.untold_changes) {
+    if (dataset >= config_.datasets.size()) continue;
+    if (!std::exchange(untold_changes_[dataset].compare, true)) {
+      log_line(LogLevel::kWarn, "changes_not_told",
+               {{"dataset", config_.datasets[dataset].path}, {"uid", std::to_string(uid)}});
+    }
+    // Which frame it is, and whether it is still being written, is not known.
+    sweep_.distrust(dataset);
   }
-  store_.note_opens(opens);
+  for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
+    UntoldChanges& untold = untold_changes_[i];
+    if (!untold.compare || monotonic_ms() < untold.due_ms) continue;
+    untold = {false, monotonic_ms() + kUntoldPeriodMs};
+    doubt_and_tell(i);
+  }
 }
 
 void Service::do_housework(std::uint32_t dataset) {
@@ -197,7 +209,9 @@ void Service::mirror_rights(std::uint32_t dataset) {
 }
 
 void Service::do_chores() {
-  note_opens();
+  // Whoever owns frames may change them, and perhaps cannot tell.
+  for (uid_t owner : store_.owners()) publisher_.note_user(owner);
+  note_counted();
   changes_.look_again();
   if (monotonic_ms() >= next_reconcile_ms_) {
     next_reconcile_ms_ = monotonic_ms() + kReconcileAgainMs;

@@ -134,7 +134,7 @@ class Service {
   template <class Make>
   void answer_all(const std::vector<Asked>& askers, Make make);
   int keep_listing(std::uint32_t dataset, int fd);
-  void note_opens();
+  void note_counted();
   // Unless it is posted already. The mark goes with the work, however it ends.
   template <class Work>
   static void post_once(std::atomic<bool>& posted, WorkQueue& queue, Work work);
@@ -160,7 +160,12 @@ class Service {
   };
   std::array<Housework, kMaxDatasets> housework_;
   std::atomic<bool> chores_posted_ = false, job_sweep_posted_ = false;
-  std::int64_t next_reconcile_ms_ = 0;  // of the chores
+  std::int64_t next_reconcile_ms_ = 0;  // these two: of the chores
+  struct UntoldChanges {                // of one dataset, found in the counters
+    bool compare = false;
+    std::int64_t due_ms = 0;
+  };
+  std::array<UntoldChanges, kMaxDatasets> untold_changes_ = {};
   std::atomic<bool> stopping_ = false;
   PushCounts push_counts_;
   Outbox outbox_;

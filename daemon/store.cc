@@ -32,28 +32,29 @@ constexpr std::uint64_t kRoomForNames = 1 << 20;
 
 }  // namespace
 
-Reservation::Reservation(Reservation&& other) noexcept
-    : store_(std::exchange(other.store_, nullptr)),
-      bytes_(other.bytes_),
-      allocated_(other.allocated_),
-      refusal_(other.refusal_) {}
+Reservation::Reservation(Reservation&& other) noexcept {
+  swap(other);
+}
 
 Reservation& Reservation::operator=(Reservation&& other) noexcept {
-  if (this != &other) {
-    release();
-    store_ = std::exchange(other.store_, nullptr);
-    bytes_ = other.bytes_;
-    allocated_ = other.allocated_;
-    refusal_ = other.refusal_;
-  }
+  Reservation taken(std::move(other));
+  swap(taken);
   return *this;
 }
 
+void Reservation::swap(Reservation& other) noexcept {
+  std::swap(store_, other.store_);
+  std::swap(room_, other.room_);
+  std::swap(unallocated_bytes_, other.unallocated_bytes_);
+  std::swap(native_of_, other.native_of_);
+  std::swap(is_admitted_, other.is_admitted_);
+  std::swap(refusal_, other.refusal_);
+}
+
 void Reservation::allocated() {
-  if (store_ == nullptr || allocated_) return;
+  if (store_ == nullptr) return;
   std::lock_guard lock(store_->mutex_);
-  store_->unallocated_bytes_ -= bytes_;
-  allocated_ = true;
+  store_->unallocated_bytes_ -= std::exchange(unallocated_bytes_, 0);
 }
 
 void Reservation::release() {
@@ -64,9 +65,10 @@ void Reservation::release() {
 
 void Reservation::release_locked() {
   if (store_ == nullptr) return;
-  if (!allocated_) store_->unallocated_bytes_ -= bytes_;
-  store_->reserved_bytes_ -= bytes_;
-  store_->reserved_files_ -= 1;
+  store_->unallocated_bytes_ -= unallocated_bytes_;
+  store_->reserved_.bytes -= room_.bytes;
+  store_->reserved_.files -= room_.files;
+  if (native_of_) store_->reserved_natives_[*native_of_] -= room_.bytes;
   store_ = nullptr;
 }
 
@@ -234,6 +236,11 @@ void Store::flush_data(std::span<FinishedCopy> batch) {
     if (first) status->second = sync_disk(files_[copy.dataset].directory.get());
     copy.status = status->second != 0 ? status->second : copy.file.write_failure();
   }
+  // A file system may add blocks of its own, or know only later what it gave.
+  for (FinishedCopy& copy : batch) {
+    struct stat local = {};
+    if (::fstat(copy.file.fd(), &local) == 0) copy.bytes = std::max(copy.bytes, room_of(local));
+  }
 }
 
 int Store::give_name(FinishedCopy& copy, bool* flat) {
@@ -344,7 +351,8 @@ void Store::log_batch(std::span<FinishedCopy> batch) {
       let_go(copy.dataset, copy.seq);
       copy.status = code;
     } else {
-      take_in(copy.dataset, copy.seq, copy.kind, copy.bytes);
+      take_in(copy.dataset, copy.seq, copy.kind, copy.bytes, owner_key(copy.owner));
+      note_owner(copy.owner);
     }
   }
 }
@@ -365,6 +373,10 @@ int Store::promote(std::uint32_t dataset, FrameSeq seq) {
   std::optional<HeldFrame> held = find(dataset, seq);
   if (!held) return ENOENT;
   if (held->kind == FrameKind::kNative) return 0;
+  {
+    std::lock_guard lock(mutex_);
+    if (exceeds_share(held->owner, held->bytes)) return refuse_share(dataset);
+  }
   UniqueFd copy = open_copy(dataset, seq);
   if (!copy.valid()) return errno;
   OriginIdentity identity = {};
@@ -379,8 +391,11 @@ int Store::promote(std::uint32_t dataset, FrameSeq seq) {
   Status done = append(dataset, FrameKind::kNative, one, {}, true);
   if (done.ok()) done = append(dataset, FrameKind::kAlien, {}, one, true);
   if (!done.ok()) return done.error().code;
+  struct stat local = {};
+  if (::fstat(copy.get(), &local) != 0) return errno;
   std::lock_guard lock(mutex_);
-  take_in(dataset, seq, FrameKind::kNative, identity.size);
+  take_in(dataset, seq, FrameKind::kNative, std::max(held->bytes, room_of(local)),
+          owner_key(identity.uid));
   return 0;
 }
 

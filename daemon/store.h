@@ -46,12 +46,14 @@ class Reservation {  // room that is held for one copy, until its owner goes
  public:
   Reservation() = default;
   explicit Reservation(int refusal) : refusal_(refusal) {}
-  Reservation(Store* store, std::uint64_t bytes) : store_(store), bytes_(bytes) {}
+  Reservation(Store* store, Room room, std::optional<OwnerKey> native_of)
+      : store_(store), room_(room), unallocated_bytes_(room.bytes), native_of_(native_of) {}
   Reservation(Reservation&& other) noexcept;
   Reservation& operator=(Reservation&& other) noexcept;
   ~Reservation() { release(); }
   bool valid() const { return store_ != nullptr; }
-  // Why it is not: ENOSPC; EAGAIN, the store is not reconciled yet; EIO, it cannot be.
+  // Why it is not: ENOSPC; EDQUOT, the owner's natives have their share; EAGAIN, the store is
+  // not reconciled yet; EIO, it cannot be.
   int refusal() const { return refusal_; }
   // The disk has given the blocks: its own figure of free space counts them from now on.
   void allocated();
@@ -60,9 +62,12 @@ class Reservation {  // room that is held for one copy, until its owner goes
   friend class Store;
   void release();
   void release_locked();  // the store's mutex_ is held
+  void swap(Reservation& other) noexcept;
   Store* store_ = nullptr;
-  std::uint64_t bytes_ = 0;
-  bool allocated_ = false;
+  Room room_;
+  std::uint64_t unallocated_bytes_ = 0;
+  std::optional<OwnerKey> native_of_;  // whose share it takes from
+  bool is_admitted_ = false;  // copies went for it
   int refusal_ = 0;
 };
 
@@ -70,7 +75,8 @@ struct FinishedCopy {  // written, with identity and mode; ready to be published
   std::uint32_t dataset = 0;
   FrameSeq seq = 0;
   FrameKind kind = FrameKind::kAlien;
-  std::uint64_t bytes = 0;
+  uid_t owner = kNoUser;    // of the origin's file
+  std::uint64_t bytes = 0;  // what was written; publish() makes it what the disk gave, if more
   Temporary file;
   Reservation reservation;
   bool waits = false;  // a native without an identity: it gets no name (waiting_natives.h)
@@ -191,12 +197,20 @@ class Store {
   // Its directory takes no more names at present: nothing of it should be fetched.
   bool directory_is_full(std::uint32_t dataset) const;
 
-  // How often each dataset was opened until now: who is idle gives way first.
-  void note_opens(std::span<const std::uint64_t> opens);
-  // Not valid if there is no room, nor to be made. A native that needs room waits until the
+  // Opens since the last time, and of which datasets: who is idle gives way first.
+  void note_opens(std::uint64_t opens, std::span<const std::uint32_t> datasets);
+  // Not valid if there is no room, nor to be made, or if the natives of `owner` would take more
+  // than their share. A native that needs room waits until the
   // store is reconciled; before that, no alien makes room for another.
   Reservation reserve(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes,
-                      Wanted wanted = Wanted::kNow);
+                      Wanted wanted = Wanted::kNow, uid_t owner = kNoUser);
+  // The reserved native has turned out to be this owner's. 0 or EDQUOT.
+  int assign(Reservation& room, std::uint32_t dataset, uid_t owner);
+  // Users who own frames of which there are copies.
+  std::vector<uid_t> owners() const;
+  // More bytes for a copy that has turned out larger than its reservation. 0 or an errno.
+  int reserve_more(Reservation& room, std::uint32_t dataset, FrameKind kind,
+                   std::uint64_t bytes, Wanted wanted);
   // Takes the room on the disk: `take` gives 0 or an errno. If the disk is full before its
   // limit (ENOSPC, EDQUOT), aliens go as in a full cache, and it is tried again.
   int allocate(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes, Wanted wanted,
@@ -271,10 +285,17 @@ class Store {
   }
   // The next dataset of the configuration; *resumed if it is as a clean stop left it.
   Status take_up(UniqueFd directory, std::uint64_t stamp, bool* resumed);
-  Room deficit(std::uint64_t bytes, std::uint64_t files) const;  // mutex_ is held
-  Reservation try_reserve(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes,
-                          Wanted wanted);
-  Reservation hold(std::uint64_t bytes);  // mutex_ is held
+  Room deficit(Room room) const;  // mutex_ is held
+  Reservation reserve_room(std::uint32_t dataset, FrameKind kind, Room room, Wanted wanted,
+                           OwnerKey owner);
+  Reservation try_reserve(std::uint32_t dataset, FrameKind kind, Room room, Wanted wanted,
+                          OwnerKey owner);
+  // These four: mutex_ is held.
+  Reservation hold(FrameKind kind, Room room, OwnerKey owner);
+  std::uint64_t native_share() const;
+  bool exceeds_share(OwnerKey owner, std::uint64_t bytes) const;
+  void note_owner(uid_t owner);
+  int refuse_share(std::uint32_t dataset) const;  // EDQUOT
   bool is_room_to_come(std::uint64_t synced) const;
   int sync_evictions();
   bool make_room(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes, Wanted wanted);
@@ -283,9 +304,10 @@ class Store {
   std::optional<FrameSeq> choose_victim(std::uint32_t dataset);
   // These four: mutex_ is held.
   std::vector<std::uint32_t> who_gives_way(std::uint32_t dataset, FrameKind kind, Room need,
-                                           Wanted wanted);
+                                           Wanted wanted, OwnerKey owner = kUnknownOwner);
   Room evictable(std::uint32_t dataset) const;
-  void take_in(std::uint32_t dataset, FrameSeq seq, FrameKind kind, std::uint64_t bytes);
+  void take_in(std::uint32_t dataset, FrameSeq seq, FrameKind kind, std::uint64_t bytes,
+               OwnerKey owner);
   void let_go(std::uint32_t dataset, FrameSeq seq);
   // Counts the pinned frames anew, for `pins`; what is held of the range. names_mutex_ is held,
   // so that what is held stays the same, and mutex_ is not.
@@ -368,8 +390,9 @@ class Store {
   std::vector<bool> unreconciled_;  // by dataset
   std::condition_variable reconciled_;
   std::set<std::uint32_t> stuck_;  // cannot be reconciled at present
-  std::uint64_t reserved_bytes_ = 0;
-  std::uint64_t reserved_files_ = 0;
+  Room reserved_;
+  std::map<OwnerKey, std::uint64_t> reserved_natives_;  // bytes
+  std::set<uid_t> owners_;
   std::uint64_t unallocated_bytes_ = 0;
   std::uint64_t evictions_ = 0;
   std::uint64_t synced_evictions_ = 0;  // whose room the disk has given back

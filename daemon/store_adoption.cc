@@ -61,7 +61,14 @@ int Store::adopt(std::uint32_t dataset, FrameSeq seq, UniqueFd copy, const struc
   code = files.waiting->move_out(seq, directory.get(), leaf.c_str());
   // Nor must the move be lost when frame and directory go: it would be back where it waited.
   if (code == 0 && !below.empty() && ::fsync(directory.get()) != 0) code = errno;
-  if (code == 0) index(dataset, copy.get());
+  if (code == 0) {
+    index(dataset, copy.get());
+    std::lock_guard lock(mutex_);
+    note_owner(origin.st_uid);
+    if (std::optional<HeldFrame> held = inventory_.find(dataset, seq)) {
+      inventory_.learn(dataset, seq, held->bytes, owner_key(origin.st_uid));
+    }
+  }
   return note_full_directory(dataset, code);
 }
 

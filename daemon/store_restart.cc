@@ -27,6 +27,10 @@ bool is_later(const timespec& a, const timespec& b) {
   return std::pair(a.tv_sec, a.tv_nsec) > std::pair(b.tv_sec, b.tv_nsec);
 }
 
+uid_t owner_of(const FoundCopy& found) {
+  return found.identity && !found.waits ? found.identity->uid : kNoUser;
+}
+
 }  // namespace
 
 struct Store::Findings {
@@ -110,7 +114,7 @@ void Store::keep_limits() {
   std::lock_guard names(names_mutex_);
   std::unique_lock lock(mutex_);
   if (!is_reconciled_locked()) return;  // finish_reconciling() will
-  Room need = deficit(0, 0);
+  Room need = deficit({});
   std::vector<std::uint32_t> all = eviction_.longest_unused_first();
   lock.unlock();
   evict_for(need, all);
@@ -216,7 +220,7 @@ void Store::finish_reconciling(std::uint32_t dataset, const Findings& findings) 
   stuck_.erase(dataset);
   if (!is_reconciled_locked()) return;
   // The limits may have been lowered since the last time.
-  Room need = deficit(0, 0);
+  Room need = deficit({});
   std::vector<std::uint32_t> all = eviction_.longest_unused_first();
   lock.unlock();
   reconciled_.notify_all();
@@ -235,18 +239,22 @@ void Store::reconcile_files(std::uint32_t dataset, std::span<const FrameSeq> fra
     bool shown = !config_.all_users || is_everybodys(dataset, found.local);
     if (found.identity && shown && !found.waits && !found.is_suspended)
       index_.add(dataset, found.local, *found.identity);
-    auto bytes = static_cast<std::uint64_t>(found.local.st_size);
+    const std::uint64_t bytes = room_of(found.local);
+    const uid_t owner = owner_of(found);
     std::lock_guard lock(mutex_);
+    note_owner(owner);
     if (held && held->kind != found.kind) {  // it was in both logs
       ++findings.seen;
-      take_in(dataset, seq, found.kind, bytes);
+      take_in(dataset, seq, found.kind, bytes, owner_key(owner));
       (found.kind == FrameKind::kNative ? natives : aliens).push_back(seq);
       (found.kind == FrameKind::kNative ? no_aliens : no_natives).push_back(seq);
     } else if (held) {
       ++findings.seen;
-      if (!inventory_.knows_size(dataset, seq)) inventory_.learn_size(dataset, seq, bytes);
+      if (!inventory_.knows_size(dataset, seq)) {
+        inventory_.learn(dataset, seq, bytes, owner_key(owner));
+      }
     } else {
-      inventory_.table(dataset, found.kind).set(seq, bytes);
+      inventory_.table(dataset, found.kind).set(seq, bytes, owner_key(owner));
       (found.kind == FrameKind::kNative ? natives : aliens).push_back(seq);
       if (found.kind == FrameKind::kAlien && changed_lately(found.local)) {
         findings.young.push_back(seq);
@@ -310,7 +318,7 @@ std::uint64_t Store::forget_missing(std::uint32_t dataset, std::span<const Frame
         continue;
       }
       std::lock_guard lock(mutex_);
-      inventory_.learn_size(dataset, seq, static_cast<std::uint64_t>(found.local.st_size));
+      inventory_.learn(dataset, seq, room_of(found.local), owner_key(owner_of(found)));
     }
     frames = frames.subspan(std::min(kPart, frames.size()));
     if (!lost.empty()) forgotten += remove(dataset, lost, false).frames;

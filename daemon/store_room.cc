@@ -16,7 +16,7 @@ std::uint64_t excess(std::uint64_t wanted, std::uint64_t limit) {
 
 }  // namespace
 
-Room Store::deficit(std::uint64_t bytes, std::uint64_t files) const {
+Room Store::deficit(Room wanted) const {
   Room need;
   DiskRoom room = disk_.room();
   // Until the sizes are known: not more than the whole disk holds.
@@ -24,64 +24,143 @@ Room Store::deficit(std::uint64_t bytes, std::uint64_t files) const {
   std::uint64_t held_bytes = known ? inventory_.total_bytes() : room.used_bytes;
   std::uint64_t held_files = known ? inventory_.total_files() : room.used_files;
   if (config_.capacity_bytes != 0) {
-    need.bytes = excess(held_bytes + reserved_bytes_ + bytes, config_.capacity_bytes);
+    need.bytes = excess(held_bytes + reserved_.bytes + wanted.bytes, config_.capacity_bytes);
   }
   if (config_.max_files != 0) {
-    need.files = excess(held_files + reserved_files_ + files, config_.max_files);
+    need.files = excess(held_files + reserved_.files + wanted.files, config_.max_files);
   }
-  need.bytes = std::max(
-      need.bytes, excess(unallocated_bytes_ + bytes + config_.keep_free_bytes, room.bytes));
-  need.files = std::max(need.files, excess(files, room.files));
+  need.bytes =
+      std::max(need.bytes, excess(unallocated_bytes_ + wanted.bytes + config_.keep_free_bytes,
+                                  room.bytes));
+  need.files = std::max(need.files, excess(wanted.files, room.files));
   return need;
 }
 
-Reservation Store::hold(std::uint64_t bytes) {
-  reserved_bytes_ += bytes;
-  reserved_files_ += 1;
-  unallocated_bytes_ += bytes;
-  return Reservation(this, bytes);
+// Without a capacity the share is one of what copies and free space are together.
+std::uint64_t Store::native_share() const {
+  if (config_.native_share_bytes != 0) return config_.native_share_bytes;
+  std::uint64_t all = config_.capacity_bytes;
+  if (all == 0) {
+    const std::uint64_t there = inventory_.total_bytes() + disk_.room().bytes;
+    all = excess(there, config_.keep_free_bytes);
+  }
+  return all / 100 * config_.native_share_percent;
 }
 
-void Store::note_opens(std::span<const std::uint64_t> opens) {
+bool Store::exceeds_share(OwnerKey owner, std::uint64_t bytes) const {
+  if (!config_.has_native_share()) return false;
+  auto reserved = reserved_natives_.find(owner);
+  return inventory_.native_bytes_of(owner) + bytes +
+             (reserved == reserved_natives_.end() ? 0 : reserved->second) >
+         native_share();
+}
+
+int Store::refuse_share(std::uint32_t dataset) const {
+  log_line(LogLevel::kWarn, "native_share_exceeded",
+           {{"dataset", config_.datasets[dataset].path},
+            {"share_bytes", std::to_string(native_share())},
+            {"hint", "zazenctl evict --natives; or native_share in the configuration"}});
+  return EDQUOT;
+}
+
+void Store::note_owner(uid_t owner) {
+  constexpr std::size_t kMostOwners = 65'536;
+  if (owner != kNoUser && owners_.size() < kMostOwners) owners_.insert(owner);
+}
+
+std::vector<uid_t> Store::owners() const {
   std::lock_guard lock(mutex_);
-  eviction_.note_opens(opens);
+  return {owners_.begin(), owners_.end()};
+}
+
+int Store::assign(Reservation& room, std::uint32_t dataset, uid_t owner) {
+  const OwnerKey key = owner_key(owner);
+  std::lock_guard lock(mutex_);
+  if (!room.native_of_ || *room.native_of_ == key) return 0;
+  if (exceeds_share(key, room.room_.bytes)) return refuse_share(dataset);
+  reserved_natives_[*room.native_of_] -= room.room_.bytes;
+  reserved_natives_[key] += room.room_.bytes;
+  room.native_of_ = key;
+  return 0;
+}
+
+Reservation Store::hold(FrameKind kind, Room room, OwnerKey owner) {
+  reserved_.bytes += room.bytes;
+  reserved_.files += room.files;
+  unallocated_bytes_ += room.bytes;
+  if (kind == FrameKind::kAlien) return Reservation(this, room, std::nullopt);
+  reserved_natives_[owner] += room.bytes;
+  return Reservation(this, room, owner);
+}
+
+void Store::note_opens(std::uint64_t opens, std::span<const std::uint32_t> datasets) {
+  std::lock_guard lock(mutex_);
+  eviction_.note_opens(opens, datasets);
 }
 
 Reservation Store::reserve(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes,
-                           Wanted wanted) {
+                           Wanted wanted, uid_t owner) {
+  return reserve_room(dataset, kind, {bytes, 1}, wanted, owner_key(owner));
+}
+
+int Store::reserve_more(Reservation& room, std::uint32_t dataset, FrameKind kind,
+                        std::uint64_t bytes, Wanted wanted) {
+  if (room.is_admitted_ && wanted == Wanted::kNow) wanted = Wanted::kAdmitted;
+  Reservation more =
+      reserve_room(dataset, kind, {bytes, 0}, wanted, room.native_of_.value_or(kUnknownOwner));
+  if (!more.valid()) return more.refusal();
+  std::lock_guard lock(mutex_);
+  room.room_.bytes += more.room_.bytes;
+  room.unallocated_bytes_ += more.unallocated_bytes_;
+  room.is_admitted_ = room.is_admitted_ || more.is_admitted_;
+  more.store_ = nullptr;
+  return 0;
+}
+
+Reservation Store::reserve_room(std::uint32_t dataset, FrameKind kind, Room room, Wanted wanted,
+                                OwnerKey owner) {
   const bool is_known = is_reconciled();
-  Reservation room = try_reserve(dataset, kind, bytes, wanted);
-  if (room.valid()) return room;
+  Reservation reserved = try_reserve(dataset, kind, room, wanted, owner);
+  if (reserved.valid() || reserved.refusal() != 0) return reserved;
   return Reservation(is_known ? ENOSPC : not_reconciled().empty() ? EAGAIN : EIO);
 }
 
-Reservation Store::try_reserve(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes,
-                               Wanted wanted) {
-  if (bytes > std::numeric_limits<std::uint64_t>::max() / 4) return {};
+Reservation Store::try_reserve(std::uint32_t dataset, FrameKind kind, Room room, Wanted wanted,
+                               OwnerKey owner) {
+  if (room.bytes > std::numeric_limits<std::uint64_t>::max() / 4) return {};
+  const bool is_native = kind == FrameKind::kNative;
+  // Until then nobody knows what an owner's natives take.
+  if (is_native && config_.has_native_share() && !wait_until_reconciled()) return {};
   std::vector<std::uint32_t> from;
   {
     // Most misses of a full cache end here, without waiting for the disk.
     std::lock_guard lock(mutex_);
-    if (kind == FrameKind::kNative || wanted == Wanted::kLater) eviction_.note_use(dataset);
-    Room need = deficit(bytes, 1);
-    if (need.none()) return hold(bytes);
-    if (kind == FrameKind::kAlien) {
+    if (is_native || wanted == Wanted::kLater) eviction_.note_use(dataset);
+    if (is_native && exceeds_share(owner, room.bytes))
+      return Reservation(refuse_share(dataset));
+    Room need = deficit(room);
+    if (need.none()) return hold(kind, room, owner);
+    if (!is_native) {
       if (is_reconciled_locked()) from = who_gives_way(dataset, kind, need, wanted);
       if (from.empty()) return {};
     }
   }
-  if (kind == FrameKind::kNative && !wait_until_reconciled()) return {};
+  if (is_native && !wait_until_reconciled()) return {};
   std::lock_guard names(names_mutex_);
   std::unique_lock lock(mutex_);
-  Room need = deficit(bytes, 1);
-  if (kind == FrameKind::kNative && !need.none()) {
-    from = who_gives_way(dataset, kind, need, wanted);
+  Room need = deficit(room);
+  if (is_native && !need.none()) {
+    from = who_gives_way(dataset, kind, need, wanted, owner);
     if (from.empty()) return {};
   }
   lock.unlock();
   evict_for(need, from);
   lock.lock();
-  return deficit(bytes, 1).none() ? hold(bytes) : Reservation();
+  if (!deficit(room).none()) return {};
+  if (is_native && exceeds_share(owner, room.bytes)) return Reservation(refuse_share(dataset));
+  Reservation reserved = hold(kind, room, owner);
+  reserved.is_admitted_ = true;
+  return reserved;
 }
 
 int Store::allocate(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes, Wanted wanted,
@@ -144,10 +223,17 @@ bool Store::make_room(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes
 }
 
 std::vector<std::uint32_t> Store::who_gives_way(std::uint32_t dataset, FrameKind kind,
-                                                Room need, Wanted wanted) {
+                                                Room need, Wanted wanted, OwnerKey owner) {
   std::vector<Room> all;
   for (std::uint32_t i = 0; i < kMaxDatasets; ++i) all.push_back(evictable(i));
-  return eviction_.who_gives_way(dataset, kind, need, all, wanted);
+  std::vector<std::uint32_t> from = eviction_.who_gives_way(dataset, kind, need, all, wanted);
+  if (kind == FrameKind::kAlien || owner == kUnknownOwner) return from;
+  // The owner's own aliens go before those of others.
+  std::ranges::stable_partition(from, [&](std::uint32_t i) {
+    const FrameTable& aliens = inventory_.table(i, FrameKind::kAlien);
+    return aliens.bytes_of(owner) > aliens.bytes() / 2;
+  });
+  return from;
 }
 
 Room Store::evictable(std::uint32_t dataset) const {
@@ -298,9 +384,10 @@ Amount Store::recount(std::uint32_t dataset, FrameRange range, Pins& pins) const
   return inside;
 }
 
-void Store::take_in(std::uint32_t dataset, FrameSeq seq, FrameKind kind, std::uint64_t bytes) {
+void Store::take_in(std::uint32_t dataset, FrameSeq seq, FrameKind kind, std::uint64_t bytes,
+                    OwnerKey owner) {
   let_go(dataset, seq);
-  inventory_.add(dataset, seq, kind, bytes);
+  inventory_.add(dataset, seq, kind, bytes, owner);
   pins_[dataset].count(seq, kind, bytes);
 }
 

@@ -5,7 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <limits>
 
 #include "daemon/log.h"
 #include "daemon/secure_directory.h"
@@ -35,7 +37,30 @@ UniqueFd make_file(int directory_fd, const char* name, uid_t uid) {
   return fd;
 }
 
+std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t sum;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::uint64_t>::max() : sum;
+}
+
+std::uint64_t increase(std::uint64_t before, std::uint64_t now) {
+  return now > before ? now - before : 0;
+}
+
 }  // namespace
+
+void CountedSince::add(const CounterValues& before, const CounterValues& now, uid_t uid,
+                       std::uint64_t most_opens) {
+  std::uint64_t all = 0;
+  for (std::uint32_t i = 0; i < kMaxDatasets; ++i) {
+    const std::uint64_t more =
+        saturating_sum(increase(before.datasets[i].hits, now.datasets[i].hits),
+                       increase(before.datasets[i].misses, now.datasets[i].misses));
+    if (more > 0) opened.push_back(i);
+    all = saturating_sum(all, more);
+    if (now.untold_changes[i] != before.untold_changes[i]) untold_changes.emplace_back(i, uid);
+  }
+  opens = saturating_sum(opens, std::min(all, most_opens));
+}
 
 Result<std::unique_ptr<UserCounters>> UserCounters::make(const std::string& runtime) {
   std::string path = runtime + "/" + kUserCountersDirectory;
@@ -54,26 +79,36 @@ UserCounters::~UserCounters() {
 
 void UserCounters::add_user(uid_t uid) {
   std::lock_guard lock(mutex_);
-  if (files_.contains(uid) || files_.size() >= kMostUsers) return;
+  if (users_.contains(uid) || users_.size() >= kMostUsers) return;
   UniqueFd file = make_file(directory_.get(), std::to_string(uid).c_str(), uid);
   if (!file.valid()) {
     log_line(LogLevel::kWarn, "no_counters",
              {{"uid", std::to_string(uid)}, {"error", std::strerror(errno)}});
   }
-  files_[uid] = std::move(file);
+  users_[uid].file = std::move(file);
+}
+
+void UserCounters::count(CountedSince* out) {
+  std::lock_guard lock(mutex_);
+  for (auto& [uid, user] : users_) {
+    CounterValues now;
+    if (::pread(user.file.get(), &now, sizeof now, 0) != sizeof now) continue;
+    out->add(*user.seen, now, uid, kMostOpens);
+    *user.seen = now;
+  }
 }
 
 UserCounters::Sum UserCounters::sum(std::uint32_t dataset) const {
   Sum sum;
   std::lock_guard lock(mutex_);
-  for (const auto& [uid, file] : files_) {
+  for (const auto& [uid, user] : users_) {
     std::uint64_t counted[2];  // as in DatasetCounters
     static_assert(sizeof counted == sizeof(DatasetCounters));
     off_t offset =
         static_cast<off_t>(offsetof(Counters, datasets) + dataset * sizeof(DatasetCounters));
-    if (::pread(file.get(), counted, sizeof counted, offset) != sizeof counted) continue;
-    sum.hits += counted[0];
-    sum.misses += counted[1];
+    if (::pread(user.file.get(), counted, sizeof counted, offset) != sizeof counted) continue;
+    sum.hits = saturating_sum(sum.hits, counted[0]);
+    sum.misses = saturating_sum(sum.misses, counted[1]);
   }
   return sum;
 }

@@ -5,12 +5,17 @@
 // he can also cut short, under everybody who maps it. So each user has a file of his own,
 // <runtime>/users/UID, made by the daemon when it first meets the user, and owned by him: he
 // can spoil only his own programs and figures. The daemon never maps it, it reads. Thread safe.
+//
+// The idle clock of the eviction moves by these figures, too. So a user moves it by at most
+// kMostOpens for each look, forwards only, whatever his file says.
 #pragma once
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "bodhi/result.h"
 #include "bodhi/table.h"
@@ -18,16 +23,39 @@
 
 namespace zazen {
 
+struct CounterValues {  // of Counters, at one time
+  std::uint64_t magic;
+  struct {
+    std::uint64_t hits, misses;
+  } datasets[kMaxDatasets];
+  std::uint64_t untold_changes[kMaxDatasets];
+};
+static_assert(sizeof(CounterValues) == sizeof(Counters));
+
+// What was counted between two looks at counters. Of several users it is the sum.
+struct CountedSince {
+  std::uint64_t opens = 0;
+  std::vector<std::uint32_t> opened;                            // datasets
+  std::vector<std::pair<std::uint32_t, uid_t>> untold_changes;  // datasets, and whose programs
+
+  // A figure that went back has not moved.
+  void add(const CounterValues& before, const CounterValues& now, uid_t uid,
+           std::uint64_t most_opens);
+};
+
 class UserCounters {
  public:
   static constexpr std::size_t kMostUsers = 1024;  // the others are not counted
+  static constexpr std::uint64_t kMostOpens = 64;  // of a user, in one look
 
   // Makes the directory, empty. The errors are whole sentences.
   static Result<std::unique_ptr<UserCounters>> make(const std::string& runtime);
   ~UserCounters();  // takes it away
 
   void add_user(uid_t uid);
-  // The sum over all users.
+  // Since the last call.
+  void count(CountedSince* out);
+  // The sum over all users, as they say.
   struct Sum {
     std::uint64_t hits = 0;
     std::uint64_t misses = 0;
@@ -40,8 +68,12 @@ class UserCounters {
 
   UniqueFd directory_;
   const std::string path_;
+  struct User {
+    UniqueFd file;
+    std::unique_ptr<CounterValues> seen = std::make_unique<CounterValues>();
+  };
   mutable std::mutex mutex_;
-  std::map<uid_t, UniqueFd> files_;
+  std::map<uid_t, User> users_;
 };
 
 }  // namespace zazen

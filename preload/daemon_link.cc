@@ -25,6 +25,17 @@ bool with_copy(const Route& route, Act act) {
   return copy && act(local_copy(route, copy));
 }
 
+// True: the daemon did it.
+bool drop_changed_copy(const Route& route, std::uint32_t flags) {
+  return with_copy(route, [&](const LocalCopy& copy) {
+    const Drop drop = drop_copy(copy, flags);
+    if (drop == Drop::kFailed) {
+      counters_of(*route.node).untold_changes[route.dataset].fetch_add(1);
+    }
+    return drop == Drop::kByDaemon;
+  });
+}
+
 }  // namespace
 
 constinit DaemonLink daemon_link{settings.runtime, ask_as_guest};
@@ -35,12 +46,11 @@ bool send_fill(const Route& route, int origin_fd, bool wait) {
 }
 
 void invalidate_copy(const Route& route) {
-  with_copy(route, [](const LocalCopy& copy) { return drop_copy(copy, 0); });
+  drop_changed_copy(route, 0);
 }
 
 bool suspend_copy(const Route& route) {
-  return with_copy(route,
-                   [](const LocalCopy& copy) { return drop_copy(copy, kOpenForWriting); });
+  return drop_changed_copy(route, kOpenForWriting);
 }
 
 void tell_written(const Route& route) {

@@ -16,7 +16,9 @@ inline LocalCopy local_copy(const Route& route, const CopyPath& copy) {
 // Hands the origin's fd to the daemon. With `wait`, true says that the copy is there now.
 bool send_fill(const Route& route, int origin_fd, bool wait);
 
-// The frame changes: see drop_copy().
+// The frame changes: see drop_copy(). If the copy cannot be dropped (it is root's, and no
+// descriptor is free), the daemon reads of it in the counters within a second, and has each open
+// of the dataset checked.
 void invalidate_copy(const Route& route);
 
 // A program has opened the frame for writing: its copy is not served until the last one has

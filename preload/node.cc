@@ -191,6 +191,7 @@ Node* take_up(const Table* table, bool serves, std::int64_t now_ms) {
     orphan.store(node, std::memory_order_release);
     return current;
   }
+  counters_of(*node);  // while there is a descriptor: they tell of changes when there is none
   mapped_node.store(node, std::memory_order_release);
   orphan.store(nullptr, std::memory_order_release);  // it is the older one
   first_look.trust(&node->table->state);
@@ -234,6 +235,7 @@ void move_counts(Counters& from, Counters& to, std::uint32_t datasets) {
   for (std::uint32_t i = 0; i < datasets; ++i) {
     to.datasets[i].hits += from.datasets[i].hits.exchange(0);
     to.datasets[i].misses += from.datasets[i].misses.exchange(0);
+    to.untold_changes[i] += from.untold_changes[i].exchange(0);
   }
 }
 

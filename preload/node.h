@@ -22,7 +22,7 @@ struct Node {
   const Table* table;
   Node* next;          // of all that were made
   std::uint32_t room;  // so many datasets fit in here, and where the table is
-  mutable std::atomic<Counters*> counters;            // mapped when something is first counted
+  mutable std::atomic<Counters*> counters;  // mapped with the table, if they are there
   mutable std::atomic<Counters*> counters_place;      // where they were, of another daemon
   mutable std::atomic<const IdentityIndex*> index;    // mapped when it is first asked
   mutable std::atomic<std::int64_t> index_due_ms;     // when to look for it again

@@ -35,6 +35,13 @@
 namespace zazen {
 namespace {
 
+std::string reason_of(int status) {
+  std::string reason = std::strerror(status);
+  if (status == EDQUOT)
+    reason += ": the frames of this owner have their native_share, or the disk has a quota";
+  return reason;
+}
+
 using Clock = std::chrono::steady_clock;
 
 constexpr int kConnectTimeoutMs = 5'000;
@@ -117,7 +124,7 @@ class DatasetPush {
       if (!figures.answers && !silent_[i]) {
         progress_.clear();
         print_warning(
-            fmt::format("{}: passed over: {}", figures.peer, std::strerror(figures.failure)),
+            fmt::format("{}: passed over: {}", figures.peer, reason_of(figures.failure)),
             peers_.size() > 1 ? "its frames go to the other nodes" : "it is tried again");
       }
       silent_[i] = !figures.answers;
@@ -141,7 +148,7 @@ class DatasetPush {
       // It may be the frame's own fault, for which there are better words.
       Result<OpenOriginFrame> origin =
           open_origin_frame(directory_fd_, frame_name(dataset_, seq));
-      fail(seq, origin ? std::strerror(status) : origin.error().context);
+      fail(seq, origin ? reason_of(status) : origin.error().context);
     }
   }
 

@@ -11,6 +11,7 @@
 //                  fail OFFSET      reads from there on fail with EIO
 //                  hang OFFSET      reads from there on do not return
 //                  release          ends both
+//                  blocks 0|1       whether a stat tells the blocks of a file
 // Sizes and times come from the directory at each stat, so that a change there is what another
 // client's would be. It runs in the foreground.
 #define FUSE_USE_VERSION 312
@@ -32,6 +33,7 @@ static const off_t kNever = (off_t)1 << 62;
 
 static int root;
 static int direct;
+static int tells_blocks = 1;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static double rate, link_free_at;
@@ -87,7 +89,9 @@ static int origin_getattr(const char* path, struct stat* st, struct fuse_file_in
     st->st_nlink = 1;
     return 0;
   }
-  return fstatat(root, below(path), st, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : -errno;
+  if (fstatat(root, below(path), st, AT_SYMLINK_NOFOLLOW) != 0) return -errno;
+  if (!tells_blocks) st->st_blocks = 0;
+  return 0;
 }
 
 static int origin_readdir(const char* path, void* entries, fuse_fill_dir_t add, off_t offset,
@@ -169,6 +173,7 @@ static int origin_write(const char* path, const char* bytes, size_t size, off_t 
   if (strcmp(word, "fail") == 0) fail_at = number;
   if (strcmp(word, "hang") == 0) hang_at = number;
   if (strcmp(word, "release") == 0) fail_at = hang_at = kNever;
+  if (strcmp(word, "blocks") == 0) tells_blocks = (int)number;
   pthread_cond_broadcast(&changed);
   pthread_mutex_unlock(&mutex);
   return (int)size;

@@ -91,6 +91,7 @@ TEST(Config, Defaults) {
   ::gethostname(host, sizeof host - 1);
   EXPECT_EQ(config.node, host);
   EXPECT_EQ(config.capacity_bytes, 0u);
+  EXPECT_FALSE(config.has_native_share());
   EXPECT_EQ(config.max_files, 0u);
   EXPECT_EQ(config.keep_free_bytes, 0u);
   EXPECT_EQ(config.sweep_ms, 3'600'000u);
@@ -159,6 +160,12 @@ TEST(Config, WrongTypes) {
   expect_complaint(kTop + "max_files = 1.5\n" + kDataset, "z.toml:3: 'max_files' must be");
   expect_complaint(kTop + "capacity = 1.5\n" + kDataset, "z.toml:3: 'capacity' must be a size");
   expect_complaint(kTop + "capacity = -1\n" + kDataset, "z.toml:3: 'capacity' must be a size");
+  for (const char* share : {"\"0%\"", "\"101%\"", "\"x%\"", "\"5 %\"", "\"%\""}) {
+    expect_complaint(kTop + "native_share = " + share + "\n" + kDataset,
+                     "z.toml:3: 'native_share' must be 1% to 100%, or a size");
+  }
+  expect_complaint(kTop + "native_share = 0\n" + kDataset,
+                   "z.toml:3: 'native_share' must be more than 0");
   expect_complaint(kTop + "capacity = \"1.8XB\"\n" + kDataset, "z.toml:3: 'capacity': '1.8XB'",
                    "1.8TB");
   expect_complaint(kTop + "keep_free = \"a lot\"\n" + kDataset, "z.toml:3: 'keep_free':");

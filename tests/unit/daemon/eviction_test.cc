@@ -46,8 +46,7 @@ TEST(EvictionTest, LoopOverTwiceTheCapacityHitsNearlyHalf) {
 TEST(EvictionTest, NativeIsGivenWayByTheLongestUnusedFirst) {
   Eviction eviction(3, 1);
   const Room evictable[] = {kOne, kOne, kOne};
-  const std::uint64_t opens[][3] = {{0, 1, 0}, {0, 1, 1}, {1, 1, 1}};
-  for (const auto& each : opens) eviction.note_opens(each);
+  for (std::uint32_t opened : {1u, 2u, 0u}) eviction.note_opens(1, std::span(&opened, 1));
   EXPECT_EQ(eviction.who_gives_way(0, FrameKind::kNative, kOne, evictable),
             (Datasets{1, 2, 0}));
   eviction.note_use(1);
@@ -58,13 +57,11 @@ TEST(EvictionTest, NativeIsGivenWayByTheLongestUnusedFirst) {
 TEST(EvictionTest, OnlyIdleDatasetsGiveWayToAliensAtOnce) {
   Eviction eviction(3, 1);
   const Room evictable[] = {kOne, kOne, kOne};
-  const std::uint64_t first[] = {1, 1, 1};
-  eviction.note_opens(first);
-  const std::uint64_t second[] = {Eviction::kIdleOpens, 1, 1};
-  eviction.note_opens(second);
+  const Datasets all = {0, 1, 2}, first = {0};
+  eviction.note_opens(3, all);
+  eviction.note_opens(Eviction::kIdleOpens - 1, first);
   EXPECT_FALSE(eviction.is_idle(1)) << "one open is missing";
-  const std::uint64_t third[] = {Eviction::kIdleOpens + 1, 1, 1};
-  eviction.note_opens(third);
+  eviction.note_opens(1, first);
   EXPECT_TRUE(eviction.is_idle(1));
   for (int i = 0; i < 100; ++i) {
     EXPECT_EQ(eviction.who_gives_way(0, FrameKind::kAlien, kOne, evictable), (Datasets{1, 2}));
@@ -88,6 +85,16 @@ TEST(EvictionTest, OneMissOfSixteenIsLetInAndEachAlienIsAsLikelyToGo) {
   EXPECT_NEAR(from_second, let_in * 9 / 10, 100);
 }
 
+TEST(EvictionTest, RestOfAnAdmittedFrameIsLetIn) {
+  Eviction eviction(2, 1);
+  const Room evictable[] = {kOne, kOne};
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_FALSE(
+        eviction.who_gives_way(0, FrameKind::kAlien, kOne, evictable, Wanted::kAdmitted)
+            .empty());
+  }
+}
+
 TEST(EvictionTest, FrameThatNobodyHasOpenedDisplacesOnlyWhatIsIdle) {
   Eviction eviction(3, 1);
   const Room evictable[] = {kOne, kOne, kOne};
@@ -95,8 +102,8 @@ TEST(EvictionTest, FrameThatNobodyHasOpenedDisplacesOnlyWhatIsIdle) {
     EXPECT_TRUE(
         eviction.who_gives_way(0, FrameKind::kAlien, kOne, evictable, Wanted::kLater).empty());
   }
-  const std::uint64_t opens[] = {Eviction::kIdleOpens, 0, 0};
-  eviction.note_opens(opens);
+  const Datasets first = {0};
+  eviction.note_opens(Eviction::kIdleOpens, first);
   eviction.note_use(2);  // a dataset that was warmed is in use
   EXPECT_EQ(eviction.who_gives_way(0, FrameKind::kAlien, kOne, evictable, Wanted::kLater),
             (Datasets{1}));

@@ -130,6 +130,33 @@ TEST_F(FillerTest, FillOfANativeLeavesItANative) {
   EXPECT_EQ(filler_->counts().fills, 0u);
 }
 
+TEST_F(FillerTest, SparseNativeIsChargedForItsBlocksAndEvictsNobody) {
+  config_.capacity_bytes = 60'000;
+  start(64);
+  for (FrameSeq seq = 1; seq <= 5; ++seq) {
+    write_file(origin("f" + std::to_string(seq)), std::string(10'000, 'x'));
+    ASSERT_EQ(fill(seq), 0);
+  }
+  write_file(origin("f9"), "");
+  ASSERT_EQ(::truncate(origin("f9").c_str(), 30'000'000), 0);
+  EXPECT_EQ(fill(9, FrameKind::kNative), 0);
+  EXPECT_EQ(store_->usage().evictions, 0u);
+  EXPECT_EQ(store_->usage().bytes, 50'000u);
+  write_file(origin("f8"), std::string(4096, 'x'));
+  ASSERT_EQ(::truncate(origin("f8").c_str(), 30'000'000), 0);
+  EXPECT_EQ(fill(8), 0);
+  EXPECT_EQ(store_->find(0, 8)->bytes, 4096u);
+  EXPECT_EQ(fill(8, FrameKind::kNative), 0) << "it is promoted";
+  EXPECT_EQ(store_->find(0, 8)->bytes, 4096u);
+
+  start(64);
+  EXPECT_EQ(store_->usage().files, 7u);
+  EXPECT_EQ(store_->usage().bytes, 54'096u) << "after an unclean stop";
+  store_->stop_cleanly();
+  start(64);
+  EXPECT_EQ(store_->usage().bytes, 54'096u) << "after a clean stop";
+}
+
 TEST_F(FillerTest, PushOfARewrittenFrameReplacesTheCopy) {
   write_file(origin("f1"), "old");
   ASSERT_EQ(fill(1, FrameKind::kNative), 0);

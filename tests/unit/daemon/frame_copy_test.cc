@@ -82,7 +82,7 @@ TEST_F(OriginTest, MissingFrameAndMissingDatasetAreENOENT) {
 
 class FrameCopyTest : public Scratch {
  protected:
-  void begin(const std::string& content, off_t hole_up_to = 0) {
+  void begin(const std::string& content, off_t hole_up_to = 0, bool tells_blocks = true) {
     write_file(origin("f1"), content);
     if (hole_up_to != 0) {
       ASSERT_EQ(::truncate(origin("f1").c_str(), hole_up_to), 0);
@@ -93,14 +93,20 @@ class FrameCopyTest : public Scratch {
     file_ = open_origin("f1");
     struct stat before = {};
     ASSERT_EQ(verify_origin(config_.datasets[0], "f1", file_.get(), nullptr, &before), 0);
+    if (!tells_blocks) before.st_blocks = 0;
     copy_.emplace(file_.get(), before, disk_->make_temporary(disk_->root_fd()));
     ASSERT_EQ(copy_->allocate(), 0);
   }
   int transfer() {
-    return copy_->transfer(pace_, {[] { return false; }, [] { return true; }});
+    auto reserve_more = [this](std::uint64_t bytes) {
+      more_ += bytes;
+      return more_ <= most_more_ ? 0 : ENOSPC;
+    };
+    return copy_->transfer(pace_, {[] { return false; }, [] { return true; }, reserve_more});
   }
 
   FillPace pace_;
+  std::uint64_t more_ = 0, most_more_ = 1 << 30;
   UniqueFd file_;
   std::optional<CacheDisk> disk_;
   std::optional<FrameCopy> copy_;
@@ -145,6 +151,26 @@ TEST_F(FrameCopyTest, HolesStayHoles) {
   std::string bytes(kSize, 'x');
   ASSERT_EQ(::pread(made.fd(), bytes.data(), bytes.size(), 0), kSize);
   EXPECT_EQ(bytes, read_file(origin("f1")));
+  EXPECT_EQ(copy_->room(), 8192u);
+  EXPECT_EQ(more_, 0u) << "its blocks are known beforehand";
+}
+
+TEST_F(FrameCopyTest, BlocksThatTheOriginDidNotTellOfAreReservedBeforeTheyAreWritten) {
+  constexpr std::size_t kSize = 3'000'001;
+  begin(std::string(kSize, 'a'), 0, false);
+  EXPECT_EQ(copy_->said_room(), 0u);
+  ASSERT_EQ(transfer(), 0);
+  EXPECT_EQ(copy_->room(), kSize);
+  EXPECT_EQ(more_, kSize);
+
+  more_ = 0;
+  most_more_ = 2'100'000;
+  begin(std::string(kSize, 'a'), 0, false);
+  EXPECT_EQ(transfer(), ENOSPC);
+  struct stat st = {};
+  Temporary made = copy_->take_file();
+  ASSERT_EQ(::fstat(made.fd(), &st), 0);
+  EXPECT_LE(static_cast<std::uint64_t>(st.st_size), most_more_) << "written without room";
 }
 
 TEST_F(FrameCopyTest, EmptyFrameIsAFrame) {

@@ -11,6 +11,22 @@
 namespace zazen {
 namespace {
 
+TEST(FrameTableOwnersTest, BytesOfOwnersFollowTheFrames) {
+  FrameTable table;
+  for (FrameSeq seq = 0; seq < 1000; ++seq) table.set(seq, 10, owner_key(seq % 2 == 0 ? 7 : 8));
+  EXPECT_EQ(table.bytes_of(owner_key(7)), 5'000u);
+  EXPECT_EQ(table.owner_of(1), owner_key(8));
+  table.set(1, 30, owner_key(7));
+  table.set(3, FrameTable::kUnknown, owner_key(8));
+  table.erase(0);
+  EXPECT_EQ(table.bytes_of(owner_key(7)), 5'020u);
+  EXPECT_EQ(table.bytes_of(owner_key(8)), 4'980u);
+  EXPECT_EQ(table.bytes(), 10'000u);
+  EXPECT_EQ(table.find(3), FrameTable::kUnknown);
+  EXPECT_EQ(owner_key(kNoUser), kUnknownOwner);
+  EXPECT_NE(owner_key(0), kUnknownOwner);
+}
+
 using Content = std::map<FrameSeq, std::uint64_t>;
 
 Content content_of(const FrameTable& table) {

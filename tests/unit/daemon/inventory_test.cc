@@ -68,7 +68,8 @@ TEST(Inventory, SizesThatAreNotKnownAreLearned) {
   EXPECT_EQ(inventory.unknown_sizes(0), 1u);
   EXPECT_EQ(inventory.find(0, 4)->bytes, 0u);
   EXPECT_FALSE(inventory.knows_size(0, 4));
-  inventory.learn_size(0, 4, 17);
+  inventory.learn(0, 4, 17, 5);
+  EXPECT_EQ(inventory.find(0, 4)->owner, 5);
   EXPECT_TRUE(inventory.knows_size(0, 4));
   EXPECT_EQ(inventory.unknown_sizes(0), 0u);
   EXPECT_EQ(inventory.alien_bytes(), 17u);

@@ -95,6 +95,23 @@ class StoreTest : public Scratch {
     return copy.status;
   }
   std::uint64_t files() const { return store_->usage().files; }
+  int push_as(uid_t owner, FrameSeq seq, const std::string& content) {
+    FinishedCopy copy = finished(seq, content, FrameKind::kNative);
+    copy.reservation = Reservation();
+    copy.reservation =
+        store_->reserve(0, FrameKind::kNative, content.size(), Wanted::kNow, owner);
+    if (!copy.reservation.valid()) return copy.reservation.refusal();
+    copy.owner = owner;
+    OriginIdentity identity = {};
+    EXPECT_EQ(::fchmod(copy.file.fd(), kCopyMode | S_IWUSR), 0);
+    EXPECT_EQ(read_identity(copy.file.fd(), &identity), 0);
+    identity.uid = owner;
+    identity.ino = 1;
+    EXPECT_EQ(write_identity(copy.file.fd(), identity), 0);
+    EXPECT_EQ(::fchmod(copy.file.fd(), kCopyMode), 0);
+    store_->publish(std::span(&copy, 1));
+    return copy.status;
+  }
 
   std::unique_ptr<Store> store_;
 };
@@ -389,9 +406,9 @@ TEST_F(StoreTest, IdleDatasetGivesWayAtOnce) {
   add_dataset(directory() + "/sim2", "f{seq}");
   open_store();
   ASSERT_EQ(publish(1, "12345678"), 0);
-  const std::uint64_t opens[] = {1, 0}, later[] = {1, Eviction::kIdleOpens};
-  store_->note_opens(opens);
-  store_->note_opens(later);
+  const std::uint32_t first = 0, second = 1;
+  store_->note_opens(1, std::span(&first, 1));
+  store_->note_opens(Eviction::kIdleOpens, std::span(&second, 1));
   EXPECT_TRUE(store_->reserve(1, FrameKind::kAlien, 3).valid());
   EXPECT_FALSE(exists(copy("f1")));
 }
@@ -490,6 +507,65 @@ TEST_F(StoreTest, NativeEvictsAliensButNeverNatives) {
   EXPECT_NE(exists(copy("f3")), exists(copy("f2")));
   EXPECT_TRUE(exists(copy("f1")));
   EXPECT_EQ(store_->usage().evictions, 1u);
+}
+
+TEST_F(StoreTest, NativesOfAnOwnerTakeTheirShareAndNoMore) {
+  config_.capacity_bytes = 100;
+  config_.native_share_percent = 40;
+  open_store();
+  const std::string twenty(20, 'x');
+  EXPECT_EQ(push_as(1000, 1, twenty), 0);
+  EXPECT_EQ(push_as(1000, 2, twenty), 0);
+  EXPECT_EQ(push_as(1000, 3, "x"), EDQUOT);
+  EXPECT_EQ(push_as(2000, 4, twenty), 0) << "another owner";
+  Reservation under_way = store_->reserve(0, FrameKind::kNative, 20, Wanted::kNow, 2000);
+  EXPECT_TRUE(under_way.valid());
+  EXPECT_EQ(push_as(2000, 5, "x"), EDQUOT) << "what is under way counts";
+  EXPECT_EQ(store_->assign(under_way, 0, 1000), EDQUOT);
+  EXPECT_EQ(store_->assign(under_way, 0, 3000), 0);
+  EXPECT_EQ(push_as(2000, 5, "x"), 0);
+  under_way = Reservation();
+
+  for (bool clean : {false, true}) {
+    if (clean) store_->stop_cleanly();
+    open_store();
+    EXPECT_EQ(push_as(1000, 3, "x"), EDQUOT) << "after a restart, clean: " << clean;
+    EXPECT_EQ(store_->owners(), (std::vector<uid_t>{1000, 2000}));
+  }
+  const FrameSeq gone = 1;
+  store_->drop(0, std::span(&gone, 1));
+  EXPECT_EQ(push_as(1000, 3, twenty), 0);
+  config_.native_share_percent = 100;
+  EXPECT_EQ(push_as(1000, 6, "x"), 0);
+}
+
+TEST_F(StoreTest, PromotedAlienCountsForTheShareOfItsOwner) {
+  config_.capacity_bytes = 100;
+  config_.native_share_bytes = 10;
+  open_store();
+  ASSERT_EQ(publish(1, "12345678901"), 0);
+  EXPECT_EQ(store_->promote(0, 1), EDQUOT);
+  EXPECT_EQ(store_->find(0, 1)->kind, FrameKind::kAlien);
+  config_.native_share_bytes = 11;
+  EXPECT_EQ(store_->promote(0, 1), 0);
+}
+
+TEST_F(StoreTest, OwnAliensGoFirstForANative) {
+  config_.capacity_bytes = 100;
+  add_dataset(directory() + "/sim2", "f{seq}");
+  open_store();
+  FinishedCopy others = finished(1, std::string(50, 'x'));
+  others.owner = 1000;
+  store_->publish(std::span(&others, 1));
+  FinishedCopy own = finished(2, std::string(50, 'x'));
+  own.owner = 2000;
+  own.dataset = 1;
+  store_->publish(std::span(&own, 1));
+  const std::uint32_t second = 1;
+  store_->note_opens(1, std::span(&second, 1));  // the other one was not used for longer
+  EXPECT_TRUE(store_->reserve(0, FrameKind::kNative, 10, Wanted::kNow, 2000).valid());
+  EXPECT_TRUE(store_->find(0, 1));
+  EXPECT_FALSE(store_->find(1, 2));
 }
 
 TEST_F(StoreTest, DiskThatStaysFullCostsTheAliensAndFewSyncs) {

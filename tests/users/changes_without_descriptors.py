@@ -1,0 +1,80 @@
+"""A program of which no descriptor is free, or only one, changes frames; or it cannot reach the daemon's socket
+after a chroot(). It cannot tell the daemon, and the copies are root's. Others do not go on reading them."""
+import os
+
+from nodes import PYTHON
+from people import ALICE, BOB, SystemNode
+from processes import expect, run, wait_until
+
+# Changes one frame, with so many descriptors free, or in a root directory that is the dataset.
+CHANGE = """
+import os, resource, sys
+way, free, path = sys.argv[1:]
+if free == 'chroot':
+    os.stat(path)  # it has used the dataset before
+    os.chdir(os.path.dirname(path))
+    os.chroot('.')
+    path = os.path.basename(path)
+else:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+    taken = []
+    try:
+        while True:
+            taken.append(os.dup(2))
+    except OSError:
+        pass
+    for _ in range(int(free)):
+        os.close(taken.pop())
+if way == 'open':
+    fd = os.open(path, os.O_WRONLY)
+    os.pwrite(fd, b'new', 0)
+elif way == 'rename':
+    os.rename(path + '.new', path)
+elif way == 'unlink':
+    os.unlink(path)
+elif way == 'truncate':
+    os.truncate(path, 3)
+"""
+CASES = [("open", "1"), ("open", "chroot")] + [
+    (way, free) for way in ("rename", "unlink", "truncate") for free in ("0", "1", "chroot")]
+
+
+def change(way, free, path):
+    """As Alice, who may do a chroot() where that is the way."""
+    env = dict(node.nodes.env, LD_PRELOAD=node.shim, ZAZEN_CONFIG=node.node.config)
+    words = ALICE.command([PYTHON, "-I", "-c", CHANGE, way, free, path])
+    if free == "chroot":
+        words[1:1] = ["--inh-caps=+sys_chroot", "--ambient-caps=+sys_chroot"]
+    run(words, env).succeeded()
+
+
+with SystemNode() as node:
+    datasets = [node.dataset(2, name=f"{way}-{free}", sizes=(1000,), keys='validate = "never"')
+                for way, free in CASES]
+    for data in datasets:
+        os.chmod(data.path, 0o755)
+        for name in data.frames:
+            os.chmod(data.file(name), 0o644)
+    node.start()
+    for data in datasets:
+        node.nodes.push(data)
+    # Her frames are cached: so she has a file to count in, though no program of hers has come yet.
+    wait_until(lambda: os.path.exists(f"{node.node.runtime}/users/{ALICE.uid}"), "Alice's counters")
+    wait_until(lambda: not any(d["checks_each_open"] for d in node.node.status()["datasets"]),
+               "nothing to be in doubt")
+    for (way, free), data in zip(CASES, datasets):
+        path = data.file("f1")
+        before = node.read(BOB, [path])
+        if way == "rename":
+            with open(path + ".new", "w") as file:
+                file.write("another")
+            os.chmod(path + ".new", 0o644)
+            os.chown(path + ".new", ALICE.uid, ALICE.gid)
+        change(way, free, path)
+        expect(os.path.exists(node.copy(path)) or way != "open", f"{way}, {free}: the daemon was told")
+        wait_until(lambda: node.node.status_of(data)["checks_each_open"], f"{way}, {free}: the doubt")
+        plain = node.read(BOB, [path], plain=True)
+        expect(plain != before, f"{way}, {free}: nothing was changed")
+        shown = node.read(BOB, [path])
+        expect(shown == plain, f"{way}, {free}: {shown}, not {plain}")
+    expect("changes_not_told" in node.node.said(), "the log tells of it")
