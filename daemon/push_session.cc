@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "bodhi/munge_credential.h"
+#include "bodhi/push_target.h"
 #include "bodhi/seqlog.h"
 #include "bodhi/socket_owner.h"
 #include "bodhi/table.h"
@@ -80,19 +81,27 @@ bool PushSession::introduce() {
   hello.largest_frame = terms_.config.max_frame_bytes;
   hello.nonce = random_bytes();
   output_ = as_text(hello);
-  buffer_.resize(sizeof(PushIntroduction) + kLongestCredential);
+  buffer_.resize(sizeof(PushIntroduction) + kLongestCredential + kLongestPeer);
   PushIntroduction introduction;
   if (!send_all()) return break_off("it reads nothing");
-  if (!receive(&introduction, sizeof introduction)) return break_off("it said nothing");
+  if (!receive(&introduction, sizeof introduction)) {
+    return break_off("it said nothing; writers of another version leave so");
+  }
   if (!is_valid(introduction)) return break_off("it is no writer of this version");
   std::string credential(introduction.credential_length, '\0');
-  if (!receive(credential.data(), credential.size())) return break_off("it said nothing");
+  std::string peer(introduction.peer_length, '\0');
+  if (!receive(credential.data(), credential.size()) || !receive(peer.data(), peer.size())) {
+    return break_off("it said nothing");
+  }
   std::string why = "it cannot prove who it is";
   PushWelcome welcome = {};
   welcome.magic = kPushMagic;
-  bool proved = prove(hello, introduction, credential, &why);
+  bool proved = prove(hello, introduction, credential, peer, &why);
   if (!proved) {
     welcome.status = EACCES;
+  } else if (!is_meant(introduction.target, peer)) {
+    welcome.status = EADDRNOTAVAIL;
+    why = "it means another node, " + peer + "; or set known_as";
   } else if (++terms_.counts.connections > terms_.config.max_connections) {
     --terms_.counts.connections;
     welcome.status = EUSERS;
@@ -110,7 +119,8 @@ bool PushSession::introduce() {
 }
 
 bool PushSession::prove(const PushHello& hello, const PushIntroduction& introduction,
-                        const std::string& credential, std::string* why) {
+                        const std::string& credential, const std::string& peer,
+                        std::string* why) {
   if ((introduction.method & terms_.methods) == 0) return false;
   std::string secret;
   std::optional<uid_t> uid = ::geteuid();  // of whoever has the key
@@ -132,9 +142,15 @@ bool PushSession::prove(const PushHello& hello, const PushIntroduction& introduc
     return false;
   }
   is_tagged_ = introduction.method != kByLoopback;
-  keys_ = std::make_unique<PushKeys>(secret, hello, introduction);
+  keys_ = std::make_unique<PushKeys>(secret, hello, introduction, peer);
   Bytes32 proof = keys_->proof_of_writer();
   return same_bytes(&proof, &introduction.proof, sizeof proof);
+}
+
+// Else somebody at that node's address has passed the session on to this one.
+bool PushSession::is_meant(const PushTarget& target, const std::string& peer) const {
+  const std::vector<std::string>& names = terms_.config.known_as;
+  return target == own_target(socket_.get()) || std::ranges::find(names, peer) != names.end();
 }
 
 void PushSession::serve() {
@@ -288,7 +304,6 @@ bool PushSession::take_content(std::uint64_t bytes, int* status, PushIntake& int
 
 bool PushSession::answer_natives(std::uint64_t request, const PushNames& names) {
   PushHeader header = {};
-  header.type = PushType::kNativesAnswer;
   header.request = request;
   std::string body;
   if (!names.name.empty()) return break_off("a message that does not belong there");
@@ -307,8 +322,14 @@ bool PushSession::answer_natives(std::uint64_t request, const PushNames& names) 
   } else {
     header.status = ENOENT;
   }
-  header.length = static_cast<std::uint32_t>(body.size());
-  say(header, body);
+  std::string_view rest = body;
+  do {
+    const std::string_view part = rest.substr(0, kLongestNativesPart);
+    rest.remove_prefix(part.size());
+    header.type = rest.empty() ? PushType::kNativesAnswer : PushType::kNativesPart;
+    header.length = static_cast<std::uint32_t>(part.size());
+    say(header, part);
+  } while (!rest.empty());
   deadline_ = Clock::now() + terms_.limits.message;
   return send_all();
 }

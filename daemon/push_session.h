@@ -85,7 +85,8 @@ class PushSession {
   // False from here on: the session is over.
   bool introduce();
   bool prove(const PushHello& hello, const PushIntroduction& introduction,
-             const std::string& credential, std::string* why);
+             const std::string& credential, const std::string& peer, std::string* why);
+  bool is_meant(const PushTarget& target, const std::string& peer) const;
   void serve();
   bool serve_message();
   bool take_push(const PushHeader& header, const PushNames& names);

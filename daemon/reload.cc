@@ -51,6 +51,7 @@ Status Reload::apply(const Config& next) {
   if (next.read_order != config_.read_order) say_needs_restart(config_.file, "read_order");
   if (next.runtime != config_.runtime) say_needs_restart(config_.file, "runtime");
   if (next.listen != config_.listen) say_needs_restart(config_.file, "listen");
+  if (next.known_as != config_.known_as) say_needs_restart(config_.file, "known_as");
   if (next.key_file != config_.key_file) say_needs_restart(config_.file, "key_file");
   config_.capacity_bytes = next.capacity_bytes;
   config_.max_files = next.max_files;

@@ -47,19 +47,27 @@ class PushSessionTest : public Scratch {
     thread_ = std::thread([this] { session_->run(); });
   }
 
-  void introduce() {
+  // A socket pair has no address, which is one without digits on both sides.
+  void introduce(int status = 0, const PushTarget& target = {},
+                 const std::string& peer = "n0:7117") {
+    introduce_with(kKey, status, target, peer);
+  }
+  void introduce_with(const std::string& key, int status, const PushTarget& target = {},
+                      const std::string& peer = "n0:7117") {
     PushHello hello;
     ASSERT_TRUE(receive(&hello, sizeof hello));
     PushIntroduction introduction = {};
     introduction.magic = kPushMagic;
     introduction.version = kPushVersion;
     introduction.method = kByKey;
-    keys_ = std::make_unique<PushKeys>(kKey, hello, introduction);
+    introduction.target = target;
+    introduction.peer_length = static_cast<std::uint32_t>(peer.size());
+    keys_ = std::make_unique<PushKeys>(key, hello, introduction, peer);
     introduction.proof = keys_->proof_of_writer();
-    ASSERT_TRUE(send(as_text(introduction)));
+    ASSERT_TRUE(send(std::string(as_text(introduction)) + peer));
     PushWelcome welcome;
     ASSERT_TRUE(receive(&welcome, sizeof welcome));
-    ASSERT_EQ(welcome.status, 0);
+    ASSERT_EQ(welcome.status, status);
   }
 
   std::string message(PushType type, const std::string& body, std::uint64_t content_bytes = 0) {
@@ -136,6 +144,57 @@ TEST_F(PushSessionTest, WhoDoesNotIntroduceItselfIsClosed) {
   ASSERT_TRUE(receive(&hello, sizeof hello));
   EXPECT_TRUE(is_closed());
   EXPECT_EQ(counts_.refused, 1u);
+}
+
+TEST_F(PushSessionTest, SessionsOfOtherNodesAreRefused) {
+  PushTarget other = {};
+  other.port = 7117;
+  start({kForEver, kForEver, kForEver, 1});
+  introduce(EADDRNOTAVAIL, other);
+  EXPECT_TRUE(is_closed());
+  EXPECT_EQ(counts_.refused, 1u);
+  EXPECT_FALSE(session_->is_admitted());
+}
+
+TEST_F(PushSessionTest, SessionsOfANameThatIsKnownAreTaken) {
+  config_.known_as = {"gate:1", "gate:7117"};
+  PushTarget other = {};
+  other.address[0] = 1;
+  start({kForEver, kForEver, kForEver, 1});
+  introduce(0, other, "gate:7117");
+  EXPECT_TRUE(session_->is_admitted());
+}
+
+// Each has its MAC.
+TEST_F(PushSessionTest, ManyNativesComeInParts) {
+  std::vector<FrameSeq> frames;  // with gaps that do not pack
+  for (FrameSeq seq = 0; frames.size() < 100'000; seq += 1 + frames.size() * 7919 % 1'000) {
+    frames.push_back(seq);
+  }
+  UniqueFd directory(::open(cache().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  Result<SequenceLog> log =
+      SequenceLog::open(directory.get(), copy(kNativeLog).substr(cache().size() + 1));
+  ASSERT_TRUE(log.ok());
+  ASSERT_TRUE(log->append(frames, {}).ok());
+  start({kForEver, kForEver, kForEver, 1});
+  introduce();
+  ASSERT_TRUE(send(message(PushType::kNatives, encode(PushNames{origin(), ""}))));
+  std::string all;
+  PushHeader header = {};
+  int parts = 0;
+  while (header.type != PushType::kNativesAnswer) {
+    ASSERT_TRUE(receive(&header, sizeof header));
+    ASSERT_TRUE(is_valid(header, PushSide::kDaemon));
+    std::string body(header.length, '\0');
+    Bytes32 mac;
+    ASSERT_TRUE(receive(body.data(), body.size()) && receive(&mac, sizeof mac));
+    ASSERT_EQ(mac, keys_->mac(PushSide::kDaemon, header, body));
+    all += body;
+    ++parts;
+  }
+  EXPECT_GT(parts, 1);
+  EXPECT_EQ(header.request, 7u);
+  EXPECT_EQ(FrameSet::decode(all)->frames(), frames);
 }
 
 TEST_F(PushSessionTest, WhoIsIdleForTooLongIsClosed) {
