@@ -40,7 +40,7 @@ const std::vector<std::string> kTopLevelKeys = {
     "key_file",  "max_frame",   "max_connections", "max_rate",
     "sweep",     "read_order",  "users",           "dataset",
     "spool",     "spool_limit", "writer_memory",   "writer_timeout",
-    "known_as"};
+    "known_as",  "key_grace"};
 const std::vector<std::string> kDatasetKeys = {"path",     "frames", "filter", "audit",
                                                "validate", "fill",   "push"};
 
@@ -243,6 +243,7 @@ void read_network(const toml::table& table, Config* config) {
     config->key_file =
         normal_path(text_of(*key_file, "key_file"), "key_file", line_of(*key_file));
   }
+  config->key_grace_ms = period_of(table, "key_grace", config->key_grace_ms);
   if (table.contains("max_frame")) config->max_frame_bytes = size_of(table, "max_frame");
   if (table.contains("max_connections")) {
     config->max_connections = count_of(table, "max_connections");

@@ -510,11 +510,8 @@ Status NetworkLink::tell(std::string_view notice) {
   return Done{};
 }
 
-}  // namespace
-
-Result<std::unique_ptr<NodeLink>> connect_network_link(const std::string& peer,
-                                                       const Credentials& credentials,
-                                                       int timeout_ms) {
+Result<std::unique_ptr<NodeLink>> connect_with(const Credentials& credentials,
+                                               const std::string& peer, int timeout_ms) {
   std::optional<PushAddress> address = parse_push_address(peer);
   if (!address || peer.size() > kLongestPeer)
     return Error{EINVAL, "'" + peer + "' is not HOST:PORT", {}};
@@ -533,6 +530,21 @@ Result<std::unique_ptr<NodeLink>> connect_network_link(const std::string& peer,
   }
   last.context = peer + ": " + last.context;
   return last;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<NodeLink>> connect_network_link(const std::string& peer,
+                                                       const Credentials& credentials,
+                                                       int timeout_ms) {
+  auto link = connect_with(credentials, peer, timeout_ms);
+  if (link || link.error().code != EACCES) return link;
+  // The node may not have the new key yet.
+  for (const std::string& old : credentials.old_keys) {
+    auto with_old = connect_with({old, credentials.munge, {}}, peer, timeout_ms);
+    if (with_old) return with_old;
+  }
+  return link;
 }
 
 }  // namespace zazen

@@ -23,7 +23,7 @@ class PushListener {
   // Could it listen there? The configuration has `listen`. The errors are whole sentences.
   static Status check(const Config& config);
   static Result<std::unique_ptr<PushListener>> listen(
-      const Config& config, Store& store, PushCounts& counts,
+      const Config& config, Store& store, KeyRing& keys, PushCounts& counts,
       std::function<void(FillRequest)> take, std::function<int(std::string_view)> take_notice);
   ~PushListener() { finish(); }
 
@@ -34,23 +34,21 @@ class PushListener {
   void finish();
 
  private:
-  struct Plan {
-    std::vector<SocketAddress> addresses;
-    Credentials credentials;
-  };
-  static Result<Plan> plan(const Config& config);
+  static Result<std::vector<SocketAddress>> plan(const Config& config,
+                                                 const Result<Credentials>& credentials);
   struct Connection {
     std::unique_ptr<PushSession> session;
     std::thread thread;
   };
 
-  PushListener(const Config& config, Store& store, Credentials credentials, PushCounts& counts,
+  PushListener(const Config& config, Store& store, KeyRing& keys, PushCounts& counts,
                std::function<void(FillRequest)> take,
                std::function<int(std::string_view)> take_notice);
   Status open(const SocketAddress& address);
   void run();
   void accept_writer(int socket);
   void make_way();
+  void look_at_sessions();
   void clear_ended();
 
   PushTerms terms_;

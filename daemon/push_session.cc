@@ -66,6 +66,17 @@ void PushSession::say_at_work() {
   send_output();
 }
 
+void PushSession::check_key() {
+  if (!admitted_ || ended_ || key_.empty()) return;
+  const std::vector<std::string> keys = terms_.keys.accepted();
+  if (std::ranges::find(keys, key_) != keys.end()) return;
+  if (!std::exchange(said_key_ended_, true)) {
+    log_line(LogLevel::kInfo, "push_closed",
+             {{"from", from_}, {"why", "its key was replaced"}});
+  }
+  abort();
+}
+
 bool PushSession::break_off(const char* why) {
   ++terms_.counts.refused;
   log_line(LogLevel::kWarn, "push_refused", {{"from", from_}, {"why", why}});
@@ -122,9 +133,9 @@ bool PushSession::prove(const PushHello& hello, const PushIntroduction& introduc
                         const std::string& credential, const std::string& peer,
                         std::string* why) {
   if ((introduction.method & terms_.methods) == 0) return false;
-  std::string secret;
+  std::vector<std::string> secrets = {""};
   std::optional<uid_t> uid = ::geteuid();  // of whoever has the key
-  if (introduction.method == kByKey) secret = terms_.credentials.key;
+  if (introduction.method == kByKey) secrets = terms_.keys.accepted();
   if (introduction.method == kByLoopback) uid = owner_of_peer(socket_.get());
   if (introduction.method == kByMunge) {
     Result<MungeSecret> decoded = decode_munge_credential(credential);
@@ -133,7 +144,7 @@ bool PushSession::prove(const PushHello& hello, const PushIntroduction& introduc
       return false;
     }
     uid = decoded->uid;
-    secret = as_text(decoded->secret);
+    secrets = {std::string(as_text(decoded->secret))};
   }
   // Nothing tells whether content is what the origin will have: it is believed of those only
   // who could write the cache itself.
@@ -142,9 +153,14 @@ bool PushSession::prove(const PushHello& hello, const PushIntroduction& introduc
     return false;
   }
   is_tagged_ = introduction.method != kByLoopback;
-  keys_ = std::make_unique<PushKeys>(secret, hello, introduction, peer);
-  Bytes32 proof = keys_->proof_of_writer();
-  return same_bytes(&proof, &introduction.proof, sizeof proof);
+  for (const std::string& secret : secrets) {
+    keys_ = std::make_unique<PushKeys>(secret, hello, introduction, peer);
+    Bytes32 proof = keys_->proof_of_writer();
+    if (!same_bytes(&proof, &introduction.proof, sizeof proof)) continue;
+    if (introduction.method == kByKey) key_ = secret;
+    return true;
+  }
+  return false;
 }
 
 // Else somebody at that node's address has passed the session on to this one.

@@ -27,6 +27,7 @@ class PushSessionTest : public Scratch {
     ASSERT_TRUE(store.ok());
     store_ = std::move(*store);
     store_->reconcile(0);
+    ASSERT_TRUE(use_key(kKey));
   }
   ~PushSessionTest() override {
     if (session_) session_->abort();
@@ -36,8 +37,8 @@ class PushSessionTest : public Scratch {
   void start(
       const PushLimits& limits,
       std::function<void(FillRequest)> take = [](FillRequest request) { request.done(0); }) {
-    terms_.reset(new PushTerms{config_, *store_, Credentials{kKey, false}, counts_, take,
-                               RateLimit(0), kByKey, limits});
+    terms_.reset(
+        new PushTerms{config_, *store_, ring_, counts_, take, RateLimit(0), kByKey, limits});
     int ends[2];
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     socket_ = UniqueFd(ends[0]);
@@ -45,6 +46,12 @@ class PushSessionTest : public Scratch {
     ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     session_ = std::make_unique<PushSession>(UniqueFd(ends[1]), "test", *terms_);
     thread_ = std::thread([this] { session_->run(); });
+  }
+
+  Result<bool> use_key(const std::string& key, milliseconds grace = {}) {
+    write_file(directory() + "/key", key);
+    ::chmod((directory() + "/key").c_str(), 0600);
+    return ring_.read(directory() + "/key", grace);
   }
 
   // A socket pair has no address, which is one without digits on both sides.
@@ -99,6 +106,7 @@ class PushSessionTest : public Scratch {
   const std::string kKey = std::string(32, 'k');
   std::unique_ptr<Store> store_;
   PushCounts counts_;
+  KeyRing ring_;
   std::unique_ptr<PushTerms> terms_;
   UniqueFd socket_;
   std::unique_ptr<PushSession> session_;
@@ -144,6 +152,41 @@ TEST_F(PushSessionTest, WhoDoesNotIntroduceItselfIsClosed) {
   ASSERT_TRUE(receive(&hello, sizeof hello));
   EXPECT_TRUE(is_closed());
   EXPECT_EQ(counts_.refused, 1u);
+}
+
+TEST_F(PushSessionTest, AReplacedKeyIsTakenForAWhile) {
+  const std::string next(32, 'n');
+  start({kForEver, kForEver, kForEver, 1});
+  ASSERT_TRUE(*use_key(next, kForEver));
+  introduce();
+  session_->check_key();
+  ASSERT_TRUE(send(message(PushType::kNatives, encode(PushNames{origin(), ""}))));
+  PushHeader answer;
+  ASSERT_TRUE(receive(&answer, sizeof answer)) << "the session goes on";
+  std::string rest(answer.length + sizeof(Bytes32), '\0');
+  ASSERT_TRUE(receive(rest.data(), rest.size()));
+  ASSERT_FALSE(*use_key(next));  // the same key, and the grace is over
+  session_->check_key();
+  EXPECT_TRUE(is_closed());
+}
+
+TEST_F(PushSessionTest, ASessionOfTheNewKeyOutlivesTheGrace) {
+  const std::string next(32, 'n');
+  ASSERT_TRUE(*use_key(next, kForEver));
+  start({kForEver, kForEver, kForEver, 1});
+  introduce_with(next, 0);
+  ASSERT_FALSE(*use_key(next));
+  session_->check_key();
+  ASSERT_TRUE(send(message(PushType::kNatives, encode(PushNames{origin(), ""}))));
+  PushHeader answer;
+  EXPECT_TRUE(receive(&answer, sizeof answer));
+}
+
+TEST_F(PushSessionTest, AfterTheGraceTheOldKeyIsRefused) {
+  ASSERT_TRUE(*use_key(std::string(32, 'n')));
+  start({kForEver, kForEver, kForEver, 1});
+  introduce(EACCES);
+  EXPECT_TRUE(is_closed());
 }
 
 TEST_F(PushSessionTest, SessionsOfOtherNodesAreRefused) {
