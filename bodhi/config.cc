@@ -37,11 +37,11 @@ namespace zazen {
 namespace {
 
 const std::vector<std::string> kTopLevelKeys = {
-    "node",          "cache",           "runtime",  "capacity",    "max_files",
-    "keep_free",     "native_share",    "peers",    "listen",      "key_file",
-    "max_frame",     "max_connections", "max_rate", "sweep",       "read_order",
-    "users",         "dataset",         "spool",    "spool_limit", "writer_memory",
-    "writer_timeout"};
+    "node",           "cache",           "runtime",  "capacity",    "max_files",
+    "keep_free",      "native_share",    "peers",    "listen",      "key_file",
+    "max_frame",      "max_connections", "max_rate", "sweep",       "read_order",
+    "users",          "dataset",         "spool",    "spool_limit", "writer_memory",
+    "writer_timeout", "known_as",        "key_grace"};
 const std::vector<std::string> kDatasetKeys = {"path",     "frames", "filter", "audit",
                                                "validate", "fill",   "push"};
 
@@ -243,15 +243,31 @@ void require_address(const std::string& text, const char* key, std::uint32_t lin
            "\"unix:/run/zazen\"");
 }
 
+// Empty if the key is not there.
+const toml::array& array_of(const toml::table& table, const char* key) {
+  static const toml::array kNone;
+  const toml::node* node = table.get(key);
+  if (!node) return kNone;
+  if (!node->is_array()) {
+    complain(line_of(*node), fmt::format("'{}' must be an array of strings", key));
+  }
+  return *node->as_array();
+}
+
 void read_network(const toml::table& table, Config* config) {
   if (const toml::node* listen = table.get("listen")) {
     config->listen = text_of(*listen, "listen");
     require_address(config->listen, "listen:", line_of(*listen));
   }
+  for (const toml::node& item : array_of(table, "known_as")) {
+    config->known_as.push_back(text_of(item, "known_as"));
+    require_address(config->known_as.back(), "known_as:", line_of(item));
+  }
   if (const toml::node* key_file = table.get("key_file")) {
     config->key_file =
         normal_path(text_of(*key_file, "key_file"), "key_file", line_of(*key_file));
   }
+  config->key_grace_ms = period_of(table, "key_grace", config->key_grace_ms);
   if (table.contains("max_frame")) config->max_frame_bytes = size_of(table, "max_frame");
   if (table.contains("max_connections")) {
     config->max_connections = count_of(table, "max_connections");
@@ -261,12 +277,8 @@ void read_network(const toml::table& table, Config* config) {
 
 std::vector<std::string> peers_of(const toml::table& table) {
   std::vector<std::string> peers;
-  const toml::node* node = table.get("peers");
-  if (!node) return peers;
-  const toml::array* array = node->as_array();
-  if (!array) complain(line_of(*node), "'peers' must be an array of strings");
   constexpr std::string_view kScheme = "unix:";
-  for (const toml::node& item : *array) {
+  for (const toml::node& item : array_of(table, "peers")) {
     std::string peer = text_of(item, "peers");
     if (!peer.starts_with(kScheme)) {
       require_address(peer, "peer", line_of(item));

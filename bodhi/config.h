@@ -44,9 +44,11 @@ struct Config {
   bool all_users = false;  // users = "all": serve them all, not only the daemon's own
   // "unix:DIR": the runtime directory of a daemon of this machine; or "HOST:PORT".
   std::vector<std::string> peers;
-  Live<bool> has_peers = false;  // other than this very daemon
-  std::string listen;    // "HOST:PORT", "": pushes come through the socket only
+  Live<bool> has_peers = false;       // other than this very daemon
+  std::string listen;                 // "HOST:PORT", "": pushes come through the socket only
+  std::vector<std::string> known_as;  // "HOST:PORT", by which writers reach it through others
   std::string key_file;  // what writers and daemons of other machines share; "": none
+  std::uint64_t key_grace_ms = 3'600'000;       // for so long is a replaced key still good
   std::uint64_t max_frame_bytes = 16ULL << 30;  // these three: of pushes over the network
   std::uint64_t max_connections = 128;
   std::uint64_t max_rate_bytes = 0;  // in a second, of all together; 0: no limit

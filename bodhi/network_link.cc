@@ -1,5 +1,8 @@
 // The socket does not block. Whoever waits to send takes in the answers that come meanwhile, so
 // that neither side ever waits for the other to read.
+//
+// Of bytes whose MAC has not been seen the link holds one message and one buffer at most. A
+// stranger on the way can put in what he likes; his first message ends the link.
 #include "bodhi/network_link.h"
 
 #include <linux/sockios.h>
@@ -23,6 +26,7 @@
 #include "bodhi/munge_credential.h"
 #include "bodhi/push_address.h"
 #include "bodhi/push_keys.h"
+#include "bodhi/push_target.h"
 #include "bodhi/push_wire.h"
 #include "bodhi/socket_owner.h"
 #include "bodhi/unique_fd.h"
@@ -88,8 +92,11 @@ class NoPipeSignal {
 
 class NetworkLink : public NodeLink {
  public:
-  NetworkLink(UniqueFd socket, bool is_local, int timeout_ms)
-      : socket_(std::move(socket)), is_local_(is_local), timeout_ms_(timeout_ms) {}
+  NetworkLink(UniqueFd socket, std::string peer, bool is_local, int timeout_ms)
+      : socket_(std::move(socket)),
+        peer_(std::move(peer)),
+        is_local_(is_local),
+        timeout_ms_(timeout_ms) {}
 
   Status introduce(const Credentials& credentials);
   Status start_push(std::uint64_t request, const std::string& dataset, const std::string& name,
@@ -114,10 +121,12 @@ class NetworkLink : public NodeLink {
   int send_content(const PushContent& content, std::uint64_t bytes, ContentEnd* end);
   int send_piece(const PushContent& content, std::uint64_t at, const char* piece,
                  std::size_t size);
-  int take_in();  // what has come, EAGAIN if nothing has
+  int take_in();        // what has come, EAGAIN if nothing has
+  int take_messages();  // what has come while it sends
   int receive(void* bytes, std::size_t size);
   int receive_message(PushHeader* header, std::string* body);  // a whole one
   int take_answer();
+  int take_natives(const PushHeader& header, const std::string& body);
   bool has_message() const;
   Error broken(int code);
   void note_movement();
@@ -125,7 +134,8 @@ class NetworkLink : public NodeLink {
   void look_for_movement();
 
   UniqueFd socket_;
-  const bool is_local_;  // the daemon is on this machine
+  const std::string peer_;  // as configured
+  const bool is_local_;     // the daemon is on this machine
   const int timeout_ms_;
   Clock::time_point moved_at_, deadline_;
   std::uint64_t sent_bytes_ = 0, taken_bytes_ = 0;  // by the other kernel
@@ -138,6 +148,7 @@ class NetworkLink : public NodeLink {
   std::uint64_t window_bytes_ = 0;
   std::deque<PushAnswer> answers_;
   std::uint64_t natives_request_ = 0, notices_ = 0;
+  std::optional<std::string> natives_parts_;  // while natives are awaited
   std::optional<Result<FrameSet>> natives_;
 };
 
@@ -190,6 +201,12 @@ int NetworkLink::take_in() {
   return 0;
 }
 
+int NetworkLink::take_messages() {
+  int code = take_in();
+  while (code == 0 && has_message()) code = take_answer();
+  return code == EAGAIN ? 0 : code;
+}
+
 int NetworkLink::receive(void* bytes, std::size_t size) {
   while (input_.size() < size) {
     int code = take_in();
@@ -214,7 +231,7 @@ int NetworkLink::send(const void* bytes, std::size_t size, int flags) {
     }
     if (errno != EAGAIN && errno != EINTR) return errno;
     if (int code = wait(POLLIN | POLLOUT); code != 0) return code;
-    if (int code = take_in(); code != 0 && code != EAGAIN) return code;
+    if (int code = take_messages(); code != 0) return code;
   }
   return 0;
 }
@@ -252,17 +269,27 @@ int NetworkLink::take_answer() {
   if (int code = receive_message(&header, &body); code != 0) return code;
   if (header.type == PushType::kWorking) return 0;
   note_movement();
-  if (header.type == PushType::kNativesAnswer) {
-    if (header.request != natives_request_) return EPROTO;
-    natives_ = header.status == 0
-                   ? FrameSet::decode(body)
-                   : Result<FrameSet>(Error{header.status, "the node refused", {}});
-    return 0;
+  if (header.type == PushType::kNativesAnswer || header.type == PushType::kNativesPart) {
+    return take_natives(header, body);
   }
   auto found = under_way_.extract(header.request);
   if (found.empty()) return EPROTO;
   window_bytes_ -= found.mapped();
   answers_.push_back({header.request, header.status});
+  return 0;
+}
+
+int NetworkLink::take_natives(const PushHeader& header, const std::string& body) {
+  if (!natives_parts_ || header.request != natives_request_ ||
+      natives_parts_->size() + body.size() > kLongestNatives) {
+    return EPROTO;
+  }
+  natives_parts_->append(body);
+  if (header.type == PushType::kNativesPart) return 0;
+  natives_ = header.status == 0
+                 ? FrameSet::decode(*natives_parts_)
+                 : Result<FrameSet>(Error{header.status, "the node refused", {}});
+  natives_parts_.reset();
   return 0;
 }
 
@@ -282,6 +309,8 @@ Result<NetworkLink::Introducing> NetworkLink::choose_method(
   PushIntroduction& introduction = chosen.introduction;
   introduction.magic = kPushMagic;
   introduction.version = kPushVersion;
+  introduction.peer_length = static_cast<std::uint32_t>(peer_.size());
+  introduction.target = dialled_target(socket_.get());
   introduction.nonce = random_bytes();
   bool may_decode = hello_.uid == 0 || hello_.uid == ::geteuid();
   if (!credentials.key.empty() && (hello_.methods & kByKey) != 0) {
@@ -307,21 +336,31 @@ Result<NetworkLink::Introducing> NetworkLink::choose_method(
 Status NetworkLink::introduce(const Credentials& credentials) {
   note_movement();
   if (int code = receive(&hello_, sizeof hello_); code != 0) return broken(code);
-  if (!is_valid(hello_)) return Error{EPROTO, "no zazend of this version answers there", {}};
+  if (!is_valid(hello_)) {
+    if (hello_.magic != kPushMagic) return Error{EPROTO, "no zazend answers there", {}};
+    return Error{EPROTO,
+                 "its zazend has version " + std::to_string(hello_.version) +
+                     " of the protocol, this program " + std::to_string(kPushVersion),
+                 "install the same version of Zazen on both machines"};
+  }
   Result<Introducing> chosen = choose_method(credentials);
   if (!chosen) return chosen.error();
   PushIntroduction& introduction = chosen->introduction;
-  keys_ = std::make_unique<PushKeys>(chosen->secret, hello_, introduction);
+  keys_ = std::make_unique<PushKeys>(chosen->secret, hello_, introduction, peer_);
   is_tagged_ = introduction.method != kByLoopback;
   introduction.proof = keys_->proof_of_writer();
   std::string message(as_text(introduction));
-  message += chosen->credential;
+  message += chosen->credential + peer_;
   PushWelcome welcome;
   int code = send(message.data(), message.size());
   if (code == 0) code = receive(&welcome, sizeof welcome);
   if (code != 0) return broken(code);
   Bytes32 expected = keys_->proof_of_daemon();
   if (!is_valid(welcome)) return Error{EPROTO, "the node's answer", {}};
+  if (welcome.status == EADDRNOTAVAIL) {
+    return Error{EADDRNOTAVAIL, "the node that answers is not known as '" + peer_ + "'",
+                 "if a tunnel or NAT leads there, add it to known_as = [...] of that node"};
+  }
   if (welcome.status != 0) return Error{welcome.status, "the node refused", {}};
   if (!same_bytes(&welcome.proof, &expected, sizeof expected)) {
     return Error{EACCES, "the node does not have the key", {}};
@@ -349,7 +388,7 @@ int NetworkLink::send_piece(const PushContent& content, std::uint64_t at, const 
       return send(piece + done, size, MSG_MORE);
     }
     if (int code = wait(POLLIN | POLLOUT); code != 0) return code;
-    if (int code = take_in(); code != 0 && code != EAGAIN) return code;
+    if (int code = take_messages(); code != 0) return code;
   }
   return 0;
 }
@@ -446,6 +485,7 @@ Result<FrameSet> NetworkLink::natives(const std::string& dataset) {
   header.type = PushType::kNatives;
   header.request = ++natives_request_;
   natives_.reset();
+  natives_parts_.emplace();
   int code = send_message(header, encode(PushNames{dataset, ""}));
   while (code == 0 && !natives_) code = take_answer();
   if (code != 0) return broken(code);
@@ -470,21 +510,19 @@ Status NetworkLink::tell(std::string_view notice) {
   return Done{};
 }
 
-}  // namespace
-
-Result<std::unique_ptr<NodeLink>> connect_network_link(const std::string& peer,
-                                                       const Credentials& credentials,
-                                                       int timeout_ms) {
+Result<std::unique_ptr<NodeLink>> connect_with(const Credentials& credentials,
+                                               const std::string& peer, int timeout_ms) {
   std::optional<PushAddress> address = parse_push_address(peer);
-  if (!address) return Error{EINVAL, "'" + peer + "' is not HOST:PORT", {}};
+  if (!address || peer.size() > kLongestPeer)
+    return Error{EINVAL, "'" + peer + "' is not HOST:PORT", {}};
   Result<std::vector<SocketAddress>> found = resolve(*address, false);
   if (!found) return found.error();
   Error last = silent(EHOSTUNREACH);
   for (const SocketAddress& one : *found) {
     Result<UniqueFd> socket = connect_to(one, timeout_ms);
     if (socket) {
-      auto link =
-          std::make_unique<NetworkLink>(std::move(*socket), one.is_loopback(), timeout_ms);
+      auto link = std::make_unique<NetworkLink>(std::move(*socket), peer, one.is_loopback(),
+                                                timeout_ms);
       if (Status done = link->introduce(credentials); !done) return done.error();
       return std::unique_ptr<NodeLink>(std::move(link));
     }
@@ -492,6 +530,21 @@ Result<std::unique_ptr<NodeLink>> connect_network_link(const std::string& peer,
   }
   last.context = peer + ": " + last.context;
   return last;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<NodeLink>> connect_network_link(const std::string& peer,
+                                                       const Credentials& credentials,
+                                                       int timeout_ms) {
+  auto link = connect_with(credentials, peer, timeout_ms);
+  if (link || link.error().code != EACCES) return link;
+  // The node may not have the new key yet.
+  for (const std::string& old : credentials.old_keys) {
+    auto with_old = connect_with({old, credentials.munge, {}}, peer, timeout_ms);
+    if (with_old) return with_old;
+  }
+  return link;
 }
 
 }  // namespace zazen

@@ -38,6 +38,7 @@ class NodeLink {
  public:
   static constexpr std::chrono::minutes kLongestWork{10};  // on one answer
 
+  // EACCES: the node knows none of the keys, or does not have them.
   static Result<std::unique_ptr<NodeLink>> connect(const std::string& peer,
                                                    const Credentials& credentials,
                                                    int timeout_ms);

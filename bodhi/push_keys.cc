@@ -30,10 +30,12 @@ Bytes32 hmac(const Bytes32& key, std::string_view text) {
   return hmac(key.data(), key.size(), text);
 }
 
-std::string transcript(const PushHello& hello, const PushIntroduction& introduction) {
+std::string transcript(const PushHello& hello, const PushIntroduction& introduction,
+                       std::string_view peer) {
   PushIntroduction unproved = introduction;
   unproved.proof = {};
-  return "zazen push 1" + std::string(as_text(hello)) + std::string(as_text(unproved));
+  std::string text = "zazen push 2";
+  return text.append(as_text(hello)).append(as_text(unproved)).append(peer);
 }
 
 }  // namespace
@@ -51,8 +53,8 @@ bool same_bytes(const void* a, const void* b, std::size_t size) {
 }
 
 PushKeys::PushKeys(std::string_view secret, const PushHello& hello,
-                   const PushIntroduction& introduction)
-    : session_(hmac(secret.data(), secret.size(), transcript(hello, introduction))),
+                   const PushIntroduction& introduction, std::string_view peer)
+    : session_(hmac(secret.data(), secret.size(), transcript(hello, introduction, peer))),
       writer_(hmac(session_, "writer")),
       daemon_(hmac(session_, "daemon")),
       content_(hmac(session_, "content")) {}

@@ -4,7 +4,8 @@
 // They come from the secret that both sides have (the shared key, or what a MUNGE credential
 // carried; nothing on one machine without either) and from all that was said before, with fresh
 // random numbers of both: so no session has the keys of another, and a recorded one is of no
-// use. Each side has a key of its own, and a counter that is part of every MAC.
+// use. All that was said includes the node that the writer means, so nobody can pass a session
+// on to another one. Each side has a key of its own, and a counter that is part of every MAC.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -20,7 +21,7 @@ bool same_bytes(const void* a, const void* b, std::size_t size);  // in constant
 class PushKeys {
  public:
   PushKeys(std::string_view secret, const PushHello& hello,
-           const PushIntroduction& introduction);
+           const PushIntroduction& introduction, std::string_view peer);
 
   Bytes32 proof_of_writer() const;
   Bytes32 proof_of_daemon() const;

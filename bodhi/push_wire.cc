@@ -27,9 +27,10 @@ bool is_valid(const PushHello& hello) {
 bool is_valid(const PushIntroduction& introduction) {
   bool has_credential = introduction.method == kByMunge;
   return introduction.magic == kPushMagic && introduction.version == kPushVersion &&
-         introduction.reserved == 0 && is_one_bit(introduction.method) &&
+         is_one_bit(introduction.method) &&
          has_credential == (introduction.credential_length > 0) &&
-         introduction.credential_length <= kLongestCredential;
+         introduction.credential_length <= kLongestCredential && introduction.peer_length > 0 &&
+         introduction.peer_length <= kLongestPeer;
 }
 
 bool is_valid(const PushWelcome& welcome) {
@@ -39,7 +40,8 @@ bool is_valid(const PushWelcome& welcome) {
 bool is_valid(const PushHeader& header, PushSide sender) {
   if (header.reserved != 0 || header.reserved_too != 0) return false;
   bool is_answer = header.type == PushType::kAnswer || header.type == PushType::kNativesAnswer;
-  bool is_daemons = is_answer || header.type == PushType::kWorking;
+  bool is_daemons =
+      is_answer || header.type == PushType::kWorking || header.type == PushType::kNativesPart;
   if (is_daemons != (sender == PushSide::kDaemon)) return false;
   if (header.status < 0 || (header.status != 0 && !is_answer)) return false;
   if (header.content_bytes != 0 && header.type != PushType::kPush) return false;
@@ -55,7 +57,9 @@ bool is_valid(const PushHeader& header, PushSide sender) {
     case PushType::kWorking:
       return header.length == 0;
     case PushType::kNativesAnswer:
-      return header.length <= kLongestNatives;
+      return header.length <= kLongestNativesPart;
+    case PushType::kNativesPart:
+      return header.length > 0 && header.length <= kLongestNativesPart;
   }
   return false;
 }

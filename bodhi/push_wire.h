@@ -1,12 +1,12 @@
 // The messages between a writer and a daemon on another machine, over TCP. Pure: nothing here
 // reads, writes or knows a key.
 //
-// The daemon begins with a PushHello; the writer answers with a PushIntroduction, and a MUNGE
-// credential if it uses one; the daemon with a PushWelcome. From then on both send messages: a
-// PushHeader, a body of header.length bytes, and a MAC of the sender's counter, header and body
-// (push_keys.h): nothing can be altered, left out, repeated or put in. The content of a frame
-// follows its kPush as plain bytes, and then kContentEnd with its checksums. Nothing is
-// encrypted.
+// The daemon begins with a PushHello; the writer answers with a PushIntroduction, which says
+// which node it means, and a MUNGE credential if it uses one; the daemon with a PushWelcome.
+// From then on both send messages: a PushHeader, a body of header.length bytes, and a MAC of
+// the sender's counter, header and body (push_keys.h): nothing can be altered, left out,
+// repeated or put in. The content of a frame follows its kPush as plain bytes, and then
+// kContentEnd with its checksums. Nothing is encrypted.
 //
 // Requests carry a number that the answer repeats; answers may come in any order. A daemon that
 // tells another one of changed frames is a writer, too: it sends kNotice.
@@ -21,10 +21,13 @@
 namespace zazen {
 
 inline constexpr std::uint32_t kPushMagic = 0x3150545a;  // "ZTP1"
-inline constexpr std::uint16_t kPushVersion = 1;
+inline constexpr std::uint16_t kPushVersion = 2;
 inline constexpr std::size_t kLongestCredential = 4096;
+inline constexpr std::size_t kLongestPeer = 512;
 inline constexpr std::size_t kLongestPushBody = kMaxPath + kMaxTemplate + 64;
-inline constexpr std::size_t kLongestNatives = 256 << 20;  // the body of a kNativesAnswer
+// The encoded natives of a dataset, and a message with a part of them. The part is small, for
+// who receives it keeps it before it has seen its MAC.
+inline constexpr std::size_t kLongestNatives = 256 << 20, kLongestNativesPart = 64 << 10;
 
 using Bytes32 = std::array<std::uint8_t, 32>;
 using Bytes16 = std::array<std::uint8_t, 16>;
@@ -48,16 +51,24 @@ struct PushHello {
 };
 static_assert(sizeof(PushHello) == 56);
 
-struct PushIntroduction {  // followed by credential_length bytes
+struct PushTarget {              // the node that a writer means, by the address that it dialled
+  Bytes16 address;               // IPv4 as ::ffff:a.b.c.d
+  std::array<char, 36> machine;  // the boot id if the address is loopback; else zeros
+  std::uint32_t port;
+  bool operator==(const PushTarget&) const = default;
+};
+
+struct PushIntroduction {  // the credential follows, and the node's address as configured
   std::uint32_t magic;
   std::uint16_t version;
   std::uint16_t method;  // one bit
   std::uint32_t credential_length;
-  std::uint32_t reserved;
+  std::uint32_t peer_length;
+  PushTarget target;
   Bytes32 nonce;
   Bytes32 proof;
 };
-static_assert(sizeof(PushIntroduction) == 80);
+static_assert(sizeof(PushIntroduction) == 136);
 
 struct PushWelcome {
   std::uint32_t magic;
@@ -71,9 +82,10 @@ enum class PushType : std::uint16_t {
   kContentEnd,     // ContentEnd, with the same request's number
   kNatives,        // from the writer: PushNames without a name
   kAnswer,         // from the daemon: status
-  kNativesAnswer,  // from the daemon: status, an encoded FrameSet
+  kNativesAnswer,  // from the daemon: status, the end of an encoded FrameSet
   kWorking,        // from the daemon: it has not forgotten the writer; answers nothing
   kNotice,         // from another daemon: a ChangeNotice (change_notice.h); kAnswer follows
+  kNativesPart,    // from the daemon: what comes before that end; more follows
 };
 
 struct PushHeader {

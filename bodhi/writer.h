@@ -118,6 +118,7 @@ class Writer : public std::enable_shared_from_this<Writer> {
   void serve_node(std::size_t index);
   bool await_turn(std::size_t index, Lock& lock);  // false: none came for long
   bool connect(std::size_t index, Lock& lock);
+  Result<std::unique_ptr<NodeLink>> make_link(const std::string& peer) const;
   void send_waiting(std::size_t index, Lock& lock);
   void collect_answer(std::size_t index, Lock& lock);
   UniqueFd open_by_path(const QueuedFrame& frame, const std::string& name) const;

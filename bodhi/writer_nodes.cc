@@ -91,8 +91,7 @@ bool Writer::connect(std::size_t index, Lock& lock) {
   Node& node = *nodes_[index];
   node.tried = true;
   lock.unlock();
-  auto link =
-      NodeLink::connect(settings_.peers[index], settings_.credentials, settings_.timeout_ms);
+  auto link = make_link(settings_.peers[index]);
   lock.lock();
   if (!link) {
     bury(index, link.error().code);
@@ -100,6 +99,19 @@ bool Writer::connect(std::size_t index, Lock& lock) {
   }
   node.link = std::move(*link);
   return true;
+}
+
+Result<std::unique_ptr<NodeLink>> Writer::make_link(const std::string& peer) const {
+  Result<Credentials> credentials = settings_.keys->credentials();
+  if (!credentials) return credentials.error();
+  auto link = NodeLink::connect(peer, *credentials, settings_.timeout_ms);
+  if (link || link.error().code != EACCES || settings_.key_file.empty()) return link;
+  // A program may run for longer than a key is good.
+  (void)settings_.keys->read(settings_.key_file,
+                             std::chrono::milliseconds(settings_.key_grace_ms));
+  Result<Credentials> again = settings_.keys->credentials();
+  if (!again || again->key == credentials->key) return link;
+  return NodeLink::connect(peer, *again, settings_.timeout_ms);
 }
 
 void Writer::send_waiting(std::size_t index, Lock& lock) {

@@ -33,7 +33,7 @@ Result<WriterSettings> settings_of_table(const std::string& runtime) {
 
 }  // namespace
 
-Result<WriterSettings> writer_settings(const Config& config) {
+WriterSettings writer_settings(const Config& config, std::shared_ptr<KeyRing> keys) {
   WriterSettings settings;
   for (const DatasetConfig& dataset : config.datasets) {
     settings.datasets.push_back({dataset.path, dataset.name});
@@ -44,9 +44,16 @@ Result<WriterSettings> writer_settings(const Config& config) {
   settings.timeout_ms = static_cast<int>(config.writer_timeout_ms);
   settings.spool = config.spool;
   settings.spool_bytes = config.spool_limit_bytes;
-  Result<Credentials> credentials = load_credentials(config.key_file);
-  if (!credentials) return credentials.error();
-  settings.credentials = std::move(*credentials);
+  settings.keys = std::move(keys);
+  return settings;
+}
+
+Result<WriterSettings> writer_settings(const Config& config) {
+  auto keys = std::make_shared<KeyRing>(config.key_file);
+  if (Result<Credentials> read = keys->credentials(); !read) return read.error();
+  WriterSettings settings = writer_settings(config, std::move(keys));
+  settings.key_file = config.key_file;
+  settings.key_grace_ms = config.key_grace_ms;
   return settings;
 }
 

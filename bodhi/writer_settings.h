@@ -3,11 +3,12 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "bodhi/credentials.h"
 #include "bodhi/frame_name.h"
+#include "bodhi/key_ring.h"
 #include "bodhi/result.h"
 
 namespace zazen {
@@ -22,7 +23,10 @@ struct WriterSettings {
 
   std::vector<std::string> peers;  // none configured: the node's own daemon
   std::vector<Dataset> datasets;
-  Credentials credentials;
+  std::shared_ptr<KeyRing> keys = std::make_shared<KeyRing>();
+  // Read again when a node refuses the key, for it may have been replaced; "": it is not.
+  std::string key_file;
+  std::uint64_t key_grace_ms = 0;
   std::uint64_t memory_bytes = 256'000'000;
   std::string spool;  // a directory; "": none
   std::uint64_t spool_bytes = 4'000'000'000;
@@ -36,6 +40,8 @@ struct WriterSettings {
 };
 
 Result<WriterSettings> writer_settings(const Config& config);
+// With keys that somebody else reads.
+WriterSettings writer_settings(const Config& config, std::shared_ptr<KeyRing> keys);
 // config_file may be "": then there is only the runtime directory.
 Result<WriterSettings> writer_settings(const std::string& config_file,
                                        const std::string& runtime);

@@ -15,15 +15,15 @@ constexpr std::uint32_t kQuickRetries = 20;
 
 }  // namespace
 
-ChangeNotices::ChangeNotices(const Config& config, std::uint64_t life)
-    : config_(config), life_(life) {
-  for (const std::string& peer : config.peers) add_peer(peer, config.key_file);
+ChangeNotices::ChangeNotices(const Config& config, std::uint64_t life,
+                             std::shared_ptr<KeyRing> keys)
+    : config_(config), life_(life), keys_(std::move(keys)) {
+  for (const std::string& peer : config.peers) add_peer(peer);
 }
 
-void ChangeNotices::add_peer(const std::string& name, const std::string& key_file) {
+void ChangeNotices::add_peer(const std::string& name) {
   auto peer = std::make_shared<Peer>();
   peer->name = name;
-  peer->key_file = key_file;
   peer->queue.greet();
   peer->is_self = name == "unix:" + config_.runtime;
   peers_.reserve(peers_.size() + 1);
@@ -61,8 +61,7 @@ void ChangeNotices::renew(const Config& next) {
   std::lock_guard lock(mutex_);
   if (stopping_) return;
   auto is_named = [&](const PeerPointer& peer) {
-    return peer->key_file == next.key_file &&
-           std::ranges::find(next.peers, peer->name) != next.peers.end();
+    return std::ranges::find(next.peers, peer->name) != next.peers.end();
   };
   std::erase_if(peers_, [&](const PeerPointer& peer) {
     if (is_named(peer)) return false;
@@ -73,7 +72,7 @@ void ChangeNotices::renew(const Config& next) {
   for (const std::string& name : next.peers) {
     if (std::ranges::find(peers_, name, [](const PeerPointer& peer) { return peer->name; }) ==
         peers_.end()) {
-      add_peer(name, next.key_file);
+      add_peer(name);
       // It may have been told of some changes before, and of others not.
       for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) peers_.back()->queue.distrust(i);
     }
@@ -174,13 +173,15 @@ ChangeNotice ChangeNotices::make_notice(NoticeQueue::Batch& batch) const {
 }
 
 Status ChangeNotices::send(Peer& peer, const ChangeNotice& notice) const {
-  if (!peer.link) {
-    Result<Credentials> credentials = load_credentials(peer.key_file);
-    if (!credentials) return credentials.error();
+  Result<Credentials> credentials = keys_->credentials();
+  if (!credentials) return credentials.error();
+  if (!peer.link || peer.key != credentials->key) {
+    peer.link.reset();
     Result<std::unique_ptr<NodeLink>> link =
         NodeLink::connect(peer.name, *credentials, kPatienceMs);
     if (!link) return link.error();
     peer.link = std::move(*link);
+    peer.key = credentials->key;
   }
   Status done = peer.link->tell(encode(notice));
   if (!done) peer.link.reset();

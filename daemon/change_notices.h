@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "bodhi/config.h"
+#include "bodhi/key_ring.h"
 #include "bodhi/node_link.h"
 #include "daemon/notice_queue.h"
 #include "daemon/work_queue.h"
@@ -43,7 +44,7 @@ class ChangeNotices {
     std::string failure;  // why it cannot be told; "": it could, or nothing was tried yet
   };
 
-  ChangeNotices(const Config& config, std::uint64_t life);
+  ChangeNotices(const Config& config, std::uint64_t life, std::shared_ptr<KeyRing> keys);
   ~ChangeNotices() { stop(std::chrono::hours(1)); }
 
   bool has_peers() const;
@@ -59,9 +60,8 @@ class ChangeNotices {
  private:
   using Clock = std::chrono::steady_clock;
   using Lock = std::unique_lock<std::mutex>;
-  struct Peer {  // mutex_ is held, but for the link and the key file
+  struct Peer {  // mutex_ is held, but for the link and its key
     std::string name;
-    std::string key_file;
     NoticeQueue queue;
     std::condition_variable wake;
     bool ends = false;
@@ -72,10 +72,11 @@ class ChangeNotices {
     Clock::time_point failed_since, pause_until;
     bool said = false;  // that it cannot be told
     std::unique_ptr<NodeLink> link;
+    std::string key;  // the newest when the link was made
   };
   using PeerPointer = std::shared_ptr<Peer>;
 
-  void add_peer(const std::string& name, const std::string& key_file);
+  void add_peer(const std::string& name);
   void serve(Peer& peer);
   void rest(Peer& peer, Lock& lock);
   ChangeNotice make_notice(NoticeQueue::Batch& batch) const;
@@ -87,6 +88,7 @@ class ChangeNotices {
 
   const Config& config_;
   const std::uint64_t life_;
+  const std::shared_ptr<KeyRing> keys_;
   mutable std::mutex mutex_;
   std::vector<PeerPointer> peers_;
   bool stopping_ = false;

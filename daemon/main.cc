@@ -203,7 +203,7 @@ int run(const std::optional<std::string>& file, bool in_background) {
   std::unique_ptr<PushListener> listener;
   if (!config.listen.empty()) {
     listener = require(PushListener::listen(
-        config, *store, service.push_counts(),
+        config, *store, service.keys(), service.push_counts(),
         [&service](FillRequest push) { service.take_push(std::move(push)); },
         [&service](std::string_view notice) { return service.take_notice(notice); }));
   }

@@ -22,16 +22,15 @@ void add(const Writer::Figures& more, Writer::Figures* sum) {
 }
 
 bool same_peers(const WriterSettings& a, const WriterSettings& b) {
-  return a.peers == b.peers && a.credentials.key == b.credentials.key &&
-         a.credentials.munge == b.credentials.munge && a.memory_bytes == b.memory_bytes &&
-         a.timeout_ms == b.timeout_ms;
+  return a.peers == b.peers && a.memory_bytes == b.memory_bytes && a.timeout_ms == b.timeout_ms;
 }
 
 }  // namespace
 
-OwnWriter::OwnWriter(const Config& config, IsBeingWritten is_being_written, int idle_ms,
-                     int retired_ms)
+OwnWriter::OwnWriter(const Config& config, std::shared_ptr<KeyRing> key_ring,
+                     IsBeingWritten is_being_written, int idle_ms, int retired_ms)
     : config_(config),
+      key_ring_(std::move(key_ring)),
       is_being_written_(std::move(is_being_written)),
       idle_ms_(idle_ms),
       retired_limit_(retired_ms),
@@ -39,9 +38,10 @@ OwnWriter::OwnWriter(const Config& config, IsBeingWritten is_being_written, int 
 
 Result<std::shared_ptr<Writer>> OwnWriter::make_writer(std::uint32_t dataset) {
   if (!settings_) {
-    Result<WriterSettings> read = writer_settings(keys_);
-    if (!read) return read.error();
-    settings_ = std::move(*read);
+    Result<Credentials> credentials = key_ring_->credentials();
+    if (!credentials) return credentials.error();
+    settings_ = writer_settings(keys_, key_ring_);
+    key_ = credentials->key;
   }
   WriterSettings settings = *settings_;
   // As the daemon knows it: not every key changes with a reload.
@@ -95,11 +95,10 @@ void OwnWriter::renew(const Config& next) {
   keys_ = next;
   keys_.runtime = config_.runtime;  // which no reload changes
   failed_ = false;
-  const std::optional<WriterSettings> before = std::exchange(settings_, std::nullopt);
-  if (before) {
-    if (Result<WriterSettings> read = writer_settings(keys_)) settings_ = std::move(*read);
-  }
-  const bool same = before && settings_ && same_peers(*before, *settings_);
+  const Result<Credentials> credentials = key_ring_->credentials();
+  const bool same = settings_ && credentials && credentials->key == key_ &&
+                    same_peers(*settings_, writer_settings(keys_, key_ring_));
+  if (!same) settings_.reset();
   std::erase_if(writers_, [&](auto& entry) {
     const DatasetConfig& dataset = config_.datasets[entry.first];
     if (same && dataset.push && !dataset.removed) return false;

@@ -35,13 +35,14 @@ class OwnWriter {
   static constexpr std::size_t kHomes = 1 << 18, kFewestHomes = 1 << 12;
   using IsBeingWritten = std::function<bool(const std::string& dataset, FrameSeq seq)>;
 
-  OwnWriter(const Config& config, IsBeingWritten is_being_written, int idle_ms = kIdleMs,
+  OwnWriter(const Config& config, std::shared_ptr<KeyRing> key_ring,
+            IsBeingWritten is_being_written, int idle_ms = kIdleMs,
             int retired_ms = kRetiredMs);
 
   // The frame is opened with the rights of the client, who says that it was written: what the
   // client may not read is not pushed, wherever the frame's name leads by then.
   void push(std::uint32_t dataset, FrameSeq seq, const Peer& client);
-  // A reload: `next` says who the peers are.
+  // A reload: `next` says who the peers are. The key has been read again.
   void renew(const Config& next);
   // To be called about once a second: ends those of before a reload.
   void keep_house();
@@ -67,12 +68,14 @@ class OwnWriter {
   bool has_ended(Retired& retired);
 
   const Config& config_;
+  const std::shared_ptr<KeyRing> key_ring_;
   const IsBeingWritten is_being_written_;
   const int idle_ms_;
   const std::chrono::milliseconds retired_limit_;
   std::mutex mutex_;
-  Config keys_;                             // where peers and credentials are read,
-  std::optional<WriterSettings> settings_;  // once somebody needs them
+  Config keys_;                                               // where the peers are read,
+  std::optional<WriterSettings> settings_;                    // once somebody needs them
+  std::string key_;                                           // the newest at that time
   std::map<std::uint32_t, std::shared_ptr<Writer>> writers_;  // by dataset
   std::vector<Retired> retired_;                              // that may have frames to send
   Writer::Figures ended_;                                     // of those that are no more

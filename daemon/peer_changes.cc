@@ -16,11 +16,12 @@ std::uint64_t random_number() {
 
 }  // namespace
 
-PeerChanges::PeerChanges(const Config& config, Store& store, ReportedChanges::Hooks hooks)
+PeerChanges::PeerChanges(const Config& config, Store& store, std::shared_ptr<KeyRing> keys,
+                         ReportedChanges::Hooks hooks)
     : store_(store),
       life_(random_number()),
       reported_(config, store, history_, life_, std::move(hooks)),
-      notices_(config, life_),
+      notices_(config, life_, std::move(keys)),
       changing_(config,
                 {.tell =
                      [this](std::uint32_t dataset, FrameSeq seq, const FrameVersion& version) {

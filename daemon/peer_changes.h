@@ -25,7 +25,8 @@ class PeerChanges {
   static constexpr char kChanged[] =
       "a program of this node changed it, or had it open for writing";
 
-  PeerChanges(const Config& config, Store& store, ReportedChanges::Hooks hooks);
+  PeerChanges(const Config& config, Store& store, std::shared_ptr<KeyRing> keys,
+              ReportedChanges::Hooks hooks);
 
   // A program of this node changes the frame, has it open for writing, or has found its copy to
   // be stale. `dropped` is why there is no copy any more; "": there was none.

@@ -11,6 +11,8 @@ struct PushCounts {
   std::atomic<std::uint64_t> frames = 0;       // durable here, as the writers were told
   std::atomic<std::uint64_t> failed = 0;       // pushes answered with an errno
   std::atomic<std::uint64_t> bytes = 0;        // of content, whatever came of it
+  // A replaced key is still taken until then, in seconds since 1970; 0: there is none.
+  std::atomic<std::int64_t> old_key_until = 0;
 };
 
 }  // namespace zazen

@@ -50,23 +50,23 @@ std::uint16_t methods_of(const Credentials& credentials) {
 
 }  // namespace
 
-PushListener::PushListener(const Config& config, Store& store, Credentials credentials,
+PushListener::PushListener(const Config& config, Store& store, KeyRing& keys,
                            PushCounts& counts, std::function<void(FillRequest)> take,
                            std::function<int(std::string_view)> take_notice)
     : terms_{config,
              store,
-             credentials,
+             keys,
              counts,
              std::move(take),
              RateLimit(config.max_rate_bytes),
-             methods_of(credentials),
+             methods_of(*keys.credentials()),
              {},
              std::move(take_notice)} {}
 
-Result<PushListener::Plan> PushListener::plan(const Config& config) {
+Result<std::vector<SocketAddress>> PushListener::plan(const Config& config,
+                                                      const Result<Credentials>& credentials) {
   std::optional<PushAddress> address = parse_push_address(config.listen);
   if (!address) return Error{EINVAL, "listen: '" + config.listen + "' is not HOST:PORT", {}};
-  Result<Credentials> credentials = load_credentials(config.key_file);
   if (!credentials) return credentials.error();
   Result<std::vector<SocketAddress>> addresses = resolve(*address, true);
   if (!addresses) {
@@ -76,23 +76,23 @@ Result<PushListener::Plan> PushListener::plan(const Config& config) {
   if (Status proof = require_proof(config, *credentials, *addresses); !proof) {
     return proof.error();
   }
-  return Plan{std::move(*addresses), std::move(*credentials)};
+  return addresses;
 }
 
 Status PushListener::check(const Config& config) {
-  Result<Plan> planned = plan(config);
+  auto planned = plan(config, load_credentials(config.key_file));
   if (!planned) return planned.error();
   return Done{};
 }
 
 Result<std::unique_ptr<PushListener>> PushListener::listen(
-    const Config& config, Store& store, PushCounts& counts,
+    const Config& config, Store& store, KeyRing& keys, PushCounts& counts,
     std::function<void(FillRequest)> take, std::function<int(std::string_view)> take_notice) {
-  Result<Plan> planned = plan(config);
-  if (!planned) return planned.error();
-  std::unique_ptr<PushListener> listener(new PushListener(
-      config, store, planned->credentials, counts, std::move(take), std::move(take_notice)));
-  for (const SocketAddress& one : planned->addresses) {
+  auto addresses = plan(config, keys.credentials());
+  if (!addresses) return addresses.error();
+  std::unique_ptr<PushListener> listener(
+      new PushListener(config, store, keys, counts, std::move(take), std::move(take_notice)));
+  for (const SocketAddress& one : *addresses) {
     if (Status opened = listener->open(one); !opened) return opened.error();
   }
   listener->stop_ = UniqueFd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
@@ -139,7 +139,7 @@ void PushListener::run() {
     // However often somebody connects.
     if (const auto now = std::chrono::steady_clock::now();
         now - said_at >= std::chrono::milliseconds(kSignMs)) {
-      for (Connection& connection : connections_) connection.session->say_at_work();
+      look_at_sessions();
       said_at = now;
     }
     for (std::size_t i = 1; i < entries.size(); ++i) {
@@ -168,6 +168,15 @@ void PushListener::accept_writer(int socket) {
   const bool started =
       despite_shortage([&] { sessions_.start([session] { session->run(); }); });
   if (!started) connections_.pop_back();
+}
+
+void PushListener::look_at_sessions() {
+  if (terms_.keys.drop_ended()) log_line(LogLevel::kInfo, "old_key_ended");
+  terms_.counts.old_key_until = terms_.keys.old_key_until().value_or(0);
+  for (Connection& connection : connections_) {
+    connection.session->say_at_work();
+    connection.session->check_key();
+  }
 }
 
 bool PushListener::make_way() {

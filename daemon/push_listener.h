@@ -25,7 +25,7 @@ class PushListener {
   // Could it listen there? The configuration has `listen`. The errors are whole sentences.
   static Status check(const Config& config);
   static Result<std::unique_ptr<PushListener>> listen(
-      const Config& config, Store& store, PushCounts& counts,
+      const Config& config, Store& store, KeyRing& keys, PushCounts& counts,
       std::function<void(FillRequest)> take, std::function<int(std::string_view)> take_notice);
   ~PushListener() { finish(); }
 
@@ -37,17 +37,14 @@ class PushListener {
   bool finish(std::chrono::milliseconds limit = std::chrono::hours(1));
 
  private:
-  struct Plan {
-    std::vector<SocketAddress> addresses;
-    Credentials credentials;
-  };
-  static Result<Plan> plan(const Config& config);
+  static Result<std::vector<SocketAddress>> plan(const Config& config,
+                                                 const Result<Credentials>& credentials);
   struct Connection {
     std::shared_ptr<PushSession> session;
     bool aborted = false;
   };
 
-  PushListener(const Config& config, Store& store, Credentials credentials, PushCounts& counts,
+  PushListener(const Config& config, Store& store, KeyRing& keys, PushCounts& counts,
                std::function<void(FillRequest)> take,
                std::function<int(std::string_view)> take_notice);
   Status open(const SocketAddress& address);
@@ -55,6 +52,7 @@ class PushListener {
   void accept_writer(int socket);
   bool make_way();  // false: too many hang
   void pause();
+  void look_at_sessions();
 
   PushTerms terms_;
   std::vector<UniqueFd> sockets_;

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "bodhi/munge_credential.h"
+#include "bodhi/push_target.h"
 #include "bodhi/seqlog.h"
 #include "bodhi/socket_owner.h"
 #include "bodhi/table.h"
@@ -68,6 +69,17 @@ void PushSession::say_at_work() {
   send_output();
 }
 
+void PushSession::check_key() {
+  if (!admitted_ || ended_ || key_.empty()) return;
+  const std::vector<std::string> keys = terms_.keys.accepted();
+  if (std::ranges::find(keys, key_) != keys.end()) return;
+  if (!std::exchange(said_key_ended_, true)) {
+    log_line(LogLevel::kInfo, "push_closed",
+             {{"from", from_}, {"why", "its key was replaced"}});
+  }
+  abort();
+}
+
 bool PushSession::break_off(const char* why) {
   ++terms_.counts.refused;
   log_line(LogLevel::kWarn, "push_refused", {{"from", from_}, {"why", why}});
@@ -83,19 +95,27 @@ bool PushSession::introduce() {
   hello.largest_frame = terms_.config.max_frame_bytes;
   hello.nonce = random_bytes();
   output_ = as_text(hello);
-  buffer_.resize(sizeof(PushIntroduction) + kLongestCredential);
+  buffer_.resize(sizeof(PushIntroduction) + kLongestCredential + kLongestPeer);
   PushIntroduction introduction;
   if (!send_all()) return break_off("it reads nothing");
-  if (!receive(&introduction, sizeof introduction)) return break_off("it said nothing");
+  if (!receive(&introduction, sizeof introduction)) {
+    return break_off("it said nothing; writers of another version leave so");
+  }
   if (!is_valid(introduction)) return break_off("it is no writer of this version");
   std::string credential(introduction.credential_length, '\0');
-  if (!receive(credential.data(), credential.size())) return break_off("it said nothing");
+  std::string peer(introduction.peer_length, '\0');
+  if (!receive(credential.data(), credential.size()) || !receive(peer.data(), peer.size())) {
+    return break_off("it said nothing");
+  }
   std::string why = "it cannot prove who it is";
   PushWelcome welcome = {};
   welcome.magic = kPushMagic;
-  bool proved = prove(hello, introduction, credential, &why);
+  bool proved = prove(hello, introduction, credential, peer, &why);
   if (!proved) {
     welcome.status = EACCES;
+  } else if (!is_meant(introduction.target, peer)) {
+    welcome.status = EADDRNOTAVAIL;
+    why = "it means another node, " + peer + "; or set known_as";
   } else if (++terms_.counts.connections > terms_.config.max_connections) {
     --terms_.counts.connections;
     welcome.status = EUSERS;
@@ -112,11 +132,12 @@ bool PushSession::introduce() {
 }
 
 bool PushSession::prove(const PushHello& hello, const PushIntroduction& introduction,
-                        const std::string& credential, std::string* why) {
+                        const std::string& credential, const std::string& peer,
+                        std::string* why) {
   if ((introduction.method & terms_.methods) == 0) return false;
-  std::string secret;
+  std::vector<std::string> secrets = {""};
   std::optional<uid_t> uid = ::geteuid();  // of whoever has the key
-  if (introduction.method == kByKey) secret = terms_.credentials.key;
+  if (introduction.method == kByKey) secrets = terms_.keys.accepted();
   if (introduction.method == kByLoopback) uid = owner_of_peer(socket_.get());
   if (introduction.method == kByMunge) {
     Result<MungeSecret> decoded = decode_munge_credential(credential);
@@ -125,7 +146,7 @@ bool PushSession::prove(const PushHello& hello, const PushIntroduction& introduc
       return false;
     }
     uid = decoded->uid;
-    secret = as_text(decoded->secret);
+    secrets = {std::string(as_text(decoded->secret))};
   }
   // Nothing tells whether content is what the origin will have: it is believed of those only
   // who could write the cache itself.
@@ -134,9 +155,20 @@ bool PushSession::prove(const PushHello& hello, const PushIntroduction& introduc
     return false;
   }
   is_tagged_ = introduction.method != kByLoopback;
-  keys_ = std::make_unique<PushKeys>(secret, hello, introduction);
-  Bytes32 proof = keys_->proof_of_writer();
-  return same_bytes(&proof, &introduction.proof, sizeof proof);
+  for (const std::string& secret : secrets) {
+    keys_ = std::make_unique<PushKeys>(secret, hello, introduction, peer);
+    Bytes32 proof = keys_->proof_of_writer();
+    if (!same_bytes(&proof, &introduction.proof, sizeof proof)) continue;
+    if (introduction.method == kByKey) key_ = secret;
+    return true;
+  }
+  return false;
+}
+
+// Else somebody at that node's address has passed the session on to this one.
+bool PushSession::is_meant(const PushTarget& target, const std::string& peer) const {
+  const std::vector<std::string>& names = terms_.config.known_as;
+  return target == own_target(socket_.get()) || std::ranges::find(names, peer) != names.end();
 }
 
 void PushSession::serve() {
@@ -291,7 +323,6 @@ bool PushSession::take_content(std::uint64_t bytes, int* status, PushIntake& int
 
 bool PushSession::answer_natives(std::uint64_t request, const PushNames& names) {
   PushHeader header = {};
-  header.type = PushType::kNativesAnswer;
   header.request = request;
   std::string body;
   if (!names.name.empty()) return break_off("a message that does not belong there");
@@ -310,8 +341,14 @@ bool PushSession::answer_natives(std::uint64_t request, const PushNames& names) 
   } else {
     header.status = ENOENT;
   }
-  header.length = static_cast<std::uint32_t>(body.size());
-  say(header, body);
+  std::string_view rest = body;
+  do {
+    const std::string_view part = rest.substr(0, kLongestNativesPart);
+    rest.remove_prefix(part.size());
+    header.type = rest.empty() ? PushType::kNativesAnswer : PushType::kNativesPart;
+    header.length = static_cast<std::uint32_t>(part.size());
+    say(header, part);
+  } while (!rest.empty());
   deadline_ = Clock::now() + terms_.limits.message;
   return send_all();
 }

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "bodhi/config.h"
-#include "bodhi/credentials.h"
+#include "bodhi/key_ring.h"
 #include "bodhi/push_keys.h"
 #include "bodhi/push_wire.h"
 #include "bodhi/unique_fd.h"
@@ -39,7 +39,7 @@ struct PushLimits {  // for whoever pushes
 struct PushTerms {  // for all sessions of a listener
   const Config& config;
   Store& store;
-  const Credentials credentials;
+  KeyRing& keys;
   PushCounts& counts;
   std::function<void(FillRequest)> take;
   RateLimit rate;
@@ -66,6 +66,8 @@ class PushSession {
   // From another thread, several times a second: a sign of life, if the writer waits for
   // something and the cache's disk is in use.
   void say_at_work();
+  // From the same thread: closes the session if its key is not good any more.
+  void check_key();
   bool is_admitted() const { return admitted_; }
   bool has_ended() const { return ended_; }
 
@@ -85,7 +87,8 @@ class PushSession {
   // False from here on: the session is over.
   bool introduce();
   bool prove(const PushHello& hello, const PushIntroduction& introduction,
-             const std::string& credential, std::string* why);
+             const std::string& credential, const std::string& peer, std::string* why);
+  bool is_meant(const PushTarget& target, const std::string& peer) const;
   void serve();
   bool serve_message();
   bool take_push(const PushHeader& header, const PushNames& names);
@@ -115,6 +118,7 @@ class PushSession {
   Clock::time_point deadline_;
   std::unique_ptr<PushKeys> keys_;
   bool is_tagged_ = false;
+  std::string key_;  // of the key file, by which the writer has proved itself; else ""
   std::uint64_t frames_ = 0;
   std::vector<char> buffer_;
   std::size_t begin_ = 0, end_ = 0;  // of what was received and is not used yet
@@ -123,6 +127,7 @@ class PushSession {
   std::atomic<bool> has_request_ = false;  // not yet taken whole, or not yet answered
   mutable std::mutex output_mutex_;
   std::string output_;  // in the order of the MACs' counter
+  bool said_key_ended_ = false;
 };
 
 }  // namespace zazen

@@ -1,6 +1,9 @@
 #include "daemon/reload.h"
 
+#include <fmt/chrono.h>
+
 #include <algorithm>
+#include <chrono>
 #include <string>
 
 #include "daemon/log.h"
@@ -51,7 +54,7 @@ Status Reload::apply(const Config& next) {
   if (next.read_order != config_.read_order) say_needs_restart(config_.file, "read_order");
   if (next.runtime != config_.runtime) say_needs_restart(config_.file, "runtime");
   if (next.listen != config_.listen) say_needs_restart(config_.file, "listen");
-  if (next.key_file != config_.key_file) say_needs_restart(config_.file, "key_file");
+  if (next.known_as != config_.known_as) say_needs_restart(config_.file, "known_as");
   config_.capacity_bytes = next.capacity_bytes;
   config_.max_files = next.max_files;
   config_.keep_free_bytes = next.keep_free_bytes;
@@ -66,10 +69,32 @@ Status Reload::apply(const Config& next) {
   for (const DatasetConfig& dataset : next.datasets) {
     if (Status updated = update(dataset); !updated.ok()) done = updated;
   }
+  renew_key(next);
   service_.renew_peers(next);
   if (Status published = publisher_.republish(config_); !published.ok()) return published;
   store_.keep_limits();
   return done;
+}
+
+// Whether there is a key at all decides who may push, and that is looked at once, at the start.
+void Reload::renew_key(const Config& next) {
+  if (!config_.listen.empty() && next.key_file.empty() != config_.key_file.empty()) {
+    return say_needs_restart(config_.file, "key_file");
+  }
+  const Result<bool> renewed =
+      service_.keys().read(next.key_file, std::chrono::milliseconds(next.key_grace_ms));
+  if (!renewed) {
+    log_line(LogLevel::kError, "key_not_read",
+             {{"error", renewed.error().context},
+              {"what", "the key of before stays in force"},
+              {"hint", renewed.error().hint}});
+  } else if (*renewed) {
+    const std::optional<std::time_t> until = service_.keys().old_key_until();
+    log_line(LogLevel::kInfo, "new_key",
+             {{"file", next.key_file},
+              {"old_key", until ? fmt::format("good until {:%FT%TZ}", fmt::gmtime(*until))
+                                : "refused from now on"}});
+  }
 }
 
 Status Reload::update(const DatasetConfig& next) {

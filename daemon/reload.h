@@ -1,11 +1,11 @@
 // Reload: the configuration file is read again (SIGHUP) and what has changed takes effect,
 // while the programs of the node go on.
 //
-// Datasets come and go, limits and the keys of a dataset change. A dataset keeps its position
-// for the life of the daemon, for fills under way, counters and programs know it by that. One
-// that is removed is served no more; its copies stay, count, may be evicted, and are served
-// again when it is added again. A file with an error changes nothing. What cannot change
-// without a restart is said in the log.
+// Datasets come and go, limits and the keys of a dataset change, a key file is read again. A
+// dataset keeps its position for the life of the daemon, for fills under way, counters and
+// programs know it by that. One that is removed is served no more; its copies stay, count, may
+// be evicted, and are served again when it is added again. A file with an error changes
+// nothing. What cannot change without a restart is said in the log.
 //
 // Not thread safe; one thread runs it, and is the only one that changes the configuration.
 #pragma once
@@ -26,6 +26,7 @@ class Reload {
 
  private:
   Status apply(const Config& next);
+  void renew_key(const Config& next);
   Status update(const DatasetConfig& next);
   Status add(const DatasetConfig& next);
 

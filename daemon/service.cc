@@ -37,11 +37,12 @@ Service::Service(const Config& config, Store& store, Publisher& publisher,
       publisher_(publisher),
       started_ms_(monotonic_ms()),
       next_sweep_ms_(started_ms_ + kJobSweepPeriodMs),
+      keys_(std::make_shared<KeyRing>(config.key_file)),
       young_([&publisher](std::uint32_t dataset, std::uint32_t copies) {
         publisher.note_young(dataset, copies);
       }),
       filler_(store, young_, queue_limit, [this] { outbox_.wake(); }),
-      changes_(config, store,
+      changes_(config, store, keys_,
                {.doubt = [this](std::uint32_t dataset) { sweep_.doubt(dataset); },
                 .compare = [this](std::uint32_t dataset,
                                   std::vector<FrameSeq> frames) { compare(dataset, frames); }}),
@@ -57,7 +58,7 @@ Service::Service(const Config& config, Store& store, Publisher& publisher,
                 .epoch = [&store](std::uint32_t dataset,
                                   FrameSeq seq) { return store.epoch(dataset, seq); }},
                limits_of(queue_limit)),
-      writer_(config, [this](const std::string& path, FrameSeq seq) {
+      writer_(config, keys_, [this](const std::string& path, FrameSeq seq) {
         std::optional<std::uint32_t> dataset = find_dataset(path.data(), path.size());
         return dataset && written_.is_open(*dataset, seq);
       }) {

@@ -59,6 +59,7 @@ class Service {
   // A frame that came over the network.
   void take_push(FillRequest request) { filler_.take(std::move(request)); }
   PushCounts& push_counts() { return push_counts_; }
+  KeyRing& keys() { return *keys_; }
   // Another daemon tells of changed frames, over the network: 0 or an errno.
   int take_notice(std::string_view notice) { return changes_.take(notice); }
   // A reload: who the peers are, and how to reach them.
@@ -168,6 +169,7 @@ class Service {
   std::array<UntoldChanges, kMaxDatasets> untold_changes_ = {};
   std::atomic<bool> stopping_ = false;
   PushCounts push_counts_;
+  const std::shared_ptr<KeyRing> keys_;
   Outbox outbox_;
   YoungCopies young_;
   Filler filler_;

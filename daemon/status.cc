@@ -41,9 +41,15 @@ namespace {
 // Pushes from other machines; null if the node does not listen.
 nlohmann::ordered_json network_json(const Config& config, const PushCounts& pushes) {
   if (config.listen.empty()) return {};
-  return {{"listen", config.listen},          {"connections", pushes.connections.load()},
-          {"refused", pushes.refused.load()}, {"frames", pushes.frames.load()},
-          {"failed", pushes.failed.load()},   {"bytes", pushes.bytes.load()}};
+  const std::int64_t old_key_until = pushes.old_key_until;
+  return {{"listen", config.listen},
+          {"connections", pushes.connections.load()},
+          {"refused", pushes.refused.load()},
+          {"frames", pushes.frames.load()},
+          {"failed", pushes.failed.load()},
+          {"bytes", pushes.bytes.load()},
+          {"old_key_until", old_key_until == 0 ? nlohmann::ordered_json()
+                                               : nlohmann::ordered_json(old_key_until)}};
 }
 
 // Pushes of what programs of this node wrote to the origin.

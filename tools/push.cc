@@ -67,10 +67,12 @@ class DatasetPush {
         progress_("push " + dataset.path, frames_.size()) {
     settings_.datasets = {{dataset.path, dataset.name}};
     settings_.timeout_ms = static_cast<int>(node.config.writer_timeout_ms);
+    settings_.key_file = node.config.key_file;
+    settings_.key_grace_ms = node.config.key_grace_ms;
     for (PushPeer& peer : peers) {
       if (!peer.takes_frames()) continue;
       settings_.peers.push_back(peer.name());
-      settings_.credentials = peer.credentials();
+      settings_.keys = peer.keys();
       peers_.push_back(&peer);
     }
     silent_.resize(peers_.size(), false);
@@ -305,8 +307,8 @@ void print_summary(const PushOptions& options, const std::vector<PushPeer>& peer
 Result<std::vector<PushPeer>> peers_of(const Node& node, const PushOptions& options) {
   std::vector<std::string> names = options.peers.empty() ? node.config.peers : options.peers;
   if (names.empty()) names.push_back("unix:" + node.runtime);
-  Result<Credentials> credentials = load_credentials(node.config.key_file);
-  if (!credentials) return credentials.error();
+  auto keys = std::make_shared<KeyRing>(node.config.key_file);
+  if (Result<Credentials> read = keys->credentials(); !read) return read.error();
   std::vector<PushPeer> peers;
   for (const std::string& name : names) {
     const bool local = name.starts_with("unix:");
@@ -316,7 +318,7 @@ Result<std::vector<PushPeer>> peers_of(const Node& node, const PushOptions& opti
     }
     bool twice = std::any_of(peers.begin(), peers.end(),
                              [&](const PushPeer& peer) { return peer.name() == name; });
-    if (!twice) peers.emplace_back(name, *credentials);
+    if (!twice) peers.emplace_back(name, keys);
   }
   return peers;
 }

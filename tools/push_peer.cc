@@ -40,15 +40,16 @@ bool copy_is_current(const Table& table, const TableDataset& entry, const std::s
 
 }  // namespace
 
-PushPeer::PushPeer(std::string name, Credentials credentials)
-    : name_(std::move(name)), credentials_(std::move(credentials)) {
+PushPeer::PushPeer(std::string name, std::shared_ptr<KeyRing> keys)
+    : name_(std::move(name)), keys_(std::move(keys)) {
   constexpr std::string_view kPrefix = "unix:";
   if (name_.starts_with(kPrefix)) runtime_ = name_.substr(kPrefix.size());
 }
 
 Status PushPeer::open(const DatasetConfig& dataset, int timeout_ms) {
   reachable = takes_frames_ = false;
-  Result<std::unique_ptr<NodeLink>> link = NodeLink::connect(name_, credentials_, timeout_ms);
+  Result<std::unique_ptr<NodeLink>> link =
+      NodeLink::connect(name_, *keys_->credentials(), timeout_ms);
   if (!link) return link.error();
   Result<FrameSet> natives = (*link)->natives(dataset.path);
   if (!natives) {

@@ -1,17 +1,20 @@
 // PushPeer: a node that frames are pushed to, and what it holds already.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "bodhi/config.h"
 #include "bodhi/frame_set.h"
+#include "bodhi/key_ring.h"
 #include "bodhi/node_link.h"
 
 namespace zazen {
 
 class PushPeer {
  public:
-  PushPeer(std::string name, Credentials credentials);  // "unix:RUNTIME" or "HOST:PORT"
+  // "unix:RUNTIME" or "HOST:PORT". The key could be read.
+  PushPeer(std::string name, std::shared_ptr<KeyRing> keys);
 
   // Asks which natives of the dataset the node holds.
   Status open(const DatasetConfig& dataset, int timeout_ms);
@@ -20,7 +23,7 @@ class PushPeer {
   std::size_t drop_stale(const DatasetConfig& dataset, int directory_fd, bool dry_run);
 
   const std::string& name() const { return name_; }
-  const Credentials& credentials() const { return credentials_; }
+  const std::shared_ptr<KeyRing>& keys() const { return keys_; }
   const FrameSet& natives() const { return natives_; }
   bool takes_frames() const { return takes_frames_; }  // of the dataset that was asked for
 
@@ -32,7 +35,7 @@ class PushPeer {
 
   std::string name_;
   std::string runtime_;  // of a node on this machine
-  Credentials credentials_;
+  std::shared_ptr<KeyRing> keys_;
   bool takes_frames_ = false;
   FrameSet natives_;
 };

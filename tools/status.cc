@@ -1,4 +1,5 @@
 // zazenctl status: one screen, healthy or not in its first line.
+#include <fmt/chrono.h>
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
@@ -56,6 +57,14 @@ void print_peers(const Json& status) {
   }
 }
 
+// While a replaced key is still taken.
+void print_old_key(const Json& status) {
+  const Json& network = status.at("network");
+  if (network.is_null() || network.at("old_key_until").is_null()) return;
+  const std::time_t until = network.at("old_key_until").get<std::time_t>();
+  fmt::print("old key   taken until {:%F %T}\n", fmt::localtime(until));
+}
+
 void print_screen(const Json& status, bool exact) {
   std::size_t problems = status.at("problems").size();
   bool healthy = status.at("healthy");
@@ -73,6 +82,7 @@ void print_screen(const Json& status, bool exact) {
         "the figures are not complete yet\n");
   }
   print_peers(status);
+  print_old_key(status);
   fmt::print("{}\n{}\n\n", cache_line(status, exact), traffic_line(status));
 
   TextTable table({{"DATASET", TextTable::kLeft},

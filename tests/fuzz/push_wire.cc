@@ -47,6 +47,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (read(text, size, &hello) && is_valid(hello)) demand(hello.version == kPushVersion);
   if (read(text, size, &introduction) && is_valid(introduction)) {
     demand(introduction.credential_length <= kLongestCredential);
+    demand(introduction.peer_length > 0 && introduction.peer_length <= kLongestPeer);
     demand((introduction.method & (introduction.method - 1)) == 0);
   }
   take_apart({text, size});
@@ -57,7 +58,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   bool by_daemon = is_valid(header, PushSide::kDaemon);
   demand(!(by_writer && by_daemon));
   if (by_writer) demand(header.length <= std::max(kLongestPushBody, kLongestNotice));
-  if (by_daemon) demand(header.length <= kLongestNatives);
+  if (by_daemon) demand(header.length <= kLongestNativesPart);
   std::string_view rest(text + sizeof header, size - sizeof header);
   if (by_writer && header.length <= rest.size()) {
     take_apart(rest.substr(0, header.length));

@@ -57,9 +57,10 @@ void add_packets(const Corpus& corpus) {
 
 void add_pushes(const Corpus& corpus) {
   PushHello hello = {kPushMagic, kPushVersion, kByKey, 0, 0, 1 << 30, {}};
-  PushIntroduction introduction = {kPushMagic, kPushVersion, kByMunge, 20, 0, {}, {}};
+  PushIntroduction introduction = {kPushMagic, kPushVersion, kByMunge, 20, 7, {}, {}, {}};
   corpus.add("push_wire", "hello", as_bytes(hello));
-  corpus.add("push_wire", "introduction", as_bytes(introduction) + std::string(20, 'M'));
+  corpus.add("push_wire", "introduction",
+             as_bytes(introduction) + std::string(20, 'M') + "n0:7117");
   std::string names = encode(PushNames{"/sim1", "run1/f7"});
   PushHeader push = {
       PushType::kPush, 0, static_cast<std::uint32_t>(names.size()), 1, 4096, 0, 0};
@@ -69,6 +70,9 @@ void add_pushes(const Corpus& corpus) {
   corpus.add("push_wire", "push", as_bytes(push) + names + std::string(32, '\0'));
   corpus.add("push_wire", "content_end", as_bytes(last) + as_bytes(end));
   corpus.add("push_wire", "answer", as_bytes(PushHeader{PushType::kAnswer, 0, 0, 1, 0, 28, 0}));
+  corpus.add("push_wire", "natives-part",
+             as_bytes(PushHeader{PushType::kNativesPart, 0, 8, 1, 0, 0, 0}) +
+                 std::string(8 + 32, '\1'));
   corpus.add("push_wire", "address", "[::1]:7117");
   ChangeNotice notice{NoticeKind::kFrames, 7, "n1", "/sim1", {{"f7", {false, 4096, 1, 2}, 3}}};
   notice.frames.push_back({"f8", {.gone = true}, 0});

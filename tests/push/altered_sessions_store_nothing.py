@@ -4,12 +4,12 @@ the daemon goes on."""
 import random
 import socket
 
-from network import (Content, Nodes, check_held, expect, left_overs, listen, make_key, push,
+from network import (Content, Nodes, check_held, expect, free_port, left_overs, listen, make_key, push,
                      wait_for_rest)
 from tampering import Proxy
 
 MESSAGE = 32 + 32  # header and MAC
-INTRODUCTION = 80
+INTRODUCTION = 136
 
 with Nodes(1) as nodes:
     node = nodes[0]
@@ -17,7 +17,8 @@ with Nodes(1) as nodes:
     key = make_key(nodes)
     content = Content(nodes, {"f1": 1000, "f2": 5000})
     names = 4 + len(data.path) + 2
-    listen(node, [data], key)
+    gate = free_port()
+    listen(node, [data], key, f'known_as = ["127.0.0.1:{gate}"]\n')
 
     def clean():
         wait_for_rest(node)
@@ -26,7 +27,7 @@ with Nodes(1) as nodes:
         expect(left_overs(node, data) == [], "left over")
         return held
 
-    with Proxy(node.address) as proxy:
+    with Proxy(node.address, port=gate) as proxy:
         answers, done = push(nodes, proxy.address, key, data, "bytes", content.words())
         expect(answers == {"f1": 0, "f2": 0}, f"{done}")
     recorded = bytes(proxy.from_writer)
@@ -44,14 +45,14 @@ with Nodes(1) as nodes:
     expect(clean() == 0, "a recorded session was believed")
 
     # Cut at the border of each message, and around it.
-    borders, at = [], INTRODUCTION
+    borders, at = [], INTRODUCTION + len(f"127.0.0.1:{gate}")
     for name, size in content.sizes.items():
         for part in (MESSAGE + names, size, MESSAGE + 24):
             borders.append(at)
             at += part
     expect(at == len(recorded), f"{at} is not {len(recorded)}")
     for limit in sorted({max(1, border + step) for border in borders for step in (-1, 0, 1, 33)}):
-        with Proxy(node.address, limit=limit) as proxy:
+        with Proxy(node.address, port=gate, limit=limit) as proxy:
             answers, done = push(nodes, proxy.address, key, data, "bytes", content.words())
         expect(done.status == 3, f"cut at {limit}: {done}")
         whole = sum(limit >= end for end in (borders[3], len(recorded)))
@@ -70,7 +71,7 @@ with Nodes(1) as nodes:
             if offset <= place < offset + len(part):
                 part[place - offset] ^= bit
             return bytes(part)
-        with Proxy(node.address, change=flip) as proxy:
+        with Proxy(node.address, port=gate, change=flip) as proxy:
             answers, done = push(nodes, proxy.address, key, data, "bytes", content.words())
         expect(done.status == 3, f"bit {bit} of {place}: {done}")
         wait_for_rest(node)

@@ -5,8 +5,8 @@ import socket
 import struct
 import threading
 
-from network import (BY_LOOPBACK, HEADER, HELLO, INTRODUCTION, MAGIC, PUSH, VERSION, WELCOME, Content, Nodes,
-                     Stranger, expect, make_key, push, receive)
+from network import (ANSWER, BY_LOOPBACK, HEADER, PUSH, Content, Nodes, Stranger, expect, make_key, push,
+                     receive, welcome)
 
 NOBODY = 65534
 
@@ -32,21 +32,16 @@ class FakeNode:
             import ctypes
             ctypes.CDLL(None, use_errno=True).setfsuid(user)
         self._socket = self._listener.accept()[0]
-        hello = struct.pack(HELLO, MAGIC, VERSION, BY_LOOPBACK, 0, 0, 2**40, os.urandom(32))
-        self._socket.sendall(hello)
-        introduction = self._take(struct.calcsize(INTRODUCTION))
-        if introduction is None:
+        key = welcome(self._socket, b"", BY_LOOPBACK)
+        if key is None:
             return
-        session = Stranger._mac(b"", b"zazen push 1" + hello + introduction[:-32] + bytes(32))
-        key = Stranger._mac(session, b"daemon")
-        self._socket.sendall(struct.pack(WELCOME, MAGIC, 0, Stranger._mac(key, b"welcome")))
         answers = 0
         while (header := self._take(struct.calcsize(HEADER))) is not None:
             kind, _, length, request, content, _, _ = struct.unpack(HEADER, header)
             rest = self._take(length + 32 + content)
             self.bytes += len(header) + len(rest or b"")
             if kind != PUSH and rest is not None:
-                answer = struct.pack(HEADER, 4, 0, 0, request, 0, 0, 0)
+                answer = struct.pack(HEADER, ANSWER, 0, 0, request, 0, 0, 0)
                 mac = Stranger._mac(key, struct.pack("<Q", answers) + answer)
                 self._socket.sendall(answer + mac)
                 answers += 1

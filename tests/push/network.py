@@ -14,10 +14,10 @@ from nodes import BUILD, Nodes  # noqa: E402
 from processes import expect, run, wait_until  # noqa: E402,F401
 
 PUSH_FRAMES = f"{BUILD}/tests/push/push_frames"
-MAGIC, VERSION = 0x3150545A, 1
+MAGIC, VERSION = 0x3150545A, 2
 BY_LOOPBACK, BY_KEY = 1, 2
-HELLO, INTRODUCTION, WELCOME, HEADER = "<IHHIIQ32s", "<IHHII32s32s", "<Ii32s", "<HHIQQiI"
-PUSH, CONTENT_END, NATIVES, WORKING = 1, 2, 3, 6
+HELLO, INTRODUCTION, WELCOME, HEADER = "<IHHIIQ32s", "<IHHII16s36sI32s32s", "<Ii32s", "<HHIQQiI"
+PUSH, CONTENT_END, NATIVES, ANSWER, NATIVES_ANSWER, WORKING = 1, 2, 3, 4, 5, 6
 
 
 def free_port():
@@ -134,12 +134,38 @@ def receive(connection, size):
     return data
 
 
+def target_of(address):
+    """How a writer that has dialled it names the node, on the loopback of this machine."""
+    host, port = address.rsplit(":", 1)
+    with open("/proc/sys/kernel/random/boot_id", "rb") as file:
+        machine = file.read(36)
+    return bytes(10) + b"\xff\xff" + socket.inet_aton(host), machine, int(port)
+
+
+def session_key(secret, hello, introduction, peer):
+    """From what both sides have said; the proof is not part of it."""
+    return Stranger._mac(secret, b"zazen push 2" + hello + introduction[:-32] + bytes(32) + peer)
+
+
+def welcome(connection, secret, methods, uid=0):
+    """As a daemon does: the session's key for the daemon's messages; None if the writer has gone."""
+    hello = struct.pack(HELLO, MAGIC, VERSION, methods, uid, 0, 2**40, os.urandom(32))
+    connection.sendall(hello)
+    introduction = receive(connection, struct.calcsize(INTRODUCTION))
+    if introduction is None:
+        return None
+    peer = receive(connection, struct.unpack_from("<I", introduction, 12)[0])
+    key = Stranger._mac(session_key(secret, hello, introduction, peer), b"daemon")
+    connection.sendall(struct.pack(WELCOME, MAGIC, 0, Stranger._mac(key, b"welcome")))
+    return key
+
+
 class Stranger:
-    """A writer that speaks the protocol by hand, without a key."""
-    def __init__(self, address):
+    """A writer that speaks the protocol by hand, without a key. It may name another node than it dials."""
+    def __init__(self, address, means=None):
         host, port = address.rsplit(":", 1)
         self.socket = socket.create_connection((host, int(port)), timeout=30)
-        self.counter = 0
+        self.counter, self.means = 0, means or address
 
     def __enter__(self):
         return self
@@ -166,11 +192,11 @@ class Stranger:
         if self.hello is None:
             return None
         nonce = os.urandom(32)
-        unproved = struct.pack(INTRODUCTION, MAGIC, VERSION, method, 0, 0, nonce, bytes(32))
-        session = self._mac(secret, b"zazen push 1" + self.hello + unproved)
-        self.key = self._mac(session, b"writer")
-        proof = self._mac(self.key, b"introduction")
-        return struct.pack(INTRODUCTION, MAGIC, VERSION, method, 0, 0, nonce, proof)
+        peer = self.means.encode()
+        unproved = struct.pack(INTRODUCTION, MAGIC, VERSION, method, 0, len(peer), *target_of(self.means), nonce,
+                               bytes(32))
+        self.key = self._mac(session_key(secret, self.hello, unproved, peer), b"writer")
+        return unproved[:-32] + self._mac(self.key, b"introduction") + peer
 
     def introduce(self, secret=b"", method=BY_LOOPBACK):
         """The welcome's status; None if there was none."""

@@ -3,12 +3,10 @@ hear of changes in time, the program that changes a frame waits for none of them
 them. The older one is sent nothing that it does not know."""
 import os
 import socket
-import struct
 import threading
 
 from changed_frames import (KEYS, SIZE, Nodes, change, expect, has_copy, time, wait_for_drop, wait_until)
-from network import (BY_KEY, HELLO, INTRODUCTION, MAGIC, VERSION, WELCOME, Stranger, free_port, make_key,
-                     receive)
+from network import BY_KEY, free_port, make_key, receive, welcome
 
 
 class OlderNode:
@@ -23,12 +21,7 @@ class OlderNode:
     def _serve(self):
         while True:
             connection = self._listener.accept()[0]
-            hello = struct.pack(HELLO, MAGIC, VERSION, BY_KEY, os.geteuid(), 0, 2**40, os.urandom(32))
-            connection.sendall(hello)
-            introduction = receive(connection, struct.calcsize(INTRODUCTION))
-            session = Stranger._mac(self._key, b"zazen push 1" + hello + introduction[:-32] + bytes(32))
-            proof = Stranger._mac(Stranger._mac(session, b"daemon"), b"welcome")
-            connection.sendall(struct.pack(WELCOME, MAGIC, 0, proof))
+            welcome(connection, self._key, BY_KEY, os.geteuid())
             self.welcomed += 1
             self.received += receive(connection, 1) or b""
 

@@ -4,12 +4,12 @@ import threading
 
 
 class Proxy:
-    def __init__(self, address, change=None, limit=None):
+    def __init__(self, address, change=None, limit=None, port=0):
         """`change(offset, bytes)` returns what is sent on of the writer's bytes; after `limit` of
-        them the connection is cut."""
+        them the connection is cut. A node takes sessions that come this way if it is known as `port`."""
         self._to = address
         self._change, self._limit = change, limit
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server(("127.0.0.1", port))
         self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
         self.from_writer, self.from_daemon = bytearray(), bytearray()
         self._thread = threading.Thread(target=self._serve, daemon=True)

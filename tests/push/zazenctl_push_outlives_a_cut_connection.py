@@ -7,7 +7,7 @@ import struct
 import threading
 import time
 
-from network import Nodes, expect, listen, make_key, natives
+from network import Nodes, expect, free_port, listen, make_key, natives
 
 FRAMES, SIZE, CUT_AT = 30, 50_000, 10_000
 MUCH_TOO_LONG = 40  # seconds; the machine may be busy
@@ -15,10 +15,10 @@ MUCH_TOO_LONG = 40  # seconds; the machine may be busy
 
 class CuttingProxy:
     """Resets those connections, by their numbers, that `cuts` picks, after CUT_AT of the writer's bytes."""
-    def __init__(self, address, cuts):
+    def __init__(self, address, cuts, port):
         self._to, self._cuts = address.rsplit(":", 1), cuts
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
+        self._listener = socket.create_server(("127.0.0.1", port))
+        self.address = f"127.0.0.1:{port}"
         self.connections = 0
         threading.Thread(target=self._serve, daemon=True).start()
 
@@ -51,10 +51,11 @@ with Nodes(1) as nodes:
     node = nodes[0]
     data = nodes.dataset(frames=FRAMES, sizes=(SIZE,), ordinary=False)
     key = make_key(nodes)
-    listen(node, [data], key)
+    ports = free_port(), free_port()
+    listen(node, [data], key, f'known_as = {json.dumps([f"127.0.0.1:{port}" for port in ports])}\n')
 
     # The first connection asks what is there.
-    dead = CuttingProxy(node.address, lambda number: number > 1)
+    dead = CuttingProxy(node.address, lambda number: number > 1, ports[0])
     began = time.monotonic()
     done = node.ctl("push", data.path, "--json", "--to", dead.address, seconds=100)
     expect(time.monotonic() - began < MUCH_TOO_LONG, "it tries for too long")
@@ -64,7 +65,7 @@ with Nodes(1) as nodes:
     expect(dead.connections > 2, f"it was tried {dead.connections - 1} times")
     expect(natives(nodes, node.address, key, data) == [], "nothing has arrived")
 
-    once = CuttingProxy(node.address, lambda number: number == 2)
+    once = CuttingProxy(node.address, lambda number: number == 2, ports[1])
     done = node.ctl("push", data.path, "--json", "--to", once.address, seconds=100).succeeded()
     figures = json.loads(done.stdout)
     expect(figures["pushed"] == FRAMES and figures["failed"] == 0, f"{figures}")

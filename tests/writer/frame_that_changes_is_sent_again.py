@@ -16,8 +16,8 @@ changes = 0
 with Nodes(1) as nodes:
     node = nodes[0]
     data = nodes.dataset(frames=1, sizes=(SIZE,), ordinary=False)
-    key, address = make_key(nodes), free_addresses(1)[0]
-    node.configure(nodes.datasets, f'listen = "{address}"\nkey_file = "{key}"\n')
+    key, (address, gate) = make_key(nodes), free_addresses(2)
+    node.configure(nodes.datasets, f'listen = "{address}"\nkey_file = "{key}"\nknown_as = ["{gate}"]\n')
     node.start()
 
     def change(offset, piece):
@@ -29,7 +29,7 @@ with Nodes(1) as nodes:
                 file.write(b"it has changed")
         return piece
 
-    with Proxy(address, change) as proxy:
+    with Proxy(address, change, port=int(gate.rsplit(":", 1)[1])) as proxy:
         node.configure(nodes.datasets, f'key_file = "{key}"\n', [proxy.address])
         with Bodhi(node.config) as writer:
             writer.write_file(data.path, 0)

@@ -48,9 +48,7 @@ Result<WriterSettings> PushedNode::writer_settings(const std::string& dataset) c
     return Error{EINVAL, why, {}};
   }
   settings.datasets = {one};
-  Result<Credentials> credentials = load_credentials(key_file);
-  if (!credentials) return credentials.error();
-  settings.credentials = std::move(*credentials);
+  settings.keys = std::make_shared<KeyRing>(key_file);
   return settings;
 }
 

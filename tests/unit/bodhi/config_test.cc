@@ -123,8 +123,8 @@ TEST(Config, FilterIsTrueFalseOrRequire) {
                    "z.toml:6: 'filter' cannot be 'flase'", "did you mean 'false'?");
   expect_complaint(kTop + kDataset + "filter = 1\n",
                    "z.toml:6: 'filter' must be true, false or \"require\"");
-  expect_complaint(kTop + kDataset + "audit = \"wran\"\n",
-                   "z.toml:6: 'audit' cannot be 'wran'", "did you mean 'warn'?");
+  expect_complaint(kTop + kDataset + "audit = \"wran\"\n", "z.toml:6: 'audit' cannot be 'wran'",
+                   "did you mean 'warn'?");
   expect_complaint(kTop + kDataset + "audit = false\n", "z.toml:6: 'audit' must be a string");
 }
 
@@ -217,20 +217,28 @@ TEST(Config, PeersAndPorts) {
   Config config = parsed(kTop +
                          "listen = \"0.0.0.0:7117\"\nkey_file = \"/etc/zazen//key\"\n"
                          "peers = [\"unix:/run/a\", \"n0:7117\", \"[::1]:7117\"]\n"
+                         "known_as = [\"gate:7117\", \"[::1]:9\"]\nkey_grace = \"10min\"\n"
                          "max_frame = \"2GB\"\nmax_connections = 7\nmax_rate = \"1MB\"\n" +
                          kDataset);
+  EXPECT_EQ(config.known_as, (std::vector<std::string>{"gate:7117", "[::1]:9"}));
   EXPECT_EQ(config.listen, "0.0.0.0:7117");
   EXPECT_EQ(config.key_file, "/etc/zazen/key");
   EXPECT_EQ(config.peers, (std::vector<std::string>{"unix:/run/a", "n0:7117", "[::1]:7117"}));
+  EXPECT_EQ(config.key_grace_ms, 600'000u);
   EXPECT_EQ(config.max_frame_bytes, 2'000'000'000u);
   EXPECT_EQ(config.max_connections, 7u);
   EXPECT_EQ(config.max_rate_bytes, 1'000'000u);
   Config plain = parsed(kTop + kDataset);
   EXPECT_EQ(plain.listen + plain.key_file, "");
+  EXPECT_EQ(plain.key_grace_ms, 3'600'000u);
+  EXPECT_EQ(parsed("key_grace = \"off\"\n" + kTop + kDataset).key_grace_ms, 0u);
   EXPECT_GT(plain.max_frame_bytes, 1u << 30);
   EXPECT_GT(plain.max_connections, 0u);
 
   expect_complaint(kTop + "listen = \"7117\"\n" + kDataset, "z.toml:3: listen", "HOST:PORT");
+  expect_complaint(kTop + "known_as = [\"gate\"]\n" + kDataset, "z.toml:3: known_as", "HOST");
+  expect_complaint(kTop + "known_as = \"gate:1\"\n" + kDataset,
+                   "z.toml:3: 'known_as' must be an array");
   expect_complaint(kTop + "listen = 7117\n" + kDataset, "z.toml:3: 'listen' must be a str");
   expect_complaint(kTop + "key_file = \"key\"\n" + kDataset, "z.toml:3: 'key_file' must be an");
   expect_complaint(kTop + "peers = [\n \"unix:/a\",\n \"n0\"]\n" + kDataset,

@@ -3,11 +3,14 @@
 #include "bodhi/push_wire.h"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include <cstring>
 
 #include "bodhi/push_address.h"
 #include "bodhi/push_keys.h"
+#include "bodhi/push_target.h"
+#include "bodhi/unique_fd.h"
 
 namespace zazen {
 namespace {
@@ -52,7 +55,8 @@ TEST(PushWire, EachSideSendsItsOwnMessages) {
     EXPECT_EQ(is_valid(header_of(PushType::kWorking, 0), side), !writer);
     EXPECT_FALSE(is_valid(header_of(PushType{0}, 0), side));
     EXPECT_EQ(is_valid(header_of(PushType::kNotice, 20), side), writer);
-    EXPECT_FALSE(is_valid(header_of(PushType{8}, 0), side));
+    EXPECT_EQ(is_valid(header_of(PushType::kNativesPart, 9), side), !writer);
+    EXPECT_FALSE(is_valid(header_of(PushType{9}, 0), side));
   }
 }
 
@@ -65,7 +69,12 @@ TEST(PushWire, LengthsAndFieldsHaveBounds) {
   EXPECT_FALSE(is_valid(header_of(PushType::kContentEnd, sizeof(ContentEnd) + 1), kWriter));
   EXPECT_FALSE(is_valid(header_of(PushType::kAnswer, 1), kDaemon));
   EXPECT_FALSE(is_valid(header_of(PushType::kWorking, 1), kDaemon));
-  EXPECT_FALSE(is_valid(header_of(PushType::kNativesAnswer, kLongestNatives + 1), kDaemon));
+  EXPECT_TRUE(is_valid(header_of(PushType::kNativesAnswer, 0), kDaemon));
+  EXPECT_FALSE(is_valid(header_of(PushType::kNativesPart, 0), kDaemon));
+  for (PushType type : {PushType::kNativesAnswer, PushType::kNativesPart}) {
+    EXPECT_TRUE(is_valid(header_of(type, kLongestNativesPart), kDaemon));
+    EXPECT_FALSE(is_valid(header_of(type, kLongestNativesPart + 1), kDaemon));
+  }
   PushHeader header = header_of(PushType::kPush, 20);
   header.content_bytes = ~std::uint64_t{0};  // whether it is too large is the daemon's question
   EXPECT_TRUE(is_valid(header, kWriter));
@@ -87,6 +96,7 @@ TEST(PushWire, OnlyMungeHasACredential) {
   introduction.magic = kPushMagic;
   introduction.version = kPushVersion;
   introduction.method = kByKey;
+  introduction.peer_length = 1;
   EXPECT_TRUE(is_valid(introduction));
   introduction.credential_length = 1;
   EXPECT_FALSE(is_valid(introduction));
@@ -99,12 +109,25 @@ TEST(PushWire, OnlyMungeHasACredential) {
   introduction.method = kByKey | kByLoopback;
   EXPECT_FALSE(is_valid(introduction));
   introduction.method = kByKey;
-  introduction.version = kPushVersion + 1;
+  introduction.version = kPushVersion - 1;
+  EXPECT_FALSE(is_valid(introduction));
+}
+
+TEST(PushWire, AWriterNamesTheNode) {
+  PushIntroduction introduction = {};
+  introduction.magic = kPushMagic;
+  introduction.version = kPushVersion;
+  introduction.method = kByKey;
+  EXPECT_FALSE(is_valid(introduction));
+  introduction.peer_length = kLongestPeer;
+  EXPECT_TRUE(is_valid(introduction));
+  introduction.peer_length = kLongestPeer + 1;
   EXPECT_FALSE(is_valid(introduction));
 }
 
 class PushKeysTest : public ::testing::Test {
  protected:
+  static constexpr char kPeer[] = "n0:7117";
   PushHello hello_ = {};
   PushIntroduction introduction_ = {};
 };
@@ -112,9 +135,9 @@ class PushKeysTest : public ::testing::Test {
 TEST_F(PushKeysTest, BothSidesHaveTheSame) {
   hello_.nonce = random_bytes();
   introduction_.nonce = random_bytes();
-  PushKeys writer("secret", hello_, introduction_);
+  PushKeys writer("secret", hello_, introduction_, kPeer);
   introduction_.proof = writer.proof_of_writer();  // is not part of what it proves
-  PushKeys daemon("secret", hello_, introduction_);
+  PushKeys daemon("secret", hello_, introduction_, kPeer);
   EXPECT_EQ(writer.proof_of_writer(), daemon.proof_of_writer());
   EXPECT_EQ(writer.proof_of_daemon(), daemon.proof_of_daemon());
   EXPECT_NE(writer.proof_of_writer(), writer.proof_of_daemon());
@@ -124,22 +147,36 @@ TEST_F(PushKeysTest, BothSidesHaveTheSame) {
 }
 
 TEST_F(PushKeysTest, AnotherSecretOrAnotherBeginningMakesOtherKeys) {
-  Bytes32 proof = PushKeys("secret", hello_, introduction_).proof_of_writer();
-  EXPECT_NE(PushKeys("Secret", hello_, introduction_).proof_of_writer(), proof);
-  EXPECT_NE(PushKeys("", hello_, introduction_).proof_of_writer(), proof);
+  Bytes32 proof = PushKeys("secret", hello_, introduction_, kPeer).proof_of_writer();
+  EXPECT_NE(PushKeys("Secret", hello_, introduction_, kPeer).proof_of_writer(), proof);
+  EXPECT_NE(PushKeys("", hello_, introduction_, kPeer).proof_of_writer(), proof);
   PushHello hello = hello_;
   hello.nonce[31] ^= 1;
-  EXPECT_NE(PushKeys("secret", hello, introduction_).proof_of_writer(), proof);
+  EXPECT_NE(PushKeys("secret", hello, introduction_, kPeer).proof_of_writer(), proof);
   hello = hello_;
   hello.methods ^= kByLoopback;  // nobody talks the two down to less
-  EXPECT_NE(PushKeys("secret", hello, introduction_).proof_of_writer(), proof);
+  EXPECT_NE(PushKeys("secret", hello, introduction_, kPeer).proof_of_writer(), proof);
   PushIntroduction introduction = introduction_;
   introduction.nonce[0] ^= 1;
-  EXPECT_NE(PushKeys("secret", hello_, introduction).proof_of_writer(), proof);
+  EXPECT_NE(PushKeys("secret", hello_, introduction, kPeer).proof_of_writer(), proof);
+}
+
+// So nobody passes a session on to another node.
+TEST_F(PushKeysTest, AnotherNodeMakesOtherKeys) {
+  Bytes32 proof = PushKeys("secret", hello_, introduction_, kPeer).proof_of_writer();
+  EXPECT_NE(PushKeys("secret", hello_, introduction_, "n1:7117").proof_of_writer(), proof);
+  for (int i = 0; i < 3; ++i) {
+    PushIntroduction introduction = introduction_;
+    if (i == 0) introduction.target.address[15] ^= 1;
+    if (i == 1) introduction.target.port ^= 1;
+    if (i == 2) introduction.target.machine[35] ^= 1;
+    EXPECT_NE(PushKeys("secret", hello_, introduction, kPeer).proof_of_writer(), proof) << i;
+  }
 }
 
 TEST_F(PushKeysTest, AMacIsOfOnePlaceInTheSession) {
-  PushKeys keys("secret", hello_, introduction_), again("secret", hello_, introduction_);
+  PushKeys keys("secret", hello_, introduction_, kPeer),
+      again("secret", hello_, introduction_, kPeer);
   PushHeader header = header_of(PushType::kPush, 4);
   Bytes32 first = keys.mac(PushSide::kWriter, header, "body");
   EXPECT_NE(keys.mac(PushSide::kWriter, header, "body"), first);  // the next message
@@ -149,7 +186,8 @@ TEST_F(PushKeysTest, AMacIsOfOnePlaceInTheSession) {
 }
 
 TEST_F(PushKeysTest, TheTagIsOfTheContentAndOfOneFrame) {
-  PushKeys keys("secret", hello_, introduction_), other("other", hello_, introduction_);
+  PushKeys keys("secret", hello_, introduction_, kPeer),
+      other("other", hello_, introduction_, kPeer);
   auto tag = [](const PushKeys& of, std::uint64_t number, std::string_view a,
                 std::string_view b = {}) {
     ContentTag one(of, number);
@@ -161,6 +199,34 @@ TEST_F(PushKeysTest, TheTagIsOfTheContentAndOfOneFrame) {
   EXPECT_NE(tag(keys, 0, "hello"), tag(keys, 0, "jello"));
   EXPECT_NE(tag(keys, 0, "hello"), tag(keys, 1, "hello"));
   EXPECT_NE(tag(keys, 0, "hello"), tag(other, 0, "hello"));
+}
+
+class PushTargetTest : public ::testing::Test {
+ protected:
+  // The writer's end and the daemon's end of a connection to `host`.
+  std::pair<UniqueFd, UniqueFd> connect(const char* host) {
+    SocketAddress at = resolve({host, "0"}, true)->front();
+    auto* address = reinterpret_cast<sockaddr*>(&at.storage);
+    UniqueFd listener(::socket(at.storage.ss_family, SOCK_STREAM, 0));
+    UniqueFd writer(::socket(at.storage.ss_family, SOCK_STREAM, 0));
+    EXPECT_EQ(::bind(listener.get(), address, at.size), 0);
+    EXPECT_EQ(::listen(listener.get(), 1), 0);
+    EXPECT_EQ(::getsockname(listener.get(), address, &at.size), 0);
+    EXPECT_EQ(::connect(writer.get(), address, at.size), 0);
+    return {std::move(writer), UniqueFd(::accept(listener.get(), nullptr, nullptr))};
+  }
+};
+
+TEST_F(PushTargetTest, BothEndsKnowTheSameNode) {
+  for (const char* host : {"127.0.0.1", "0.0.0.0"}) {  // the second dials this machine, too
+    auto [writer, daemon] = connect(host);
+    const PushTarget target = dialled_target(writer.get());
+    EXPECT_EQ(target, own_target(daemon.get())) << host;
+    EXPECT_EQ(target.address[12], 127) << host;
+    EXPECT_NE(target.machine[0], '\0') << host;  // each machine has this address
+    EXPECT_NE(target, dialled_target(daemon.get())) << host;
+    EXPECT_NE(target, own_target(connect(host).second.get())) << host;  // another port
+  }
 }
 
 TEST(PushAddress, HostsAndPorts) {

@@ -54,12 +54,13 @@ class OwnWriterTest : public ZazendTest {
 TEST_F(OwnWriterTest, AnOriginThatHangsHoldsUpNoOtherDataset) {
   std::promise<void> release;
   std::atomic<bool> hangs = false;
-  OwnWriter writer(config_, [&, end = release.get_future().share()](auto& path, FrameSeq) {
-    if (path == second()) return false;
-    hangs = true;
-    end.wait();
-    return false;
-  });
+  OwnWriter writer(config_, std::make_shared<KeyRing>(),
+                   [&, end = release.get_future().share()](auto& path, FrameSeq) {
+                     if (path == second()) return false;
+                     hangs = true;
+                     end.wait();
+                     return false;
+                   });
   writer.push(0, 1, nullptr);
   EXPECT_TRUE(comes_true([&] { return hangs.load(); }));
   writer.push(1, 1, nullptr);
@@ -78,7 +79,8 @@ TEST_F(OwnWriterTest, WhoRestsHasNoThreads) {
     add_dataset(directory() + "/" + std::to_string(i), "f{seq}");
   // They are left to whoever writes them, by a thread that has a connection.
   OwnWriter writer(
-      config_, [](const std::string&, FrameSeq) { return true; }, 300);
+      config_, std::make_shared<KeyRing>(), [](const std::string&, FrameSeq) { return true; },
+      300);
   std::thread([] {}).join();  // with which a sanitizer's own begins
   const std::ptrdiff_t before = threads();
   for (int round = 1; round <= 2; ++round) {
@@ -93,7 +95,7 @@ TEST_F(OwnWriterTest, WhoRestsHasNoThreads) {
 
 TEST_F(OwnWriterTest, AReloadKeepsWhereFramesWent) {
   name_peers(2);
-  OwnWriter writer(config_, nobody_writes, 1);
+  OwnWriter writer(config_, std::make_shared<KeyRing>(), nobody_writes, 1);
   auto push_once = [&](std::uint64_t all) {
     writer.push(0, 1, nullptr);
     EXPECT_TRUE(comes_true([&] { return writer.figures().pushed == all; }));
@@ -128,10 +130,11 @@ TEST_F(OwnWriterTest, AReloadKeepsWhereFramesWent) {
 TEST_F(OwnWriterTest, OneDatasetLeavesRoomForTheOthers) {
   config_.writer_memory_bytes = 64 * WriteQueue::kFrameOverheadBytes;
   std::promise<void> release;
-  OwnWriter writer(config_, [end = release.get_future().share()](auto&, FrameSeq) {
-    end.wait();
-    return true;
-  });
+  OwnWriter writer(config_, std::make_shared<KeyRing>(),
+                   [end = release.get_future().share()](auto&, FrameSeq) {
+                     end.wait();
+                     return true;
+                   });
   for (FrameSeq seq = 0; seq < 100; ++seq) writer.push(0, seq, nullptr);
   EXPECT_EQ(writer.figures().waiting, 32u);
   for (FrameSeq seq = 0; seq < 100; ++seq) writer.push(1, seq, nullptr);
@@ -146,11 +149,12 @@ TEST_F(OwnWriterTest, AFrameInLineIsNotDroppedThoughThereIsNoRoom) {
   config_.writer_memory_bytes = 64 * WriteQueue::kFrameOverheadBytes;
   std::promise<void> release;
   std::atomic<bool> hangs = false;
-  OwnWriter writer(config_, [&, end = release.get_future().share()](auto&, FrameSeq) {
-    hangs = true;
-    end.wait();
-    return true;
-  });
+  OwnWriter writer(config_, std::make_shared<KeyRing>(),
+                   [&, end = release.get_future().share()](auto&, FrameSeq) {
+                     hangs = true;
+                     end.wait();
+                     return true;
+                   });
   for (FrameSeq seq = 0; seq < 32; ++seq) writer.push(0, seq, nullptr);
   EXPECT_TRUE(comes_true([&] { return hangs.load(); }));
   for (FrameSeq seq = 1; seq < 32; ++seq) writer.push(0, seq, nullptr);
@@ -168,7 +172,7 @@ TEST_F(OwnWriterTest, OneOfBeforeAReloadEndsIfNoNodeAnswers) {
   const std::ptrdiff_t before = threads();
   const Config next = config_;
   config_.peers = {"unix:" + directory() + "/none", "unix:" + directory() + "/neither"};
-  OwnWriter writer(config_, nobody_writes, 1, 2'000);
+  OwnWriter writer(config_, std::make_shared<KeyRing>(), nobody_writes, 1, 2'000);
   for (FrameSeq seq : {1, 2}) writer.push(0, seq, nullptr);
   EXPECT_TRUE(
       comes_true([&] { return !writer.nodes()[0].answers && !writer.nodes()[1].answers; }));
@@ -192,7 +196,7 @@ TEST_F(OwnWriterTest, OneOfBeforeAReloadSendsWhatItHasToANodeThatAnswers) {
   std::promise<void> release;
   std::atomic<bool> hangs = false;
   OwnWriter writer(
-      config_,
+      config_, std::make_shared<KeyRing>(),
       [&, end = release.get_future().share()](auto&, FrameSeq) {
         hangs = true;
         end.wait();
@@ -214,7 +218,7 @@ TEST_F(OwnWriterTest, OneOfBeforeAReloadSendsWhatItHasToANodeThatAnswers) {
 
 TEST_F(OwnWriterTest, TheLastWordOnANodeCounts) {
   config_.peers.push_back("unix:" + directory() + "/later");
-  OwnWriter writer(config_, nobody_writes, 1);
+  OwnWriter writer(config_, std::make_shared<KeyRing>(), nobody_writes, 1);
   for (FrameSeq seq : {1, 2}) writer.push(0, seq, nullptr);
   EXPECT_TRUE(comes_true([&] { return writer.figures().pushed == 2; }));
   EXPECT_TRUE(comes_true([&] { return !writer.nodes()[1].answers; }));

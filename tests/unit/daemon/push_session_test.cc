@@ -27,6 +27,7 @@ class PushSessionTest : public Scratch {
     ASSERT_TRUE(store.ok());
     store_ = std::move(*store);
     store_->reconcile(0);
+    ASSERT_TRUE(use_key(kKey));
   }
   ~PushSessionTest() override {
     if (session_) session_->abort();
@@ -36,8 +37,8 @@ class PushSessionTest : public Scratch {
   void start(
       const PushLimits& limits,
       std::function<void(FillRequest)> take = [](FillRequest request) { request.done(0); }) {
-    terms_.reset(new PushTerms{config_, *store_, Credentials{kKey, false}, counts_, take,
-                               RateLimit(0), kByKey, limits});
+    terms_.reset(
+        new PushTerms{config_, *store_, ring_, counts_, take, RateLimit(0), kByKey, limits});
     int ends[2];
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     socket_ = UniqueFd(ends[0]);
@@ -47,19 +48,33 @@ class PushSessionTest : public Scratch {
     thread_ = std::thread([this] { session_->run(); });
   }
 
-  void introduce() {
+  Result<bool> use_key(const std::string& key, milliseconds grace = {}) {
+    write_file(directory() + "/key", key);
+    ::chmod((directory() + "/key").c_str(), 0600);
+    return ring_.read(directory() + "/key", grace);
+  }
+
+  // A socket pair has no address, which is one without digits on both sides.
+  void introduce(int status = 0, const PushTarget& target = {},
+                 const std::string& peer = "n0:7117") {
+    introduce_with(kKey, status, target, peer);
+  }
+  void introduce_with(const std::string& key, int status, const PushTarget& target = {},
+                      const std::string& peer = "n0:7117") {
     PushHello hello;
     ASSERT_TRUE(receive(&hello, sizeof hello));
     PushIntroduction introduction = {};
     introduction.magic = kPushMagic;
     introduction.version = kPushVersion;
     introduction.method = kByKey;
-    keys_ = std::make_unique<PushKeys>(kKey, hello, introduction);
+    introduction.target = target;
+    introduction.peer_length = static_cast<std::uint32_t>(peer.size());
+    keys_ = std::make_unique<PushKeys>(key, hello, introduction, peer);
     introduction.proof = keys_->proof_of_writer();
-    ASSERT_TRUE(send(as_text(introduction)));
+    ASSERT_TRUE(send(std::string(as_text(introduction)) + peer));
     PushWelcome welcome;
     ASSERT_TRUE(receive(&welcome, sizeof welcome));
-    ASSERT_EQ(welcome.status, 0);
+    ASSERT_EQ(welcome.status, status);
   }
 
   std::string message(PushType type, const std::string& body, std::uint64_t content_bytes = 0) {
@@ -91,6 +106,7 @@ class PushSessionTest : public Scratch {
   const std::string kKey = std::string(32, 'k');
   std::unique_ptr<Store> store_;
   PushCounts counts_;
+  KeyRing ring_;
   std::unique_ptr<PushTerms> terms_;
   UniqueFd socket_;
   std::unique_ptr<PushSession> session_;
@@ -136,6 +152,92 @@ TEST_F(PushSessionTest, WhoDoesNotIntroduceItselfIsClosed) {
   ASSERT_TRUE(receive(&hello, sizeof hello));
   EXPECT_TRUE(is_closed());
   EXPECT_EQ(counts_.refused, 1u);
+}
+
+TEST_F(PushSessionTest, AReplacedKeyIsTakenForAWhile) {
+  const std::string next(32, 'n');
+  start({kForEver, kForEver, kForEver, 1});
+  ASSERT_TRUE(*use_key(next, kForEver));
+  introduce();
+  session_->check_key();
+  ASSERT_TRUE(send(message(PushType::kNatives, encode(PushNames{origin(), ""}))));
+  PushHeader answer;
+  ASSERT_TRUE(receive(&answer, sizeof answer)) << "the session goes on";
+  std::string rest(answer.length + sizeof(Bytes32), '\0');
+  ASSERT_TRUE(receive(rest.data(), rest.size()));
+  ASSERT_FALSE(*use_key(next));  // the same key, and the grace is over
+  session_->check_key();
+  EXPECT_TRUE(is_closed());
+}
+
+TEST_F(PushSessionTest, ASessionOfTheNewKeyOutlivesTheGrace) {
+  const std::string next(32, 'n');
+  ASSERT_TRUE(*use_key(next, kForEver));
+  start({kForEver, kForEver, kForEver, 1});
+  introduce_with(next, 0);
+  ASSERT_FALSE(*use_key(next));
+  session_->check_key();
+  ASSERT_TRUE(send(message(PushType::kNatives, encode(PushNames{origin(), ""}))));
+  PushHeader answer;
+  EXPECT_TRUE(receive(&answer, sizeof answer));
+}
+
+TEST_F(PushSessionTest, AfterTheGraceTheOldKeyIsRefused) {
+  ASSERT_TRUE(*use_key(std::string(32, 'n')));
+  start({kForEver, kForEver, kForEver, 1});
+  introduce(EACCES);
+  EXPECT_TRUE(is_closed());
+}
+
+TEST_F(PushSessionTest, SessionsOfOtherNodesAreRefused) {
+  PushTarget other = {};
+  other.port = 7117;
+  start({kForEver, kForEver, kForEver, 1});
+  introduce(EADDRNOTAVAIL, other);
+  EXPECT_TRUE(is_closed());
+  EXPECT_EQ(counts_.refused, 1u);
+  EXPECT_FALSE(session_->is_admitted());
+}
+
+TEST_F(PushSessionTest, SessionsOfANameThatIsKnownAreTaken) {
+  config_.known_as = {"gate:1", "gate:7117"};
+  PushTarget other = {};
+  other.address[0] = 1;
+  start({kForEver, kForEver, kForEver, 1});
+  introduce(0, other, "gate:7117");
+  EXPECT_TRUE(session_->is_admitted());
+}
+
+// Each has its MAC.
+TEST_F(PushSessionTest, ManyNativesComeInParts) {
+  std::vector<FrameSeq> frames;  // with gaps that do not pack
+  for (FrameSeq seq = 0; frames.size() < 100'000; seq += 1 + frames.size() * 7919 % 1'000) {
+    frames.push_back(seq);
+  }
+  UniqueFd directory(::open(cache().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  Result<SequenceLog> log =
+      SequenceLog::open(directory.get(), copy(kNativeLog).substr(cache().size() + 1));
+  ASSERT_TRUE(log.ok());
+  ASSERT_TRUE(log->append(frames, {}).ok());
+  start({kForEver, kForEver, kForEver, 1});
+  introduce();
+  ASSERT_TRUE(send(message(PushType::kNatives, encode(PushNames{origin(), ""}))));
+  std::string all;
+  PushHeader header = {};
+  int parts = 0;
+  while (header.type != PushType::kNativesAnswer) {
+    ASSERT_TRUE(receive(&header, sizeof header));
+    ASSERT_TRUE(is_valid(header, PushSide::kDaemon));
+    std::string body(header.length, '\0');
+    Bytes32 mac;
+    ASSERT_TRUE(receive(body.data(), body.size()) && receive(&mac, sizeof mac));
+    ASSERT_EQ(mac, keys_->mac(PushSide::kDaemon, header, body));
+    all += body;
+    ++parts;
+  }
+  EXPECT_GT(parts, 1);
+  EXPECT_EQ(header.request, 7u);
+  EXPECT_EQ(FrameSet::decode(all)->frames(), frames);
 }
 
 TEST_F(PushSessionTest, WhoIsIdleForTooLongIsClosed) {
