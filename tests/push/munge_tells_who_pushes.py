@@ -2,12 +2,10 @@
 so is everybody when it runs no more. In a mount namespace of its own, with a munged of its own."""
 import os
 import socket
-import struct
 import subprocess
 import sys
 
-from network import (HELLO, INTRODUCTION, MAGIC, PUSH_FRAMES, VERSION, Content, Nodes, Stranger, check_held,
-                     expect, listen, push, run, wait_until)
+from network import PUSH_FRAMES, Content, Nodes, Stranger, check_held, expect, listen, push, run, wait_until
 from nodes import skip
 
 BY_MUNGE = 4
@@ -79,9 +77,9 @@ try:
             strangers, questions = [], []
             while len(strangers) < 45:
                 strangers.append(Stranger(node.address))
-                expect(strangers[-1].receive(struct.calcsize(HELLO)) is not None, "no hello")
-                strangers[-1].socket.sendall(struct.pack(INTRODUCTION, MAGIC, VERSION, BY_MUNGE, 4, 0,
-                                                         os.urandom(32), bytes(32)) + b"none")
+                introduction = strangers[-1].introduction(method=BY_MUNGE, credential=b"none")
+                expect(introduction is not None, "no hello")
+                strangers[-1].socket.sendall(introduction)
                 questions.append(silent.accept())
             expect(node.said().count("push_refused") == refused, f"it waited: {node.said()}")
             for question, _ in questions:

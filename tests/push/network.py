@@ -186,17 +186,17 @@ class Stranger:
             return False
         return True
 
-    def introduction(self, secret=b"", method=BY_LOOPBACK):
+    def introduction(self, secret=b"", method=BY_LOOPBACK, credential=b""):
         """The answer to a hello; None if there was none."""
         self.hello = self.receive(struct.calcsize(HELLO))
         if self.hello is None:
             return None
         nonce = os.urandom(32)
         peer = self.means.encode()
-        unproved = struct.pack(INTRODUCTION, MAGIC, VERSION, method, 0, len(peer), *target_of(self.means), nonce,
-                               bytes(32))
+        unproved = struct.pack(INTRODUCTION, MAGIC, VERSION, method, len(credential), len(peer),
+                               *target_of(self.means), nonce, bytes(32))
         self.key = self._mac(session_key(secret, self.hello, unproved, peer), b"writer")
-        return unproved[:-32] + self._mac(self.key, b"introduction") + peer
+        return unproved[:-32] + self._mac(self.key, b"introduction") + credential + peer
 
     def introduce(self, secret=b"", method=BY_LOOPBACK):
         """The welcome's status; None if there was none."""
