@@ -1,4 +1,4 @@
-// What a program says to its node's daemon: one request, on a socket of its own, which is
+// A program's request to its node's daemon: one at a time, on a socket of its own, which is
 // closed before the call returns. The shim and libbodhi's reader ask by these rules.
 //
 // Everything is bounded. A daemon that does not answer costs a program at most kAnswerMs, and
@@ -35,6 +35,8 @@ struct DaemonRequest {
 struct DaemonLink {
   const char* runtime;
   int (*ask)(DaemonLink&, const Table&, const DaemonRequest&);  // ask_daemon(), or around it
+  // Other processes may go on reading a copy of the dataset. May be null.
+  void (*note_untold)(const Table&, const TableDataset&) = nullptr;
   std::atomic<std::int64_t> quiet_until_ms{0};
 };
 

@@ -11,7 +11,8 @@ Result<bool> KeyRing::read(const std::string& key_file, std::chrono::millisecond
     if (!current_) current_ = found.error();
     return found.error();
   }
-  const Clock::time_point until = Clock::now() + grace;
+  constexpr std::chrono::milliseconds kLongest = std::chrono::years(10);
+  const Clock::time_point until = Clock::now() + std::min(grace, kLongest);
   for (OldKey& old : old_) old.until = std::min(old.until, until);
   const std::string before = current_ ? current_->key : "";
   const bool is_other = !current_ || before != found->key;
@@ -37,6 +38,11 @@ std::vector<std::string> KeyRing::accepted() const {
   std::vector<std::string> keys = now->old_keys;
   if (!now->key.empty()) keys.push_back(now->key);
   return keys;
+}
+
+bool KeyRing::accepts(const std::string& key) const {
+  const std::vector<std::string> keys = accepted();
+  return key.empty() || std::ranges::find(keys, key) != keys.end();
 }
 
 bool KeyRing::drop_ended() {

@@ -3,7 +3,7 @@
 //
 // Once a replaced file is read the new key is in force. The old one stays good for a grace
 // period, so that an operator can replace the file on one machine after another. A listener
-// takes both keys. Whoever connects tries the new key first, and the old one if that is
+// takes both keys. A program that connects tries the new key first, and the old one if that is
 // refused: the node may not have the new key yet. Thread safe.
 #pragma once
 #include <chrono>
@@ -30,7 +30,9 @@ class KeyRing {
 
   Result<Credentials> credentials() const;    // with the old keys that are still good
   std::vector<std::string> accepted() const;  // the key, and those
-  bool drop_ended();                          // true: old keys have ended since the last call
+  // Whether a session by this key may go on; "": it was not by a key.
+  bool accepts(const std::string& key) const;
+  bool drop_ended();  // true: old keys have ended since the last call
   // When the last old key ends, in seconds since 1970; none: there is no old key.
   std::optional<std::time_t> old_key_until() const;
 

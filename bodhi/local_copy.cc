@@ -36,8 +36,9 @@ class FirstUse {
 
  private:
   [[gnu::noinline, gnu::cold]] void begin() {
-    if (!copy_.is_there()) return;
     is_first_ = true;
+    // It may also be out of the real user's reach, and within that of the effective one.
+    if (!copy_.is_there()) return;
     CopyTrust& trust = copy_.trust;
     const std::int64_t now_ms = copy_.now_ms;
     // A thread that began and did not come back (a fork in between) is waited for so long only.
@@ -162,28 +163,28 @@ bool request_fill(const LocalCopy& copy, int origin_fd, bool waits) {
   return result == 0;
 }
 
-Drop drop_copy(const LocalCopy& copy, std::uint32_t flags) {
+bool drop_copy(const LocalCopy& copy, std::uint32_t flags) {
   DaemonRequest request = {.type = MessageType::kInvalidate, .flags = flags};
   if (copy.is_alive) {
     request.answer_ms = (flags & kOpenForWriting) != 0 ? kSuspendMs : kAnswerMs;
     int told = copy.ask(request);
-    if (told == 0) return Drop::kByDaemon;
-    if (told > 0 && told != EAGAIN) return Drop::kOtherwise;  // EAGAIN: it has too much to do
+    if (told >= 0 && told != EAGAIN) return told == 0;  // EAGAIN: it has too much to do
     request.breaks_quiet = true;
     request.answer_ms = 0;
     // Other nodes have to hear of it all the same, when the daemon comes to read it.
     if (told < 0 && copy.table.has_peers != 0) copy.ask(request);
   }
   long removed = raw_call(SYS_unlinkat, AT_FDCWD, copy.path, 0);
-  if (removed == 0) return Drop::kOtherwise;
+  if (removed == 0) return false;
   // After a chroot() the whole cache is out of sight.
   bool is_in_sight = raw_call(SYS_faccessat, AT_FDCWD, copy.table.cache, F_OK) == 0;
-  if (removed == -ENOENT && is_in_sight) return Drop::kOtherwise;
+  if (removed == -ENOENT && is_in_sight) return false;
   // The copy is root's: the daemon alone can drop it, and it must be told.
   request.answer_ms = kMissedBeatsMs;
-  if (copy.is_alive && copy.ask(request) == 0) return Drop::kByDaemon;
+  if (copy.is_alive && copy.ask(request) == 0) return true;
   copy.trust.distrusted.store(true);
-  return Drop::kFailed;
+  if (copy.daemon.note_untold != nullptr) copy.daemon.note_untold(copy.table, copy.dataset);
+  return false;
 }
 
 }  // namespace zazen

@@ -13,7 +13,8 @@
 
 namespace zazen {
 
-// What one process knows of a dataset's directory and copies. Zeroed memory knows nothing.
+// The knowledge of one process about a dataset's directory and copies. Zeroed memory knows
+// nothing.
 struct CopyTrust {
   DirectoryWatch directory;
   std::atomic<std::int64_t> looked_at_ms;      // at the copies, with a sample; 0: never
@@ -71,12 +72,8 @@ bool request_fill(const LocalCopy& copy, int origin_fd, bool waits);
 
 // The frame changes (flags 0), is opened for writing (kOpenForWriting), or its copy is stale
 // (kFoundStale). If the daemon does not answer, the copy's name is removed here: the files are
-// the truth, and the daemon's logs follow them (D4).
-enum class Drop : std::uint8_t {
-  kByDaemon,
-  kOtherwise,  // the name was removed here, there was none, or the daemon had a reason
-  kFailed,     // other processes may go on reading the copy
-};
-Drop drop_copy(const LocalCopy& copy, std::uint32_t flags);
+// the truth, and the daemon's logs follow them (D4). If that cannot be either (the copy is
+// root's, and no descriptor is free), it is noted as untold. True: the daemon did it.
+bool drop_copy(const LocalCopy& copy, std::uint32_t flags);
 
 }  // namespace zazen

@@ -98,6 +98,7 @@ class NetworkLink : public NodeLink {
         is_local_(is_local),
         timeout_ms_(timeout_ms) {}
 
+  const std::string& key() const override { return key_; }
   Status introduce(const Credentials& credentials);
   Status start_push(std::uint64_t request, const std::string& dataset, const std::string& name,
                     const PushContent& content) override;
@@ -135,7 +136,8 @@ class NetworkLink : public NodeLink {
 
   UniqueFd socket_;
   const std::string peer_;  // as configured
-  const bool is_local_;     // the daemon is on this machine
+  std::string key_;
+  const bool is_local_;  // the daemon is on this machine
   const int timeout_ms_;
   Clock::time_point moved_at_, deadline_;
   std::uint64_t sent_bytes_ = 0, taken_bytes_ = 0;  // by the other kernel
@@ -337,7 +339,9 @@ Status NetworkLink::introduce(const Credentials& credentials) {
   note_movement();
   if (int code = receive(&hello_, sizeof hello_); code != 0) return broken(code);
   if (!is_valid(hello_)) {
-    if (hello_.magic != kPushMagic) return Error{EPROTO, "no zazend answers there", {}};
+    if (hello_.magic != kPushMagic || hello_.version == kPushVersion) {
+      return Error{EPROTO, "no zazend answers there", {}};
+    }
     return Error{EPROTO,
                  "its zazend has version " + std::to_string(hello_.version) +
                      " of the protocol, this program " + std::to_string(kPushVersion),
@@ -348,6 +352,7 @@ Status NetworkLink::introduce(const Credentials& credentials) {
   PushIntroduction& introduction = chosen->introduction;
   keys_ = std::make_unique<PushKeys>(chosen->secret, hello_, introduction, peer_);
   is_tagged_ = introduction.method != kByLoopback;
+  if (introduction.method == kByKey) key_ = credentials.key;
   introduction.proof = keys_->proof_of_writer();
   std::string message(as_text(introduction));
   message += chosen->credential + peer_;

@@ -44,6 +44,12 @@ class NodeLink {
                                                    int timeout_ms);
   virtual ~NodeLink() = default;
 
+  // That of a key file by which both sides proved themselves; "": by another method.
+  virtual const std::string& key() const {
+    static const std::string kNone;
+    return kNone;
+  }
+
   // Returns when the frame is handed over or under way. The request's number is the caller's.
   virtual Status start_push(std::uint64_t request, const std::string& dataset,
                             const std::string& name, const PushContent& content) = 0;

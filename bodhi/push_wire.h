@@ -25,8 +25,8 @@ inline constexpr std::uint16_t kPushVersion = 2;
 inline constexpr std::size_t kLongestCredential = 4096;
 inline constexpr std::size_t kLongestPeer = 512;
 inline constexpr std::size_t kLongestPushBody = kMaxPath + kMaxTemplate + 64;
-// The encoded natives of a dataset, and a message with a part of them. The part is small, for
-// who receives it keeps it before it has seen its MAC.
+// The encoded natives of a dataset, and a message with a part of them. The part is small,
+// because the receiver keeps it before it has seen its MAC.
 inline constexpr std::size_t kLongestNatives = 256 << 20, kLongestNativesPart = 64 << 10;
 
 using Bytes32 = std::array<std::uint8_t, 32>;

@@ -53,6 +53,12 @@ void Writer::serve_node(std::size_t index) {
       if (!await_turn(index, lock)) break;
       continue;
     }
+    if (node.link && node.outstanding.empty() && !settings_.keys->accepts(node.link->key())) {
+      std::unique_ptr<NodeLink> ended = std::move(node.link);
+      lock.unlock();
+      ended.reset();
+      lock.lock();
+    }
     if (!node.link && !connect(index, lock)) continue;
     send_waiting(index, lock);
     if (!node.outstanding.empty()) {

@@ -55,7 +55,10 @@ class JobStart {
     samples_.wait();
     if (!agreement_.filtered) {
       trouble_.together([&] {
-        if (agreement_.reason.empty()) agreement_.reason = all_.reason();
+        if (!agreement_.reason.empty()) return;
+        // A vote has failed: it is about all datasets, and not about some that were left out.
+        agreement_.reason = all_.reason();
+        agreement_.left_out.clear();
       });
       if (!directory_.empty()) remove_view_directory(directory_);
     }
@@ -210,7 +213,7 @@ class JobStart {
     if (settings_.datasets) {
       const bool is_required = settings_.filter == FilterWish::kRequire;
       for (const std::string& path : *settings_.datasets)
-        if (!own_table_has(path))
+        if (path.size() < kMaxPath && !own_table_has(path))
           missed.push_back({path, "", is_required ? FilterMode::kRequire : FilterMode::kOn});
     }
     std::erase_if(missed, [&](const NamedDataset& one) {
@@ -265,13 +268,13 @@ class JobStart {
       *known = std::max(*known, missed.filter);
       return;
     }
-    const std::string& node = all_.members()[static_cast<std::size_t>(speaker)].node_name;
-    agreement_.left_out.push_back({missed.path,
-                                   missed.frames.empty() ? "no such dataset"
-                                                         : "the configuration of node " + node +
-                                                               " divides it, that of node " +
-                                                               deciding_node() + " does not",
-                                   missed.filter});
+    std::string why = "no such dataset";
+    if (!missed.frames.empty()) {
+      why = "node " + all_.members()[static_cast<std::size_t>(speaker)].node_name +
+            " divides it by its configuration or environment, node " + deciding_node() +
+            " does not";
+    }
+    agreement_.left_out.push_back({missed.path, why, missed.filter});
   }
 
   std::vector<NamedDataset> wanted_datasets() const {

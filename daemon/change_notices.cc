@@ -74,7 +74,8 @@ void ChangeNotices::renew(const Config& next) {
         peers_.end()) {
       add_peer(name);
       // It may have been told of some changes before, and of others not.
-      for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) peers_.back()->queue.distrust(i);
+      for (std::uint32_t i = 0; i < config_.datasets.size(); ++i)
+        peers_.back()->queue.distrust(i);
     }
   }
 }
@@ -175,13 +176,12 @@ ChangeNotice ChangeNotices::make_notice(NoticeQueue::Batch& batch) const {
 Status ChangeNotices::send(Peer& peer, const ChangeNotice& notice) const {
   Result<Credentials> credentials = keys_->credentials();
   if (!credentials) return credentials.error();
-  if (!peer.link || peer.key != credentials->key) {
-    peer.link.reset();
+  if (peer.link && !keys_->accepts(peer.link->key())) peer.link.reset();
+  if (!peer.link) {
     Result<std::unique_ptr<NodeLink>> link =
         NodeLink::connect(peer.name, *credentials, kPatienceMs);
     if (!link) return link.error();
     peer.link = std::move(*link);
-    peer.key = credentials->key;
   }
   Status done = peer.link->tell(encode(notice));
   if (!done) peer.link.reset();

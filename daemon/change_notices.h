@@ -72,7 +72,6 @@ class ChangeNotices {
     Clock::time_point failed_since, pause_until;
     bool said = false;  // that it cannot be told
     std::unique_ptr<NodeLink> link;
-    std::string key;  // the newest when the link was made
   };
   using PeerPointer = std::shared_ptr<Peer>;
 

@@ -184,7 +184,7 @@ int Filler::copy(Lane& lane, const JobPointer& job) {
   if (store_.is_waiting(request.dataset, request.seq)) {
     code = adopt(store_, request.dataset, request.seq, request.origin.get(), request.client,
                  finished.reached);
-    if (code == 0 || code == EBUSY) return code;
+    if (code == 0 || code == EBUSY || code == EAGAIN) return code;
     // Perhaps it is still being written, on another machine.
     bool may_grow = request.kind == FrameKind::kAlien && changed_lately(origin);
     if (code == ESTALE && may_grow) return EBUSY;

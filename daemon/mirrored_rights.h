@@ -20,11 +20,16 @@
 namespace zazen {
 
 struct RightsAtOrigin {
-  ReachedDirectories directories;             // up to the frame directory
-  AccessList listers = AccessList::nobody();  // those who may list the frame directory
+  ReachedDirectories directories;                 // up to the frame directory
+  AccessList listers = AccessList::nobody();      // those who may list the frame directory
+  std::optional<FrameDirectory> frame_directory;  // nothing: it cannot be reached
+  bool is_empty = true;                           // the frame directory, or it cannot be listed
 
   bool is_open_to_all() const;
 };
+
+// The origin says that there is nothing, or that it may not be seen. Other errors say nothing.
+bool says_no(int code);
 
 // Nothing: the origin does not answer. Takes as long as the origin takes.
 std::optional<RightsAtOrigin> rights_at_origin(const DatasetConfig& dataset);

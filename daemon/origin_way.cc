@@ -1,9 +1,12 @@
 #include "daemon/origin_way.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <iterator>
 
 #include "bodhi/open_beneath.h"
@@ -12,7 +15,8 @@
 namespace zazen {
 namespace {
 
-constexpr int kMostLinks = 40;  // as the kernel
+constexpr int kMostLinks = 40;           // as the kernel
+constexpr std::size_t kMostSteps = 256;  // each holds a descriptor
 
 struct Entry {
   UniqueFd directory;
@@ -70,6 +74,7 @@ int OriginWay::enter(const std::string& component, bool follows) {
   while (!left.empty()) {
     const std::string name = std::move(left.back());
     left.pop_back();
+    if (steps_.size() >= kMostSteps) return ELOOP;
     Entry entry = look(here_, name);
     if (entry.code == EACCES && client_ == nullptr && owner_) {
       ActingAs owner(*owner_);
@@ -81,9 +86,9 @@ int OriginWay::enter(const std::string& component, bool follows) {
       std::vector<std::string> target = path_components(entry.link);
       std::move(target.rbegin(), target.rend(), std::back_inserter(left));
       if (entry.link.front() != '/') continue;
-      here_ = root_.get();
-      owner_.reset();
-      continue;
+      // The root is a place on the way, too: the link may lead no further.
+      entry.directory.reset(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+      if (!entry.directory.valid()) return errno;
     }
     Step step{reached_, std::move(entry.directory), {}};
     if (::fstat(step.directory.get(), &step.st) != 0) return errno;
@@ -99,9 +104,38 @@ UniqueFd OriginWay::open(const std::string& leaf, int flags) const {
   if (status_ != 0) return {};
   std::optional<ActingAs> acting;
   if (client_ != nullptr) acting.emplace(*client_);
-  if (!acting || acting->ok()) return open_beneath(here_, leaf.c_str(), flags);
   errno = EPERM;
-  return {};
+  if (acting && !acting->ok()) return {};
+  UniqueFd entry = open_beneath(here_, leaf.c_str(), flags);
+  if (entry.valid() || errno != EACCES || client_ != nullptr || !owner_) return entry;
+  acting.emplace(*owner_);
+  errno = EACCES;
+  return acting->ok() ? open_beneath(here_, leaf.c_str(), flags) : UniqueFd();
+}
+
+std::optional<FrameDirectory> OriginWay::last() const {
+  struct statx found = {};
+  if (status_ != 0 || ::statx(here_, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &found) != 0) {
+    return std::nullopt;
+  }
+  const bool has_birth = (found.stx_mask & STATX_BTIME) != 0;
+  return FrameDirectory{makedev(found.stx_dev_major, found.stx_dev_minor), found.stx_ino,
+                        has_birth ? found.stx_btime.tv_sec * 1'000'000'000 +
+                                        static_cast<std::int64_t>(found.stx_btime.tv_nsec)
+                                  : 0};
+}
+
+bool OriginWay::is_empty() const {
+  UniqueFd directory = open(".", O_RDONLY | O_DIRECTORY);
+  DIR* stream = directory.valid() ? ::fdopendir(directory.get()) : nullptr;
+  if (stream == nullptr) return true;
+  directory.release();
+  bool is_empty = true;
+  while (dirent* entry = is_empty ? ::readdir(stream) : nullptr) {
+    is_empty = std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0;
+  }
+  ::closedir(stream);
+  return is_empty;
 }
 
 // A descriptor that was opened by O_PATH has attributes by its link only.
@@ -118,6 +152,9 @@ ReachedDirectories OriginWay::directories() const {
     ReachedDirectory& reached = all[step.component];
     reached.places.emplace_back(step.st.st_dev, step.st.st_ino);
     reached.searchers = reached.searchers.both(rights_of(step, Right::kSearch));
+  }
+  for (ReachedDirectory& reached : all) {
+    if (reached.places.empty()) reached.searchers = AccessList::nobody();
   }
   return all;
 }

@@ -28,6 +28,19 @@ struct ReachedDirectory {  // of one component of the path, as one directory of 
 };
 using ReachedDirectories = std::vector<ReachedDirectory>;  // outermost first
 
+// One directory among all that there ever were. Where the file system does not tell when it was
+// made, a number may come again.
+struct FrameDirectory {
+  dev_t dev;  // another number after the file system was mounted again
+  ino_t ino;
+  std::int64_t born_ns;  // 0: not known
+
+  bool is_same(const FrameDirectory& other) const {
+    const bool is_known = born_ns != 0 && other.born_ns != 0;
+    return ino == other.ino && (is_known ? born_ns == other.born_ns : dev == other.dev);
+  }
+};
+
 // "/a/b" and "a/b" give "a", "b".
 std::vector<std::string> path_components(const std::string& path);
 
@@ -48,6 +61,9 @@ class OriginWay {
   ReachedDirectories directories() const;
   // Those who may list the last directory.
   AccessList listers() const;
+  std::optional<FrameDirectory> last() const;  // nothing: it was not reached
+  // Also if it cannot be listed.
+  bool is_empty() const;
 
  private:
   struct Step {

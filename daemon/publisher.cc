@@ -247,8 +247,9 @@ CountedSince Publisher::count() {
   return counted;
 }
 
-void Publisher::note_user(uid_t uid) {
-  if (user_counters_ != nullptr && uid != ::geteuid()) user_counters_->add_user(uid);
+void Publisher::note_user(uid_t uid, std::size_t most_users) {
+  if (user_counters_ != nullptr && uid != ::geteuid())
+    user_counters_->add_user(uid, most_users);
 }
 
 void Publisher::note_sample(std::uint32_t dataset) {

@@ -53,7 +53,7 @@ class Publisher {
   // What programs have counted since the last call. For one thread.
   CountedSince count();
   // A client of this user came: his programs have something to count in from now on.
-  void note_user(uid_t uid);
+  void note_user(uid_t uid, std::size_t most_users = UserCounters::kMostUsers);
 
   void note_sample(std::uint32_t dataset);
   // Whether each open of the dataset is to be checked.

@@ -70,9 +70,7 @@ void PushSession::say_at_work() {
 }
 
 void PushSession::check_key() {
-  if (!admitted_ || ended_ || key_.empty()) return;
-  const std::vector<std::string> keys = terms_.keys.accepted();
-  if (std::ranges::find(keys, key_) != keys.end()) return;
+  if (!admitted_ || ended_ || terms_.keys.accepts(key_)) return;
   if (!std::exchange(said_key_ended_, true)) {
     log_line(LogLevel::kInfo, "push_closed",
              {{"from", from_}, {"why", "its key was replaced"}});

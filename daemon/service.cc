@@ -211,7 +211,10 @@ void Service::mirror_rights(std::uint32_t dataset) {
 
 void Service::do_chores() {
   // Whoever owns frames may change them, and perhaps cannot tell.
-  for (uid_t owner : store_.owners()) publisher_.note_user(owner);
+  // Half of the places are for users whose programs come: one user may own frames of many.
+  for (uid_t owner : store_.owners()) {
+    publisher_.note_user(owner, UserCounters::kMostUsers / 2);
+  }
   note_counted();
   changes_.look_again();
   if (monotonic_ms() >= next_reconcile_ms_) {

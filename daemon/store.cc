@@ -461,7 +461,7 @@ int Store::keep_listing(std::uint32_t dataset, const std::string& encoded,
                         const ReachedDirectories& reached) {
   static constexpr char kNewListing[] = ".zazen/listing.new";
   std::lock_guard names(names_mutex_);
-  if (!is_mirrored(dataset, reached)) return ESTALE;
+  if (!is_mirrored(dataset, reached)) return EAGAIN;
   int directory = files_[dataset].directory.get();
   UniqueFd fd(::openat(directory, kNewListing,
                        O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644));

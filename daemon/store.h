@@ -217,7 +217,7 @@ class Store {
                const std::function<int()>& take);
   Temporary make_temporary(std::uint32_t dataset) const;
   // Where all users are served, a copy whose frame was found through other directories than
-  // those that are mirrored gets no name: ESTALE.
+  // those that are mirrored gets no name: EAGAIN.
   void publish(std::span<FinishedCopy> batch);
 
   // A native whose origin is not there yet: held, and not served. How many there are.
@@ -225,7 +225,7 @@ class Store {
   std::uint64_t waiting(std::uint32_t dataset) const;
   // Such a native, open as `copy`, is the origin's file: it gets this identity and its name,
   // and where all users are served these readers. 0 or an errno; ENOENT: it does not wait any
-  // more; ESTALE: as in publish().
+  // more; EAGAIN: as in publish().
   int adopt(std::uint32_t dataset, FrameSeq seq, UniqueFd copy, const struct stat& origin,
             const AccessList& readers, const ReachedDirectories& reached);
 
@@ -265,7 +265,7 @@ class Store {
   // errno; *held is what is held of the range.
   int pin(std::uint32_t dataset, FrameRange range, bool pinned, Amount* held);
 
-  // Keeps an encoded listing of the origin for the dataset (D20). 0 or an errno; ESTALE: as in
+  // Keeps an encoded listing of the origin for the dataset (D20). 0 or an errno; EAGAIN: as in
   // publish().
   int keep_listing(std::uint32_t dataset, const std::string& encoded,
                    const ReachedDirectories& reached);
@@ -332,7 +332,7 @@ class Store {
   bool is_mirrored(std::uint32_t dataset, const ReachedDirectories& reached) const;
   // These four: 0 or an errno. The dataset's turn is taken; names_mutex_ is held for the first.
   int close_changed(std::uint32_t dataset, const ReachedDirectories& now);
-  int move_to(std::uint32_t dataset, std::pair<dev_t, ino_t> frame_directory);
+  int move_to(std::uint32_t dataset, const RightsAtOrigin& now);
   int drop_all(std::uint32_t dataset);
   int mirror(std::uint32_t dataset, const RightsAtOrigin& now);
   void flush_removals(std::uint32_t dataset, std::span<const FrameSeq> frames);
@@ -373,12 +373,13 @@ class Store {
     std::mutex mutex;
     TableTurn frames;
     std::atomic<bool> index_due = false;
-    std::optional<std::pair<dev_t, ino_t>> frame_directory;  // the last that was seen
+    std::optional<FrameDirectory> frame_directory;  // whose frames the copies are
   };
   std::array<RightsTurn, kMaxDatasets> rights_turns_;
   struct Mirrored {
     ReachedDirectories directories;  // up to the frame directory
     bool is_open = false;            // the cache's directories have their rights
+    bool is_closed = false;          // nobody can search the dataset's own
   };
 
   mutable std::mutex mutex_;

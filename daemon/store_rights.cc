@@ -22,7 +22,7 @@ namespace zazen {
 namespace {
 
 constexpr std::size_t kPart = 1'024;  // names_mutex_ is let go in between
-// Of the dataset's directory in the cache: the inode of the frame directory at the origin.
+// Of the dataset's directory in the cache: which frame directory at the origin it mirrors.
 constexpr char kFrameDirectoryAttribute[] = "user.zazen.frames";
 
 // Do the datasets see their common directories in the same way?
@@ -61,7 +61,7 @@ void Store::expect_mirrored(std::uint32_t dataset, const ReachedDirectories& rea
 int Store::grant_way(std::uint32_t dataset, const std::string& below,
                      const ReachedDirectories& reached) const {
   if (!config_.all_users) return 0;
-  if (!is_mirrored(dataset, reached)) return ESTALE;
+  if (!is_mirrored(dataset, reached)) return EAGAIN;
   return grant_search(files_[dataset].directory.get(), below, reached);
 }
 
@@ -76,7 +76,7 @@ int Store::close_changed(std::uint32_t dataset, const ReachedDirectories& now) {
                             ? mirrored.directories == now
                             : !is_new && agree(config_.datasets[dataset], now,
                                                config_.datasets[other], mirrored.directories);
-    if (agrees || !(is_new || mirrored.is_open)) continue;
+    if (agrees || mirrored.is_closed) continue;
     mirrored.is_open = false;
     changed.push_back(other);
   }
@@ -85,24 +85,39 @@ int Store::close_changed(std::uint32_t dataset, const ReachedDirectories& now) {
   for (std::uint32_t other : changed) {
     int failed = AccessList::nobody().grant(files_[other].directory.get(), Right::kSearch);
     if (failed != 0) code = failed;
+    lock.lock();
+    mirrored_[other].is_closed = failed == 0;
+    lock.unlock();
   }
   return code;
 }
 
-// The inode is kept over a restart; the device may have another number then.
-int Store::move_to(std::uint32_t dataset, std::pair<dev_t, ino_t> frame_directory) {
-  std::optional<std::pair<dev_t, ino_t>>& before = rights_turns_[dataset].frame_directory;
-  if (before == frame_directory) return 0;
+// Inode and birth are kept over a restart; the device may have another number then. A directory
+// that is empty may be a place where nothing is mounted at present.
+int Store::move_to(std::uint32_t dataset, const RightsAtOrigin& now) {
+  struct Kept {
+    std::uint64_t inode;
+    std::int64_t born_ns;
+  };
+  const FrameDirectory& there = *now.frame_directory;
+  std::optional<FrameDirectory>& before = rights_turns_[dataset].frame_directory;
   const int ours = files_[dataset].directory.get();
-  std::uint64_t inode = 0;
-  const bool is_known =
-      ::fgetxattr(ours, kFrameDirectoryAttribute, &inode, sizeof inode) == sizeof inode;
-  if (before || (is_known && inode != frame_directory.second)) {
+  Kept kept = {};
+  if (!before &&
+      ::fgetxattr(ours, kFrameDirectoryAttribute, &kept, sizeof kept) == sizeof kept) {
+    before = FrameDirectory{there.dev, kept.inode, kept.born_ns};
+  }
+  if (before && before->is_same(there)) {
+    before = there;
+    return 0;
+  }
+  if (before) {
+    if (now.is_empty) return EAGAIN;
     if (int code = drop_all(dataset); code != 0) return code;
   }
-  inode = frame_directory.second;
-  if (::fsetxattr(ours, kFrameDirectoryAttribute, &inode, sizeof inode, 0) != 0) return errno;
-  before = frame_directory;
+  kept = {there.ino, there.born_ns};
+  if (::fsetxattr(ours, kFrameDirectoryAttribute, &kept, sizeof kept, 0) != 0) return errno;
+  before = there;
   return 0;
 }
 
@@ -112,8 +127,7 @@ int Store::mirror(std::uint32_t dataset, const RightsAtOrigin& now) {
     std::lock_guard names(names_mutex_);
     code = close_changed(dataset, now.directories);
   }
-  const auto& places = now.directories.back().places;
-  if (code == 0 && !places.empty()) code = move_to(dataset, places.back());
+  if (code == 0 && now.frame_directory) code = move_to(dataset, now);
   if (code != 0) return code;
   std::lock_guard names(names_mutex_);
   // Another dataset may have looked meanwhile.
@@ -121,7 +135,7 @@ int Store::mirror(std::uint32_t dataset, const RightsAtOrigin& now) {
   if (code != 0) return code;
   code = mirror_rights(disk_.root_fd(), config_.datasets[dataset], now);
   std::lock_guard lock(mutex_);
-  mirrored_[dataset] = {now.directories, code == 0};
+  mirrored_[dataset] = {now.directories, code == 0, false};
   return code;
 }
 
@@ -130,7 +144,7 @@ void Store::mirror_own_rights(std::uint32_t dataset) {
   std::lock_guard turn(rights_turns_[dataset].mutex);
   const std::optional<RightsAtOrigin> now = rights_at_origin(config_.datasets[dataset]);
   const int code = now ? mirror(dataset, *now) : 0;
-  if (code != 0) {
+  if (code != 0 && code != EAGAIN) {
     log_line(LogLevel::kError, "rights_not_set",
              {{"dataset", config_.datasets[dataset].path}, {"error", std::strerror(code)}});
   }
@@ -173,8 +187,12 @@ int Store::drop_all(std::uint32_t dataset) {
     for (std::vector<FrameSeq> part; !(part = names->next(kPart)).empty();) {
       if (!is_last) drop(part);
       for (FrameSeq seq : part) {
-        // The disk does not let it go.
-        if (is_last && open_copy(dataset, seq).valid() && !is_waiting(dataset, seq)) return EIO;
+        struct stat left = {};
+        const bool is_copy = is_last && !is_waiting(dataset, seq) &&
+                             ::fstatat(files.directory.get(), name_of(dataset, seq).c_str(),
+                                       &left, AT_SYMLINK_NOFOLLOW) == 0 &&
+                             S_ISREG(left.st_mode);
+        if (is_copy) return EIO;  // the disk does not let it go
       }
     }
   }
@@ -203,6 +221,7 @@ void Store::mirror_rights_of_names(std::uint32_t dataset) {
     const std::string below = name.substr(0, name.rfind('/'));
     const OriginWay way(config_.datasets[dataset].path, below, nullptr);
     const UniqueFd frame = way.open(name.substr(below.size() + 1), O_PATH | O_NOFOLLOW);
+    if (!frame.valid() && !says_no(errno)) continue;  // the origin does not say
     ReachedDirectories reached = way.directories();
     struct stat origin = {};
     OriginIdentity copy = {};

@@ -77,9 +77,9 @@ UserCounters::~UserCounters() {
   ::rmdir(path_.c_str());
 }
 
-void UserCounters::add_user(uid_t uid) {
+void UserCounters::add_user(uid_t uid, std::size_t most_users) {
   std::lock_guard lock(mutex_);
-  if (users_.contains(uid) || users_.size() >= kMostUsers) return;
+  if (users_.contains(uid) || users_.size() >= most_users) return;
   UniqueFd file = make_file(directory_.get(), std::to_string(uid).c_str(), uid);
   if (!file.valid()) {
     log_line(LogLevel::kWarn, "no_counters",

@@ -52,7 +52,8 @@ class UserCounters {
   static Result<std::unique_ptr<UserCounters>> make(const std::string& runtime);
   ~UserCounters();  // takes it away
 
-  void add_user(uid_t uid);
+  // Unless there are so many users already.
+  void add_user(uid_t uid, std::size_t most_users = kMostUsers);
   // Since the last call.
   void count(CountedSince* out);
   // The sum over all users, as they say.

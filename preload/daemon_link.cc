@@ -1,5 +1,6 @@
 #include "preload/daemon_link.h"
 
+#include "bodhi/signals_off.h"
 #include "preload/cancellation.h"
 #include "preload/hook.h"
 #include "preload/log.h"
@@ -13,6 +14,7 @@ int ask_as_guest(DaemonLink& link, const Table& table, const DaemonRequest& requ
   CancellationOff no_cancellation;  // an asynchronous one would leak the socket
   int result = ask_daemon(link, table, request);
   if (result < 0 && result != -EINTR && result != -EAGAIN) {
+    SignalsOff no_signals;  // a handler that leaves by a jump would leak the log's descriptor
     log_line(LogLevel::kWarn, "the daemon does not answer: errno %d", -result);
   }
   return result;
@@ -25,20 +27,18 @@ bool with_copy(const Route& route, Act act) {
   return copy && act(local_copy(route, copy));
 }
 
-// True: the daemon did it.
-bool drop_changed_copy(const Route& route, std::uint32_t flags) {
-  return with_copy(route, [&](const LocalCopy& copy) {
-    const Drop drop = drop_copy(copy, flags);
-    if (drop == Drop::kFailed) {
-      counters_of(*route.node).untold_changes[route.dataset].fetch_add(1);
-    }
-    return drop == Drop::kByDaemon;
-  });
+// The daemon reads of it in the counters within a second, and has each open of the dataset
+// checked.
+void note_untold(const Table& table, const TableDataset& dataset) {
+  bool alive = false;
+  const Node* node = current_node(&alive);
+  if (node == nullptr) return;
+  counters_of(*node).untold_changes[&dataset - table.datasets].fetch_add(1);
 }
 
 }  // namespace
 
-constinit DaemonLink daemon_link{settings.runtime, ask_as_guest};
+constinit DaemonLink daemon_link{settings.runtime, ask_as_guest, note_untold};
 
 bool send_fill(const Route& route, int origin_fd, bool wait) {
   return with_copy(route,
@@ -46,11 +46,12 @@ bool send_fill(const Route& route, int origin_fd, bool wait) {
 }
 
 void invalidate_copy(const Route& route) {
-  drop_changed_copy(route, 0);
+  with_copy(route, [](const LocalCopy& copy) { return drop_copy(copy, 0); });
 }
 
 bool suspend_copy(const Route& route) {
-  return drop_changed_copy(route, kOpenForWriting);
+  return with_copy(route,
+                   [](const LocalCopy& copy) { return drop_copy(copy, kOpenForWriting); });
 }
 
 void tell_written(const Route& route) {

@@ -1,4 +1,4 @@
-// What the shim says to its daemon about the frame of a route: fill, invalidate, suspend,
+// The shim's messages to its daemon about the frame of a route: fill, invalidate, suspend,
 // written, sample. bodhi/daemon_request.h has the rules; errno is kept, and no cancellation
 // comes in between.
 #pragma once
@@ -16,9 +16,7 @@ inline LocalCopy local_copy(const Route& route, const CopyPath& copy) {
 // Hands the origin's fd to the daemon. With `wait`, true says that the copy is there now.
 bool send_fill(const Route& route, int origin_fd, bool wait);
 
-// The frame changes: see drop_copy(). If the copy cannot be dropped (it is root's, and no
-// descriptor is free), the daemon reads of it in the counters within a second, and has each open
-// of the dataset checked.
+// The frame changes: see drop_copy().
 void invalidate_copy(const Route& route);
 
 // A program has opened the frame for writing: its copy is not served until the last one has

@@ -60,8 +60,9 @@ void print_peers(const Json& status) {
 // While a replaced key is still taken.
 void print_old_key(const Json& status) {
   const Json& network = status.at("network");
-  if (network.is_null() || network.at("old_key_until").is_null()) return;
-  const std::time_t until = network.at("old_key_until").get<std::time_t>();
+  const Json old_key = network.is_null() ? Json() : network.value("old_key_until", Json());
+  if (old_key.is_null()) return;
+  const auto until = old_key.get<std::time_t>();
   fmt::print("old key   taken until {:%F %T}\n", fmt::localtime(until));
 }
 

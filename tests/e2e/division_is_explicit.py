@@ -92,8 +92,8 @@ with Nodes(2) as nodes:
         return nodes.mpirun("list_and_read_c", data, seconds=40)
     only_on(nodes[0]).check_exactly_once()  # it decides; the other one merely does not cache it
     only_on(nodes[1]).check_ended_at_once(
-        f"the frames of {single.path} cannot be divided among the ranks: the configuration of node "
-        "n1 divides it, that of node n0 does not")
+        f"the frames of {single.path} cannot be divided among the ranks: node n1 divides it by its "
+        "configuration or environment, node n0 does not")
 
     # The dataset's own key.
     def use(keys):

@@ -38,6 +38,7 @@ with SystemNode() as node:
 
     for user in ALL:
         expect(asked(user, HISTORY, "f1") == 0, f"{user} does not hear what became of a copy")
+        expect(asked(user, PEER_NOTICE) == errno.EPERM, f"{user} may speak for another daemon")
     expect(ask(runtime, PEER_NOTICE, data.path) == errno.EINVAL, "root may, but this is no notice")
 
     # Each message, by the table's word: for root only, or for those with a right at the origin.

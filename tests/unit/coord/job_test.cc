@@ -269,7 +269,7 @@ TEST_F(JobTest, DatasetsThatOnlySomeNodesDivideAreLeftOutByAll) {
     ASSERT_EQ(left_out.size(), 2U);
     EXPECT_EQ(left_out[0].path, some.path);
     EXPECT_EQ(left_out[0].why,
-              "the configuration of node n1 divides it, that of node n0 does not");
+              "node n1 divides it by its configuration or environment, node n0 does not");
     EXPECT_EQ(left_out[0].filter, FilterMode::kRequire);  // n2 says so
     EXPECT_EQ(left_out[1].path, other.path);
     EXPECT_EQ(left_out[1].filter, FilterMode::kOn);
@@ -284,6 +284,22 @@ TEST_F(JobTest, DatasetsThatOnlySomeNodesDivideAreLeftOutByAll) {
   for (const RankResult& result : run({1, 0})) {  // node 1 decides
     EXPECT_TRUE(result.agreement.filtered);
     EXPECT_TRUE(result.agreement.left_out.empty());
+  }
+}
+
+TEST_F(JobTest, AJobThatFailsAltogetherFailsForThatReasonAndNoDatasetsOwn) {
+  cluster_.add_dataset("both", "f{seq}", frame_files(4));
+  cluster_.add_dataset("some", "f{seq}", frame_files(4));
+  cluster_.add_node();
+  cluster_.add_node();
+  cluster_.mutable_table(0)->datasets[1].removed = 1;
+  fail_to_adopt_ = 1;
+  expected_ = {FilterMode::kRequire, FilterMode::kOn};
+  for (const RankResult& result : run({0, 1})) {
+    EXPECT_FALSE(result.agreement.filtered);
+    EXPECT_TRUE(result.agreement.left_out.empty());
+    EXPECT_NE(result.agreement.reason, "");
+    EXPECT_EQ(result.agreement.expected, FilterMode::kRequire);
   }
 }
 

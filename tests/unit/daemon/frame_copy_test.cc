@@ -198,7 +198,7 @@ TEST_F(FrameCopyTest, OriginThatChangesAfterItWasReadIsNotKept) {
 
 TEST_F(FrameCopyTest, CopyCanBeGivenUp) {
   begin("0123456789");
-  EXPECT_EQ(copy_->transfer(pace_, {[] { return true; }, [] { return true; }}), ECANCELED);
+  EXPECT_EQ(copy_->transfer(pace_, {[] { return true; }, [] { return true; }, {}}), ECANCELED);
 }
 
 }  // namespace

@@ -32,7 +32,8 @@ class StoreRightsTest : public FilledStore {
   }
   void replace_origin() {
     ASSERT_EQ(std::rename(origin().c_str(), (directory() + "/before").c_str()), 0);
-    ASSERT_EQ(::mkdir(origin().c_str(), 0755), 0);
+    write_file(origin("d5/f"), content());
+    ASSERT_EQ(::chmod(origin().c_str(), 0755), 0);
   }
   bool everybody_may_enter(const std::string& directory) const {
     struct stat st = {};
@@ -75,7 +76,7 @@ TEST_F(StoreRightsTest, AFrameFoundElsewhereGetsNoName) {
   copy.file = store_->make_temporary(0);
   ASSERT_TRUE(find_named(elsewhere, "d2/f", nullptr, O_PATH, &copy.reached).valid());
   store_->publish(std::span(&copy, 1));
-  EXPECT_EQ(copy.status, ESTALE);
+  EXPECT_EQ(copy.status, EAGAIN);
   EXPECT_FALSE(exists(this->copy("d2/f")));
 }
 
@@ -86,6 +87,43 @@ TEST_F(StoreRightsTest, CopiesOfAnotherDirectoryAreDropped) {
   store_->mirror_own_rights(0);
   EXPECT_FALSE(store_->find(0, 1));
   EXPECT_FALSE(exists(copy("d1/f")));
+}
+
+TEST_F(StoreRightsTest, ALinkToTheRootDirectoryLeadsToAnotherDirectory) {
+  ASSERT_EQ(std::rename(origin().c_str(), (directory() + "/before").c_str()), 0);
+  ASSERT_EQ(::symlink("/", origin().c_str()), 0);
+  store_->mirror_own_rights(0);
+  EXPECT_FALSE(store_->find(0, 1));
+  EXPECT_FALSE(exists(copy("d1/f")));
+}
+
+TEST_F(StoreRightsTest, CopiesStayClosedWhileTheirFileSystemMayNotBeMounted) {
+  for (std::string path : {directory(), origin()}) ASSERT_EQ(::chmod(path.c_str(), 0755), 0);
+  store_->mirror_own_rights(0);
+  ASSERT_TRUE(everybody_may_enter(copy("")));
+  const std::string before = directory() + "/before";
+  ASSERT_EQ(std::rename(origin().c_str(), before.c_str()), 0);
+  ASSERT_EQ(::mkdir(origin().c_str(), 0755), 0);
+  for (int look = 0; look < 2; ++look) {
+    store_->mirror_own_rights(0);
+    EXPECT_TRUE(store_->find(0, 1));
+    EXPECT_FALSE(everybody_may_enter(copy("")));
+    open_store();  // also if no daemon has run meanwhile
+  }
+  ASSERT_EQ(::rmdir(origin().c_str()), 0);
+  ASSERT_EQ(std::rename(before.c_str(), origin().c_str()), 0);
+  store_->mirror_own_rights(0);
+  EXPECT_TRUE(exists(copy("d1/f")));
+  EXPECT_TRUE(everybody_may_enter(copy("")));
+}
+
+TEST_F(StoreRightsTest, ADirectoryUnderAFramesNameClosesNothing) {
+  std::filesystem::create_directories(copy("d7/f"));
+  for (std::string path : {directory(), origin()}) ASSERT_EQ(::chmod(path.c_str(), 0755), 0);
+  replace_origin();
+  store_->mirror_own_rights(0);
+  EXPECT_FALSE(exists(copy("d1/f")));
+  EXPECT_TRUE(everybody_may_enter(copy("")));
 }
 
 TEST_F(StoreRightsTest, SoAreThoseOfADirectoryThatWasReplacedWithoutADaemon) {
