@@ -34,6 +34,8 @@ elif way == 'unlink':
     os.unlink(path)
 elif way == 'truncate':
     os.truncate(path, 3)
+elif way == 'stat':
+    os.stat(path)
 """
 CASES = [("open", "1"), ("open", "chroot")] + [
     (way, free) for way in ("rename", "unlink", "truncate") for free in ("0", "1", "chroot")]
@@ -49,14 +51,16 @@ def change(way, free, path):
 
 
 with SystemNode() as node:
+    found = node.dataset(2, name="found", sizes=(1000,))  # "sample": a stale copy is found
     datasets = [node.dataset(2, name=f"{way}-{free}", sizes=(1000,), keys='validate = "never"')
                 for way, free in CASES]
-    for data in datasets:
+    for data in [found, *datasets]:
         os.chmod(data.path, 0o755)
         for name in data.frames:
             os.chmod(data.file(name), 0o644)
+            os.utime(data.file(name), (1e9, 1e9))
     node.start()
-    for data in datasets:
+    for data in [found, *datasets]:
         node.nodes.push(data)
     # Her frames are cached: so she has a file to count in, though no program of hers has come yet.
     wait_until(lambda: os.path.exists(f"{node.node.runtime}/users/{ALICE.uid}"), "Alice's counters")
@@ -78,3 +82,9 @@ with SystemNode() as node:
         shown = node.read(BOB, [path])
         expect(shown == plain, f"{way}, {free}: {shown}, not {plain}")
     expect("changes_not_told" in node.node.said(), "the log tells of it")
+
+    # A stale copy that such a program finds is told of in the same way.
+    with open(found.file("f1"), "ab") as file:
+        file.write(b"more")
+    change("stat", "0", found.file("f1"))
+    wait_until(lambda: node.node.status_of(found)["checks_each_open"], "the doubt about what was found")
