@@ -40,7 +40,8 @@ with Nodes(1) as nodes:
     expect(done.status != 0, f"{done}")
     expect(f"has version {OLD} of the protocol, this program {VERSION}" in done.stderr, done.stderr)
     expect("same version" in done.stderr, done.stderr)
-    expect(old.visitors > 0 and old.bytes == 0, f"{old.bytes} bytes were sent to it")
+    wait_until(lambda: old.visitors > 0, "the node to have had a visitor")
+    expect(old.bytes == 0, f"{old.bytes} bytes were sent to it")
 
     # The old writer, which leaves when it sees the hello, and one that does not look at it.
     with open(key, "rb") as file:
