@@ -50,7 +50,7 @@ class Publisher {
     std::uint64_t misses;
   };
   Uses uses(std::uint32_t dataset) const;
-  // What programs have counted since the last call. For one thread.
+  // The counts of programs since the last call. For one thread.
   CountedSince count();
   // A client of this user came: his programs have something to count in from now on.
   void note_user(uid_t uid, std::size_t most_users = UserCounters::kMostUsers);

@@ -210,7 +210,7 @@ void Service::mirror_rights(std::uint32_t dataset) {
 }
 
 void Service::do_chores() {
-  // Whoever owns frames may change them, and perhaps cannot tell.
+  // An owner of frames may change them, and perhaps cannot tell.
   // Half of the places are for users whose programs come: one user may own frames of many.
   for (uid_t owner : store_.owners()) {
     publisher_.note_user(owner, UserCounters::kMostUsers / 2);

@@ -121,7 +121,7 @@ void Service::handle<MessageType::kInvalidate>(Request& request) {
   answer(asked, EAGAIN);
 }
 
-// What is under way sees the mark, what is published is removed: in this order nothing slips
+// A fill under way sees the mark, a published copy is removed: in this order nothing slips
 // through.
 void Service::invalidate(const Asked& asked, std::uint32_t dataset, FrameSeq seq,
                          bool found_stale) {

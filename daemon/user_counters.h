@@ -32,7 +32,7 @@ struct CounterValues {  // of Counters, at one time
 };
 static_assert(sizeof(CounterValues) == sizeof(Counters));
 
-// What was counted between two looks at counters. Of several users it is the sum.
+// The difference between two looks at counters. Of several users it is the sum.
 struct CountedSince {
   std::uint64_t opens = 0;
   std::vector<std::uint32_t> opened;                            // datasets
