@@ -355,32 +355,10 @@ DatasetConfig dataset_of(const toml::table& table) {
   return dataset;
 }
 
-// Where a path leads, links followed, as far as it exists. A file system that does not answer
-// must not hold up a command about all the others: then it is the path as written. So it is if
-// the system refuses a thread.
-std::string resolve(const std::string& path) {
-  std::promise<std::string> promise;
-  std::future<std::string> answer = promise.get_future();
-  try {
-    NoSignals no_signals;
-    std::thread([path, promise = std::move(promise)]() mutable {
-      std::error_code error;
-      auto real = std::filesystem::weakly_canonical(path, error);
-      promise.set_value(error ? path : real.string());
-    }).detach();
-  } catch (const std::system_error&) {
-    return path;
-  }
-  bool answered = answer.wait_for(std::chrono::seconds(1)) == std::future_status::ready;
-  return answered ? answer.get() : path;
-}
-
 // A directory of the configuration, by its path as written and by where that leads.
 struct Place {
   std::string path;
   std::string resolved;
-
-  explicit Place(const std::string& normal) : path(normal), resolved(resolve(normal)) {}
 };
 
 // By components: "/sim10" is not inside "/sim1".
@@ -430,7 +408,7 @@ void require_apart(const Place& dataset, const Place& cache, const Place& runtim
   }
 }
 
-void read_datasets(const toml::table& table, Config* config) {
+void read_datasets(const toml::table& table, const FollowLinks& follow, Config* config) {
   const toml::node* node = table.get("dataset");
   if (!node) {
     complain(0, "there is no [[dataset]]",
@@ -441,22 +419,30 @@ void read_datasets(const toml::table& table, Config* config) {
                              [](const toml::node& item) { return item.is_table(); })) {
     complain(line_of(*node), "a dataset is written [[dataset]], with two brackets");
   }
-  const Place cache(config->cache), runtime(config->runtime);
-  std::vector<Place> places;
+  std::vector<std::string> paths = {config->cache, config->runtime};
   for (const toml::node& item : *array) {
     if (config->datasets.size() == kMaxDatasets) {
       complain(line_of(item), fmt::format("more than {} datasets", kMaxDatasets));
     }
     DatasetConfig dataset = dataset_of(*item.as_table());
-    Place place(dataset.path);
-    require_apart(place, places, line_of(item));
-    require_apart(place, cache, runtime, line_of(item));
-    places.push_back(std::move(place));
+    paths.push_back(dataset.path);
     config->datasets.push_back(std::move(dataset));
+  }
+  std::vector<std::string> resolved = follow(paths);
+  resolved.resize(paths.size());
+  const Place cache{paths[0], resolved[0]}, runtime{paths[1], resolved[1]};
+  std::vector<Place> places;
+  for (std::size_t i = 0; i < array->size(); ++i) {
+    const std::uint32_t line = line_of((*array)[i]);
+    const Place place{paths[i + 2], resolved[i + 2]};
+    require_apart(place, places, line);
+    require_apart(place, cache, runtime, line);
+    places.push_back(place);
   }
 }
 
-Config read_table(const toml::table& table, const std::string& text, const std::string& file) {
+Config read_table(const toml::table& table, const std::string& text, const std::string& file,
+                  const FollowLinks& follow) {
   require_known_keys(table, kTopLevelKeys);
   Config config;
   config.file = file;
@@ -479,7 +465,7 @@ Config read_table(const toml::table& table, const std::string& text, const std::
   read_writer_keys(table, &config);
   config.all_users = choice_of<bool>(table, "users", {{"own", false}, {"all", true}});
   read_native_share(table, &config);
-  read_datasets(table, &config);
+  read_datasets(table, follow, &config);
   return config;
 }
 
@@ -527,7 +513,35 @@ std::string closest_spelling(const std::string& word, const std::vector<std::str
   return best;
 }
 
-Result<Config> parse_config(const std::string& text, const std::string& file) {
+// Each path has a thread of its own, which may outlive the call.
+std::vector<std::string> follow_links(const std::vector<std::string>& paths) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  std::vector<std::future<std::string>> answers(paths.size());
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    std::promise<std::string> promise;
+    std::future<std::string> answer = promise.get_future();
+    try {
+      NoSignals no_signals;
+      std::thread([path = paths[i], promise = std::move(promise)]() mutable {
+        std::error_code error;
+        auto real = std::filesystem::weakly_canonical(path, error);
+        promise.set_value(error ? path : real.string());
+      }).detach();
+      answers[i] = std::move(answer);
+    } catch (const std::system_error&) {  // the system refuses a thread
+    }
+  }
+  std::vector<std::string> followed = paths;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    if (!answers[i].valid()) continue;
+    if (answers[i].wait_until(deadline) != std::future_status::ready) continue;
+    followed[i] = answers[i].get();
+  }
+  return followed;
+}
+
+Result<Config> parse_config(const std::string& text, const std::string& file,
+                            const FollowLinks& follow) {
   toml::parse_result parsed = toml::parse(std::string_view(text));
   if (!parsed) {
     const toml::parse_error& error = parsed.error();
@@ -536,14 +550,14 @@ Result<Config> parse_config(const std::string& text, const std::string& file) {
                  {}};
   }
   try {
-    return read_table(parsed.table(), text, file);
+    return read_table(parsed.table(), text, file, follow);
   } catch (const Complaint& complaint) {
     std::string where = complaint.line > 0 ? fmt::format("{}:{}", file, complaint.line) : file;
     return Error{EINVAL, where + ": " + complaint.text, complaint.hint};
   }
 }
 
-Result<Config> load_config(const std::string& file) {
+Result<Config> load_config(const std::string& file, const FollowLinks& follow) {
   struct stat st;
   if (::stat(file.c_str(), &st) == 0 && S_ISDIR(st.st_mode)) {
     return Error{EISDIR, file + ": is a directory, not a configuration file", {}};
@@ -555,7 +569,7 @@ Result<Config> load_config(const std::string& file) {
     int code = errno != 0 ? errno : EIO;
     return Error{code, fmt::format("{}: cannot be read: {}", file, std::strerror(code)), {}};
   }
-  return parse_config(text, file);
+  return parse_config(text, file, follow);
 }
 
 }  // namespace zazen

@@ -2,6 +2,7 @@
 // file, line and the likely spelling.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -65,10 +66,18 @@ struct Config {
   const DatasetConfig* dataset_at(const std::string& path) const;  // exact path
 };
 
+// Where each path leads, links followed, as far as it exists. A path on a file system that does
+// not answer within a second is returned as it is.
+std::vector<std::string> follow_links(const std::vector<std::string>& paths);
+using FollowLinks =
+    std::function<std::vector<std::string>(const std::vector<std::string>& paths)>;
+
 // The error's message is ready for people: "FILE:LINE: ...", with a hint where there is one.
-// (error().context holds it whole; do not append strerror.)
-Result<Config> load_config(const std::string& file);
-Result<Config> parse_config(const std::string& text, const std::string& file);
+// (error().context holds it whole; do not append strerror.) `follow` tells which directories of
+// the configuration overlap.
+Result<Config> load_config(const std::string& file, const FollowLinks& follow = follow_links);
+Result<Config> parse_config(const std::string& text, const std::string& file,
+                            const FollowLinks& follow = follow_links);
 
 // --config, else $ZAZEN_CONFIG, else ~/.config/zazen/zazen.toml, else /etc/zazen/zazen.toml.
 Result<std::string> find_config(const std::optional<std::string>& command_line);

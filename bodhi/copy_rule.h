@@ -24,8 +24,7 @@ enum class CopyReason : std::uint8_t {
   kStale,
   // kCompare
   kAlways,      // validate = "always"
-  kDoubted,     // the daemon found a stale copy, or was killed: until its sweep has passed
-  kYoung,       // the dataset has copies of frames that had just changed
+  kDoubted,     // the daemon says so in the table, and why
   kDistrusted,  // this process found a stale copy, or the daemon did not answer
   kFirstUse,    // the first use of the dataset by this process within kTrustMs
   // kServe
@@ -54,8 +53,7 @@ struct CopyVerdict {
 inline CopyReason reason_to_compare(const TableDataset& dataset, bool is_distrusted,
                                     bool is_first_use) {
   if (dataset.validate == Validate::kAlways) return CopyReason::kAlways;
-  if (dataset.check_each_open.load(std::memory_order_relaxed) != 0) return CopyReason::kDoubted;
-  if (dataset.young_copies.load(std::memory_order_acquire) != 0) return CopyReason::kYoung;
+  if (dataset.doubts.load(std::memory_order_acquire) != 0) return CopyReason::kDoubted;
   if (is_distrusted) return CopyReason::kDistrusted;
   bool counts = is_first_use && dataset.validate == Validate::kSample;
   return counts ? CopyReason::kFirstUse : CopyReason::kTrusted;

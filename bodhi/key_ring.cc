@@ -22,6 +22,11 @@ Result<bool> KeyRing::read(const std::string& key_file, std::chrono::millisecond
   return is_other;
 }
 
+void KeyRing::renew(Result<Credentials> credentials) {
+  std::lock_guard lock(mutex_);
+  current_ = std::move(credentials);
+}
+
 Result<Credentials> KeyRing::credentials() const {
   std::lock_guard lock(mutex_);
   Result<Credentials> credentials = current_;

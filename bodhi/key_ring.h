@@ -24,6 +24,8 @@ class KeyRing {
   // A file that cannot be used is an error of credentials(), until one can be.
   explicit KeyRing(const std::string& key_file) : current_(load_credentials(key_file)) {}
 
+  // What another process has read.
+  void renew(Result<Credentials> credentials);
   // Reads the key again. True: it is another one, and the one before is good for `grace`. An
   // error leaves all as it was. Old keys are never good for longer than `grace` from now.
   Result<bool> read(const std::string& key_file, std::chrono::milliseconds grace);

@@ -19,7 +19,9 @@ struct CopyTrust {
   DirectoryWatch directory;
   std::atomic<std::int64_t> looked_at_ms;      // at the copies, with a sample; 0: never
   std::atomic<std::int64_t> looking_since_ms;  // 0: nobody is
-  std::atomic<bool> distrusted;                // a copy was stale, or the daemon could not say
+  // A copy was stale, or the daemon could not say. Not the table's `doubts`: the daemon may not
+  // have heard of the stale copy, and then marks nothing.
+  std::atomic<bool> distrusted;
 
   // The next table of the same daemon is about the same copies.
   void take_over(const CopyTrust& old) {

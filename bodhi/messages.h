@@ -1,6 +1,6 @@
 // The messages between a daemon and its local clients, and the table that says of each what it
 // looks like and who may send it. Validation (messages.cc), the daemon's dispatch
-// (daemon/service_messages.cc), the fuzzer and the hostile tests are all made from it: a new
+// (daemon/worker/client_service.cc), the fuzzer and the hostile tests are all made from it: a new
 // message is a MessageType, a row and a handler, and the build or a test asks for the rest.
 //
 // A flag that is not in a type's row makes a message malformed, as an unknown type does.

@@ -24,7 +24,7 @@ inline constexpr char kSocketFile[] = "socket";
 inline constexpr char kJobsDirectory[] = "jobs";        // views and tallies, see view.h
 inline constexpr char kReportsDirectory[] = "reports";  // those of ranks that ended
 inline constexpr std::uint64_t kTableMagic = 0x31656c626174617aULL;  // "zatable1"
-inline constexpr std::uint32_t kTableVersion = 5;
+inline constexpr std::uint32_t kTableVersion = 6;
 inline constexpr std::int64_t kHeartbeatPeriodMs = 500;
 inline constexpr std::int64_t kHeartbeatStaleMs = 5'000;
 // Who waits for an answer gives up after so long without a heartbeat.
@@ -46,6 +46,14 @@ enum class FilterMode : std::uint32_t { kOff = 0, kOn = 1, kRequire = 2 };
 // Frames that a divided job left unread are a failure of the job, or worth a message.
 enum class AuditMode : std::uint32_t { kFail = 0, kWarn = 1 };
 
+// Why copies of a dataset are compared with the origin before they are served, as bits of
+// TableDataset::doubts. Until when is in daemon/trust.h.
+enum DoubtCause : std::uint32_t {
+  kStale = 1,      // a copy was stale
+  kUnwatched = 2,  // changes may have been missed
+  kYoung = 4,      // some copies are of frames that had just changed
+};
+
 struct TableDataset {
   char path[kMaxPath];        // absolute, as configured, no '/' at its end
   char frames[kMaxTemplate];  // the template's text
@@ -55,9 +63,8 @@ struct TableDataset {
   std::uint32_t removed;  // 1: not served since a reload; who changes a frame still says so
   std::uint32_t push;     // 0 or 1: who writes a frame says so, and it is pushed when closed
   AuditMode audit;
-  std::atomic<std::uint32_t> check_each_open;  // its copies are in doubt (D10, sweep.h)
-  std::atomic<std::uint32_t> young_copies;     // while there are any, opens are checked, too
-  std::atomic<std::int64_t> sampled_at_ms;     // monotonic; 0: never
+  std::atomic<std::uint32_t> doubts;        // 0, or each open is checked (D10)
+  std::atomic<std::int64_t> sampled_at_ms;  // monotonic; 0: never
 };
 
 struct Table {

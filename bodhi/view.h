@@ -5,7 +5,7 @@
 // never changes, and `tally`, which is mapped shared and written with plain atomics by the
 // rank and by every process that it starts. The tally is on file, so what a rank did is
 // known even if it was killed; `zazenctl report` reads it. What is over is kept for a while in
-// <runtime>/reports (daemon/job_sweep.h).
+// <runtime>/reports (daemon/worker/job_sweep.h).
 //
 // For each dataset the view has the *domain* (every frame of the agreed listing, as strided
 // runs in ascending order; a frame's index is its position there), the rank's own frames

@@ -19,6 +19,10 @@ struct OriginAcl {
   enum class Kind { kNone, kPosix, kForeign };
   Kind kind = Kind::kNone;
   std::string value;  // kPosix: the attribute as the kernel gives it
+  template <class A>
+  void fields(A& a) {
+    a(kind, value);
+  }
 };
 // kForeign if it cannot be read.
 OriginAcl read_acl(int fd);
@@ -44,6 +48,10 @@ class AccessList {
   int grant(int fd, Right right) const;
 
   bool operator==(const AccessList&) const = default;
+  template <class A>
+  void fields(A& a) {  // link_codec.h
+    a(owner_, owner_may_, users_, group_, group_may_, groups_, others_may_);
+  }
 
  private:
   uid_t owner_ = 0;

@@ -1,73 +1,55 @@
 #include "daemon/adoption.h"
 
-#include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "daemon/clock_tick.h"
-#include "daemon/origin.h"
+#include "daemon/worker/origin.h"
 
 namespace zazen {
-namespace {
 
 constexpr std::uint64_t kLookBytes = 4096, kLooks = 4;
 
-// Pages from the first to the last; all of a small frame.
-bool same_pages(int one, int other, std::uint64_t size) {
-  char left[kLookBytes], right[kLookBytes];
-  std::uint64_t last = size > kLookBytes ? size - kLookBytes : 0;
+std::string sample_pages(int fd, std::uint64_t size) {
+  const std::uint64_t last = size > kLookBytes ? size - kLookBytes : 0;
   const std::uint64_t looks = last == 0 ? 1 : kLooks;
+  std::string pages;
   for (std::uint64_t i = 0; i < looks; ++i) {
-    auto at = static_cast<off_t>(last * i / (kLooks - 1));
-    ssize_t wanted = static_cast<ssize_t>(std::min(kLookBytes, size));
-    if (::pread(one, left, sizeof left, at) != wanted ||
-        ::pread(other, right, sizeof right, at) != wanted ||
-        std::memcmp(left, right, static_cast<std::size_t>(wanted)) != 0) {
-      return false;
-    }
+    char page[kLookBytes];
+    const auto at = static_cast<off_t>(last * i / (kLooks - 1));
+    const ssize_t wanted = static_cast<ssize_t>(std::min(kLookBytes, size));
+    if (::pread(fd, page, sizeof page, at) != wanted) return "";
+    pages.append(page, static_cast<std::size_t>(wanted));
   }
-  return true;
+  return pages;
 }
 
-}  // namespace
-
-int compare_with_origin(int content_fd, std::uint64_t size, int origin_fd,
-                        struct stat* origin) {
-  if (has_writer(origin_fd)) return EBUSY;
-  if (::fstat(origin_fd, origin) != 0) return errno;
-  if (!S_ISREG(origin->st_mode)) return EINVAL;
-  if (static_cast<std::uint64_t>(origin->st_size) != size) return ESTALE;
-  return same_pages(content_fd, origin_fd, size) ? 0 : ESTALE;
-}
-
-int adopt(Store& store, std::uint32_t dataset, FrameSeq seq, int origin_fd, const Peer& client,
-          const ReachedDirectories& reached) {
-  if (!store.is_waiting(dataset, seq)) return ENOENT;
-  UniqueFd copy = store.open_copy(dataset, seq);
-  struct stat local = {}, origin = {}, now = {};
-  if (!copy.valid() || ::fstat(copy.get(), &local) != 0) return errno;
+OriginLook look_at_origin(const DatasetConfig& dataset, const std::string& name,
+                          std::uint64_t bytes, const std::string& pages, bool all_users) {
+  OriginLook look;
+  OriginFacts& facts = look.origin;
+  const UniqueFd origin =
+      find_named(dataset, name, kToRead, all_users ? &facts.reached : nullptr);
+  if (!origin.valid()) return look;
+  look.is_there = ::fstat(origin.get(), &facts.st) == 0;
+  if (!look.is_there) return look;
   // A later change of the rights must be seen by its time.
-  if (::fstat(origin_fd, &origin) != 0) return errno;
-  if (store.serves_all_users()) outwait_clock(origin.st_ctim, [] { return false; });
-  int code = compare_with_origin(copy.get(), static_cast<std::uint64_t>(local.st_size),
-                                 origin_fd, &origin);
-  if (code != 0) return code;
-  AccessList readers = AccessList::nobody();
-  if (store.serves_all_users()) {
-    readers = AccessList::of(origin, read_acl(origin_fd), Right::kRead);
-    store.expect_mirrored(dataset, reached);
+  if (all_users) outwait_clock(facts.st.st_ctim, [] { return false; });
+  if (has_writer(origin.get())) {
+    look.status = EBUSY;
+  } else if (::fstat(origin.get(), &facts.st) != 0) {
+    look.status = errno;
+  } else if (!S_ISREG(facts.st.st_mode)) {
+    look.status = EINVAL;
+  } else if (static_cast<std::uint64_t>(facts.st.st_size) != bytes ||
+             (bytes > 0 && sample_pages(origin.get(), bytes) != pages)) {
+    look.status = ESTALE;
+  } else {
+    if (all_users) facts.acl = read_acl(origin.get());
+    look.status = 0;
   }
-  code = store.adopt(dataset, seq, std::move(copy), origin, readers, reached);
-  if (code != 0) return code;
-  // From now on who changes the origin finds the copy under its name.
-  ReachedDirectories still;
-  code = verify_origin(store.dataset(dataset), store.name_of(dataset, seq), origin_fd, client,
-                       &now, store.serves_all_users() ? &still : nullptr);
-  bool same = code == 0 && still == reached &&
-              same_file(identity_of(origin, FrameKind::kNative, 0), now);
-  if (!same) store.drop(dataset, std::span(&seq, 1));
-  return same ? 0 : ESTALE;
+  return look;
 }
 
 }  // namespace zazen

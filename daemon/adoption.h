@@ -2,23 +2,21 @@
 //
 // The writer's word and the origin are compared as far as that costs nothing: by size, and by
 // some pages, which differ if a simulation was run again. A frame that somebody is writing has
-// not come yet.
+// not come yet. zazend has the copy and a worker sees the origin: the pages travel between them.
 #pragma once
-#include <sys/stat.h>
+#include <string>
 
-#include "daemon/peer_identity.h"
-#include "daemon/store.h"
+#include "bodhi/config.h"
+#include "daemon/origin_facts.h"
 
 namespace zazen {
 
-// The origin's descriptor shows the frame of that content: 0, EBUSY if it is being written,
-// ESTALE if it is another one. Takes as long as the origin takes.
-int compare_with_origin(int content_fd, std::uint64_t size, int origin_fd, struct stat* origin);
+// Pages from the first to the last; all of a small file. "" if they cannot be read.
+std::string sample_pages(int fd, std::uint64_t size);
 
-// The same for a native that waits; then it takes the place under its name. ENOENT: it waits no
-// more. The client, or without one the daemon, has found `origin_fd` by its name, where all
-// users are served through the directories `reached`.
-int adopt(Store& store, std::uint32_t dataset, FrameSeq seq, int origin_fd, const Peer& client,
-          const ReachedDirectories& reached);
+// In a worker: what the origin says of the frame of this name, beside content of this size with
+// these pages. Takes as long as the origin takes.
+OriginLook look_at_origin(const DatasetConfig& dataset, const std::string& name,
+                          std::uint64_t bytes, const std::string& pages, bool all_users);
 
 }  // namespace zazen

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 namespace zazen {
 
 UniqueFd make_directory_beneath(int directory_fd, const std::string& path) {
@@ -25,6 +27,16 @@ std::pair<std::string, std::string> split_name(const std::string& name) {
   std::size_t slash = name.rfind('/');
   if (slash == std::string::npos) return {"", name};
   return {name.substr(0, slash), name.substr(slash + 1)};
+}
+
+std::vector<std::string> path_components(const std::string& path) {
+  std::vector<std::string> components;
+  for (std::size_t begin = 0; begin < path.size();) {
+    std::size_t end = std::min(path.find('/', begin), path.size());
+    if (end > begin) components.push_back(path.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return components;
 }
 
 int flush_removal_beneath(int directory_fd, std::string path) {

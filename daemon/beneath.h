@@ -3,6 +3,7 @@
 #pragma once
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "bodhi/open_beneath.h"
 
@@ -14,6 +15,9 @@ UniqueFd make_directory_beneath(int directory_fd, const std::string& path);
 
 // "run1/7/traj.dcd" is "traj.dcd" in "run1/7".
 std::pair<std::string, std::string> split_name(const std::string& name);
+
+// "/a/b" and "a/b" give "a", "b".
+std::vector<std::string> path_components(const std::string& path);
 
 // Makes the removal of the name `path` durable, and of the directories that went with it:
 // flushes the deepest directory on the way to it that is still there. 0 or an errno.

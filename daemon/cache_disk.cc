@@ -63,15 +63,22 @@ int Temporary::allocate(std::uint64_t bytes) const {
   return errno == EOPNOTSUPP || errno == ENOSYS ? 0 : errno;
 }
 
-int Temporary::begin_write_out(std::uint64_t first, std::uint64_t bytes) const {
-  const int code = sync_range(fd_.get(), first, bytes, SYNC_FILE_RANGE_WRITE);
-  return code == ENOSYS ? 0 : code;  // the flush does it all
-}
-
 int Temporary::write_failure() const {
   const int code = sync_range(fd_.get(), 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE);
   if (code != ENOSYS) return code;
   return ::fsync(fd_.get()) == 0 ? 0 : errno;
+}
+
+// A lease for reading needs a descriptor for reading, and our own one for writing counts, too.
+int Temporary::seal_content() {
+  const std::string self = fmt::format("/proc/self/fd/{}", fd_.get());
+  // Without waiting: a worker that was taken over may have a lease on it.
+  UniqueFd reading(::open(self.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!reading.valid()) return errno == EWOULDBLOCK ? EBUSY : errno;
+  fd_ = std::move(reading);
+  if (::fcntl(fd_.get(), F_SETLEASE, F_RDLCK) != 0) return errno == EAGAIN ? EBUSY : errno;
+  ::fcntl(fd_.get(), F_SETLEASE, F_UNLCK);
+  return 0;
 }
 
 int Temporary::publish(int directory_fd, const char* leaf) {

@@ -30,11 +30,12 @@ class Temporary {  // removed with its owner, unless published
   int fd() const { return fd_.get(); }
   // The disk gives it so much room, if it can do that beforehand. 0 or an errno.
   int allocate(std::uint64_t bytes) const;
-  // The disk begins to write these bytes, if it can be told to; nobody waits. 0 or an errno.
-  int begin_write_out(std::uint64_t first, std::uint64_t bytes) const;
   // 0, or an errno if something of it that was flushed did not reach the disk. Writes nothing
   // itself, but where that is the only way to know.
   int write_failure() const;
+  // Nobody writes to it any more: from now on it is open for reading only. EBUSY: somebody has it
+  // open or mapped for writing, as a lease on it tells; EINVAL: the disk knows no leases.
+  int seal_content();
   // Gives it a name, in place of a file that has it already. 0 or an errno.
   int publish(int directory_fd, const char* leaf);
   void discard();

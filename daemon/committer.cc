@@ -17,12 +17,17 @@ void move_first(std::vector<T>& from, std::size_t count, std::vector<T>& to) {
 
 }  // namespace
 
-// If there is no memory, nothing has changed but that a thread finds nothing to do.
-void Committer::enqueue(FinishedCopy copy, std::function<void(int status)> done) {
+// If there is no memory, nothing has changed but that a thread may find nothing to do.
+void Committer::enqueue(std::uint64_t worker, FinishedCopy copy,
+                        std::function<void(int status)> done) {
   std::lock_guard lock(mutex_);
-  const std::uint32_t dataset = copy.dataset;
-  Lane& lane = lanes_[dataset];
-  if (lane.copies.empty()) threads_.post(dataset, [this, &lane] { commit_all(lane); });
+  auto [place, is_new] = lanes_.try_emplace(worker);
+  Lane& lane = place->second;
+  if (is_new && !despite_shortage(
+                    [&] { threads_.post([this, worker] { commit_all(worker); }); })) {
+    lanes_.erase(place);
+    throw std::bad_alloc();
+  }
   lane.done.push_back(std::move(done));
   try {
     lane.copies.push_back(std::move(copy));
@@ -32,7 +37,11 @@ void Committer::enqueue(FinishedCopy copy, std::function<void(int status)> done)
   }
 }
 
-void Committer::commit_all(Lane& lane) {
+void Committer::stop() {
+  threads_.stop(WorkQueue::kForEver, WorkQueue::Queued::kDone);
+}
+
+void Committer::commit_all(std::uint64_t worker) {
   std::vector<FinishedCopy> batch;
   std::vector<std::function<void(int)>> done;
   until_no_shortage([&] {
@@ -41,19 +50,25 @@ void Committer::commit_all(Lane& lane) {
   });
   for (;;) {
     std::unique_lock lock(mutex_);
+    const auto place = lanes_.find(worker);
+    Lane& lane = place->second;
     const std::size_t count = std::min(lane.copies.size(), kLargestBatch);
+    if (count == 0) {
+      lanes_.erase(place);
+      return;
+    }
     move_first(lane.copies, count, batch);
     move_first(lane.done, count, done);
     lock.unlock();
-    if (count == 0) return;
-    publish(batch);
+    publish(worker, batch);
     for (std::size_t i = 0; i < count; ++i) done[i](batch[i].status);
   }
 }
 
 // A copy that was not compared with its origin must not keep its name.
-void Committer::publish(std::vector<FinishedCopy>& batch) {
-  if (despite_shortage([&] { store_.publish(batch); })) return;
+void Committer::publish(std::uint64_t worker, std::vector<FinishedCopy>& batch) {
+  auto verify = [&](std::span<FinishedCopy> named) { verify_(worker, named); };
+  if (despite_shortage([&] { store_.publish(batch, verify); })) return;
   for (FinishedCopy& copy : batch) {
     until_no_shortage([&] { store_.drop(copy.dataset, std::span(&copy.seq, 1)); });
     copy.status = ENOMEM;

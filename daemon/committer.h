@@ -1,43 +1,46 @@
-// Committer: group commit (D22). Copies of a dataset that are finished while the disk is busy
+// Committer: group commit (D22). Copies of a worker that are finished while the disk is busy
 // with a flush are published together by the next one; nobody waits for company.
 //
-// Each dataset has a thread of its own, for a copy is compared with its origin once it has its
-// name: a slow origin delays its own dataset's commits.
+// Each worker has a thread of its own, for a copy is compared with its origin once it has its
+// name: a worker that does not answer delays its own commits.
 #pragma once
 #include <functional>
 #include <map>
 #include <mutex>
 #include <vector>
 
-#include "daemon/origin_lanes.h"
 #include "daemon/store.h"
+#include "daemon/work_queue.h"
 
 namespace zazen {
 
 class Committer {
  public:
   static constexpr std::size_t kLargestBatch = 256;
+  // Looks at the origins again, once the copies of a worker have their names.
+  using Verify = std::function<void(std::uint64_t worker, std::span<FinishedCopy> batch)>;
 
-  explicit Committer(Store& store) : store_(store) {}
+  Committer(Store& store, Verify verify) : store_(store), verify_(std::move(verify)) {}
+  ~Committer() { stop(); }
 
-  // `done` is called on a thread of the committer's with the status of the publication; not any
-  // more once it is stopped, when only a thread that an origin held comes here.
-  void enqueue(FinishedCopy copy, std::function<void(int status)> done);
+  // `done` is called on a thread of the committer's with the status of the publication.
+  void enqueue(std::uint64_t worker, FinishedCopy copy, std::function<void(int status)> done);
   // Commits what is queued, then ends.
-  void stop() { threads_.stop(WorkQueue::kForEver); }
+  void stop();
 
  private:
-  struct Lane {  // of one dataset
+  struct Lane {  // of one worker, while there is something to commit
     std::vector<FinishedCopy> copies;
     std::vector<std::function<void(int)>> done;  // one for each of copies
   };
-  void commit_all(Lane& lane);
-  void publish(std::vector<FinishedCopy>& batch);
+  void commit_all(std::uint64_t worker);
+  void publish(std::uint64_t worker, std::vector<FinishedCopy>& batch);
 
   Store& store_;
+  const Verify verify_;
   std::mutex mutex_;
-  std::map<std::uint32_t, Lane> lanes_;
-  OriginLanes threads_{1, WorkQueue::Queued::kDone};
+  std::map<std::uint64_t, Lane> lanes_;
+  WorkQueue threads_{WorkQueue::OnDemand{WorkQueue::kAnyNumber}};
 };
 
 }  // namespace zazen

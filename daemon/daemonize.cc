@@ -44,13 +44,17 @@ Background Background::enter() {
   return Background(UniqueFd(ends[1]));
 }
 
-void Background::ready(const std::string& log_file) {
+void write_to_log(const std::string& log_file) {
   UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   UniqueFd log(
       ::open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
   ::dup2(null.get(), STDIN_FILENO);
   ::dup2(null.get(), STDOUT_FILENO);
   ::dup2(log.valid() ? log.get() : null.get(), STDERR_FILENO);
+}
+
+void Background::ready(const std::string& log_file) {
+  write_to_log(log_file);
   [[maybe_unused]] ssize_t written = ::write(to_parent_.get(), "1", 1);
   to_parent_.reset();
 }

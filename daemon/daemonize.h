@@ -7,6 +7,9 @@
 
 namespace zazen {
 
+// Appends standard error to the file; standard input and output are /dev/null.
+void write_to_log(const std::string& log_file);
+
 class Background {
  public:
   // Forks. The parent does not return: it ends with 0 once the child has called ready(), or

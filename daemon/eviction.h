@@ -1,11 +1,9 @@
 // Eviction: which aliens give way when the cache is full (D16). It decides by dataset; memory
-// only, no lock: the store has both.
+// only, no lock: RoomLedger has both.
 //
 // - Natives never go by themselves: a writer was told that they are stored, and who pushed them
 //   need not have them elsewhere. `zazenctl evict` drops them. Pinned frames never go, either.
-// - A native takes the place of aliens at once, those of the dataset first that was not used
-// for
-//   the longest time.
+// - A native takes the place of aliens at once, those of the longest unused dataset first.
 // - An alien takes the place of aliens of idle datasets at once, the longest unused first. A
 //   dataset is idle when others were opened kIdleOpens times since it was last opened or pushed
 //   to: so it is by use and not by time, and a slow job's dataset does not become idle merely
@@ -24,6 +22,10 @@
 #include "bodhi/base_types.h"
 
 namespace zazen {
+
+constexpr std::uint64_t excess(std::uint64_t wanted, std::uint64_t limit) {
+  return wanted > limit ? wanted - limit : 0;
+}
 
 struct Room {
   std::uint64_t bytes = 0;

@@ -10,7 +10,7 @@
 // Open addressing with linear probing; a removed slot is closed by moving its followers up.
 // Sixteen frames with neighbouring numbers are neighbours in the table.
 //
-// Not thread safe; the store holds its lock.
+// Not thread safe; RoomLedger has the lock.
 #pragma once
 #include <sys/types.h>
 

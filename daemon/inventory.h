@@ -3,8 +3,7 @@
 // until its file was seen.
 //
 // The frames are in tables of mapped files (frame_table.h), so their number costs the process
-// no memory, and a clean stop leaves what the next start needs. No lock; the store keeps it
-// true to the disk.
+// no memory, and a clean stop leaves what the next start needs. No lock; RoomLedger has one.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -24,12 +23,25 @@ struct HeldFrame {
   OwnerKey owner = kUnknownOwner;
 };
 
+struct HeldTables {                  // of one dataset
+  std::array<FrameTable, 2> tables;  // natives, aliens
+  std::optional<FrameSeq> newest;
+
+  const FrameTable& table(FrameKind kind) const {
+    return tables[kind == FrameKind::kNative ? 0 : 1];
+  }
+  FrameTable& table(FrameKind kind) { return tables[kind == FrameKind::kNative ? 0 : 1]; }
+};
+
 class Inventory {
  public:
   using Frames = std::vector<std::pair<FrameSeq, std::uint64_t>>;  // with the size in bytes
 
   explicit Inventory(std::size_t datasets) : datasets_(datasets) {}
 
+  void set_dataset(std::uint32_t dataset, HeldTables held) {
+    datasets_[dataset] = std::move(held);
+  }
   // Replaces what was held under this number. The frame becomes the dataset's newest.
   void add(std::uint32_t dataset, FrameSeq seq, FrameKind kind, std::uint64_t bytes,
            OwnerKey owner = kUnknownOwner);
@@ -65,24 +77,20 @@ class Inventory {
   std::uint64_t alien_files() const { return sum(FrameKind::kAlien).files; }
 
   const FrameTable& table(std::uint32_t dataset, FrameKind kind) const {
-    return datasets_[dataset].tables[kind == FrameKind::kNative ? 0 : 1];
+    return datasets_[dataset].table(kind);
   }
   FrameTable& table(std::uint32_t dataset, FrameKind kind) {
-    return datasets_[dataset].tables[kind == FrameKind::kNative ? 0 : 1];
+    return datasets_[dataset].table(kind);
   }
 
  private:
-  struct Dataset {
-    std::array<FrameTable, 2> tables;  // natives, aliens
-    std::optional<FrameSeq> newest;
-  };
   struct Sum {
     std::uint64_t files = 0;
     std::uint64_t bytes = 0;
   };
   Sum sum(FrameKind kind) const;
 
-  std::vector<Dataset> datasets_;
+  std::vector<HeldTables> datasets_;
 };
 
 }  // namespace zazen

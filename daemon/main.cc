@@ -21,28 +21,28 @@
 #include "daemon/access_list.h"
 #include "daemon/crash_report.h"
 #include "daemon/daemonize.h"
+#include "daemon/followed_links.h"
+#include "daemon/forker.h"
 #include "daemon/instance_lock.h"
-#include "daemon/job_sweep.h"
 #include "daemon/log.h"
 #include "daemon/mapped_file.h"
 #include "daemon/node_identity.h"
 #include "daemon/notify.h"
 #include "daemon/publisher.h"
-#include "daemon/push_listener.h"
+#include "daemon/push_sockets.h"
 #include "daemon/reload.h"
 #include "daemon/secure_directory.h"
-#include "daemon/server.h"
 #include "daemon/serving_priority.h"
 #include "daemon/shortage.h"
+#include "daemon/service.h"
 #include "daemon/start_error.h"
-#include "daemon/status.h"
+#include "daemon/worker/worker.h"
+#include "daemon/worker_pool.h"
 
 namespace zazen {
 namespace {
 
-constexpr int kStartFailed = 1, kBadConfiguration = 2;
-constexpr std::size_t kLargestQueue = 4096, kMostClients = 1024;
-constexpr std::chrono::seconds kSessionsLimit(10);  // at the end; they take half of it
+constexpr int kFailed = 1, kBadConfiguration = 2;
 
 [[noreturn]] void fail(const Error& error, int exit_status) {
   fmt::print(stderr, "zazend: error: {}\n", error.context);
@@ -51,12 +51,12 @@ constexpr std::chrono::seconds kSessionsLimit(10);  // at the end; they take hal
 }
 
 void require(const Status& status) {
-  if (!status.ok()) fail(status.error(), kStartFailed);
+  if (!status.ok()) fail(status.error(), kFailed);
 }
 
 template <class T>
 T require(Result<T> result) {
-  if (!result.ok()) fail(result.error(), kStartFailed);
+  if (!result.ok()) fail(result.error(), kFailed);
   return std::move(*result);
 }
 
@@ -74,7 +74,7 @@ void step_out_of_the_shim(char** argv) {
 Config load_config_or_exit(const std::optional<std::string>& file) {
   Result<std::string> found = find_config(file);
   if (!found.ok()) fail(found.error(), kBadConfiguration);
-  Result<Config> config = load_config(std::filesystem::absolute(*found));
+  Result<Config> config = load_config(std::filesystem::absolute(*found), follow_in_a_child);
   if (!config.ok()) fail(config.error(), kBadConfiguration);
   return std::move(*config);
 }
@@ -110,13 +110,13 @@ void unblock_signals(int signal_fd) {
   ::pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
 }
 
-// As many descriptors as we may have: each client is one, each queued fill up to two.
-std::size_t raise_descriptor_limit() {
+// As many descriptors as we and the workers may have: each client is one, each queued fill up to
+// two.
+void raise_descriptor_limit() {
   rlimit limit = {};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1024;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);
-  return static_cast<std::size_t>(std::min<rlim_t>(limit.rlim_max, 1 << 20));
 }
 
 // Programs write to files that they map there.
@@ -147,23 +147,32 @@ int run(const std::optional<std::string>& file, bool in_background) {
   if (config.all_users && ::geteuid() != 0) {
     fail({EPERM, config.file + ": users = \"all\": only root can serve all users",
           "run zazend as root, or leave users out: then it serves you alone"},
-         kStartFailed);
-  }
-  if (!config.listen.empty()) {
-    Status can_listen = PushListener::check(config);
-    if (!can_listen.ok()) fail(can_listen.error(), kBadConfiguration);
+         kFailed);
   }
   ::umask(022);
   std::optional<Background> background;
   if (in_background) background = Background::enter();
-  if (::chdir("/") != 0) fail(failed_call("chdir /"), kStartFailed);
+  if (::chdir("/") != 0) fail(failed_call("chdir /"), kFailed);
   UniqueFd signals = block_signals();
-  std::size_t descriptors = raise_descriptor_limit();
+  raise_descriptor_limit();
 
   // Refuse to run from a directory that another user could rearrange under us.
   const mode_t reach = config.all_users ? 0711 : 0700;
   require(require_secure_directory(config.runtime, "runtime directory", reach));
   require(require_secure_directory(config.cache, "cache directory", reach));
+
+  // Workers come from a process that has nothing of ours, and a single thread.
+  Forker forker = require(Forker::start(
+      [&config](UniqueFd receive, UniqueFd send) {
+        run_worker(config, std::move(receive), std::move(send));
+      },
+      in_background ? config.runtime + "/log" : ""));
+
+  // Not before: no worker shall have the key in its memory.
+  if (!config.listen.empty()) {
+    Status can_listen = check_listen(config);
+    if (!can_listen.ok()) fail(can_listen.error(), kBadConfiguration);
+  }
 
   warn_of_copies_on_write(config.runtime);
 
@@ -183,36 +192,26 @@ int run(const std::optional<std::string>& file, bool in_background) {
   dev_t cache_dev = disk.dev();
   std::unique_ptr<Store> store = require(Store::open(config, std::move(disk)));
 
-  // Where the ranks keep their views, and what they did; what dead jobs left is moved there.
+  // Where the ranks keep their views, and what they did.
   std::string jobs = config.runtime + "/" + kJobsDirectory;
   std::string reports = config.runtime + "/" + kReportsDirectory;
   for (const std::string& directory : {jobs, reports}) {
     require(config.all_users ? require_shared_directory(directory, "jobs directory")
                              : require_secure_directory(directory, "jobs directory"));
   }
-  sweep_jobs(jobs, reports);
 
   // The table says that it is served once the socket is there and nothing else delays it.
   std::unique_ptr<Publisher> publisher =
       require(Publisher::publish(config, node, cache_dev, store->instance()));
-  Service service(config, *store, *publisher, std::min(kLargestQueue, descriptors / 4));
-  std::unique_ptr<Server> server = require(Server::listen(
-      config.runtime, service, std::min(kMostClients, descriptors / 8), config.all_users));
+  Service service(config, *store, *publisher);
+  std::unique_ptr<WorkerPool> pool = require(WorkerPool::listen(
+      config.runtime, config.all_users, std::move(forker), service.pool_hooks()));
+  service.start(*pool);
 
-  // Writers of other machines, on threads of their own.
-  std::unique_ptr<PushListener> listener;
-  if (!config.listen.empty()) {
-    listener = require(PushListener::listen(
-        config, *store, service.keys(), service.push_counts(),
-        [&service](FillRequest push) { service.take_push(std::move(push)); },
-        [&service](std::string_view notice) { return service.take_notice(notice); }));
-  }
-  for (const std::string& problem : find_problems(config, service.origins())) {
-    log_line(LogLevel::kWarn, "problem", {{"what", problem}});
-  }
+  // Writers of other machines push to a worker with the rights of nobody.
+  if (!config.listen.empty()) service.listen(require(open_push_sockets(config, service.keys())));
 
-  // SIGHUP: what has changed in the configuration. On a thread of its own, for it looks at
-  // origins, which may hang.
+  // SIGHUP: what has changed in the configuration, on a thread of its own.
   Reload reload(config, *store, *publisher, service);
   WorkQueue reloads(1);
 
@@ -235,33 +234,30 @@ int run(const std::optional<std::string>& file, bool in_background) {
     notify_serving();
   };
   auto tick = [&] { service.keep_house(); };
-  server->run(signals.get(), beat, tick);
-  while (reload_is_asked_for(signals.get())) {
+  pool->run(signals.get(), beat, tick);
+  while (!pool->has_failed() && reload_is_asked_for(signals.get())) {
     despite_shortage([&] { reloads.post([&] { reload.run(); }); });
-    server->run(signals.get(), beat, tick);
+    pool->run(signals.get(), beat, tick);
   }
 
   // The end: nobody new comes, what is complete is committed, what is promised is answered.
   unblock_signals(signals.get());
   notify_service_manager("STOPPING=1");
   publisher->withdraw();
-  server->withdraw();
-  if (listener) listener->stop_reading();
+  pool->withdraw();
   bool trusted = service.trusts_all();
-  bool all_ended = service.stop() && reloads.stop(Filler::kStopLimit);
-  server->send_last_answers();
-  if (listener) all_ended = listener->finish(kSessionsLimit) && all_ended;
-  all_ended = service.stop_writing() && all_ended;
+  reloads.stop();
+  service.stop();
   store->stop_cleanly(trusted && service.trusts_all());  // a reload may have ended meanwhile
-  sweep_jobs(jobs, reports);
   ::rmdir(jobs.c_str());
   log_line(LogLevel::kInfo, "stopped");
-  // A thread that an origin holds still uses what the destructors would take away.
-  if (!all_ended) {
+  const int status = pool->has_failed() ? kFailed : 0;
+  // A client may hold the thread that closes its connection for as long as it likes.
+  if (pool->is_closing()) {
     ::unlink((config.runtime + "/" + kIndexFile).c_str());
-    ::_exit(0);
+    ::_exit(status);
   }
-  return 0;
+  return status;
 }
 
 }  // namespace
@@ -287,11 +283,11 @@ int main(int argc, char** argv) {
     return zazen::run(config, in_background);
   } catch (const std::system_error& error) {
     if (error.code() != std::errc::resource_unavailable_try_again) throw;
-    zazen::fail({EAGAIN, fmt::format("the system refuses a thread: {}", error.code().message()),
+    zazen::fail({EAGAIN, fmt::format("the system refuses a thread or a process: {}", error.code().message()),
                  "raise the limit: ulimit -u, or LimitNPROC= and TasksMax= of the unit"},
-                zazen::kStartFailed);
+                zazen::kFailed);
   } catch (const std::bad_alloc&) {
     zazen::fail({ENOMEM, "the system refuses memory", "raise the limit: ulimit -v"},
-                zazen::kStartFailed);
+                zazen::kFailed);
   }
 }

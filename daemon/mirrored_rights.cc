@@ -22,20 +22,10 @@ int grant_below(int cache_root, const std::string& path, const AccessList& list)
 
 }  // namespace
 
-bool says_no(int code) {
-  return code == ENOENT || code == ENOTDIR || code == EACCES || code == EPERM || code == ELOOP;
-}
-
 bool RightsAtOrigin::is_open_to_all() const {
   return std::ranges::all_of(directories, [](const ReachedDirectory& directory) {
     return directory.searchers.is_everybody();
   });
-}
-
-std::optional<RightsAtOrigin> rights_at_origin(const DatasetConfig& dataset) {
-  const OriginWay way(dataset.path, frame_directory_below(dataset), nullptr);
-  if (way.status() != 0 && !says_no(way.status())) return std::nullopt;
-  return RightsAtOrigin{way.directories(), way.listers(), way.last(), way.is_empty()};
 }
 
 int mirror_rights(int cache_root, const DatasetConfig& dataset, const RightsAtOrigin& rights) {

@@ -10,29 +10,12 @@
 // What the origin does not say, or says is not there, is closed; while it does not answer at
 // all, everything stays as it was when it was last looked at.
 #pragma once
-#include <optional>
 #include <string>
 
 #include "bodhi/config.h"
-#include "daemon/access_list.h"
-#include "daemon/origin_way.h"
+#include "daemon/origin_facts.h"
 
 namespace zazen {
-
-struct RightsAtOrigin {
-  ReachedDirectories directories;                 // up to the frame directory
-  AccessList listers = AccessList::nobody();      // those who may list the frame directory
-  std::optional<FrameDirectory> frame_directory;  // nothing: it cannot be reached
-  bool is_empty = true;                           // the frame directory, or it cannot be listed
-
-  bool is_open_to_all() const;
-};
-
-// The origin says that there is nothing, or that it may not be seen. Other errors say nothing.
-bool says_no(int code);
-
-// Nothing: the origin does not answer. Takes as long as the origin takes.
-std::optional<RightsAtOrigin> rights_at_origin(const DatasetConfig& dataset);
 
 // Sets the rights of the directories of `dataset` below `cache_root`, that of the dataset
 // itself last. 0, or the errno of a directory whose rights could not be set; then those after

@@ -4,13 +4,13 @@
 //
 // Without peers nothing is watched, sent or waited for. Thread safe.
 #pragma once
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "daemon/change_notices.h"
-#include "daemon/changing_frames.h"
 #include "daemon/drop_history.h"
+#include "daemon/link_messages.h"
 #include "daemon/reported_changes.h"
 #include "daemon/sample.h"
 
@@ -25,15 +25,23 @@ class PeerChanges {
   static constexpr char kChanged[] =
       "a program of this node changed it, or had it open for writing";
 
-  PeerChanges(const Config& config, Store& store, std::shared_ptr<KeyRing> keys,
-              ReportedChanges::Hooks hooks);
+  struct Hooks {
+    // A worker watches the frame, and tells each version of it.
+    std::function<void(std::uint32_t dataset, FrameSeq seq)> watch;
+    // A worker tells the peers.
+    std::function<void(const TellPeers& news)> tell;
+  };
+  PeerChanges(const Config& config, Store& store, ReportedChanges::Hooks reported, Hooks hooks);
 
-  // A program of this node changes the frame, has it open for writing, or has found its copy to
-  // be stale. `dropped` is why there is no copy any more; "": there was none.
-  void changed(std::uint32_t dataset, FrameSeq seq, const Peer& client, std::string dropped);
-  // A program of this node opens the frame for writing, and has not changed it yet. If this
-  // node's copy is of the version that the origin has, the peers are told of the next one only.
-  void opened(std::uint32_t dataset, FrameSeq seq, const Peer& client);
+  // There is no copy any more; `why` is a phrase for people.
+  void dropped(std::uint32_t dataset, FrameSeq seq, const char* why);
+  // The origin has this version of the frame.
+  void tell(const Tell& news);
+  // Any frame of the dataset may have changed.
+  void distrust(std::uint32_t dataset);
+  // The worker that tells the peers has begun: the peers learn that this daemon lives. `again`:
+  // another one has ended, and what it had not told is lost.
+  void greet(bool again);
   // A comparison has found these copies to be stale.
   void found_stale(std::uint32_t dataset, const std::vector<ExactCopy>& copies);
   // Programs may have changed frames, and this daemon was not told.
@@ -44,23 +52,18 @@ class PeerChanges {
 
   // To be called about once a second, where the disk may be waited for.
   void look_again() { reported_.look_again(); }
-  void renew(const Config& next) { notices_.renew(next); }
-  bool stop(std::chrono::milliseconds limit);  // false: a thread hangs
 
   std::string history(std::uint32_t dataset, FrameSeq seq) const {
     return history_.json(dataset, seq);
   }
-  std::uint64_t watched() const { return changing_.count(); }
-  std::vector<ChangeNotices::PeerFigures> peers() const { return notices_.figures(); }
   ReportedChanges::Figures reported() const { return reported_.figures(); }
 
  private:
-  Store& store_;
+  const Config& config_;
+  const Hooks hooks_;
   const std::uint64_t life_;
   DropHistory history_;
   ReportedChanges reported_;
-  ChangeNotices notices_;
-  ChangingFrames changing_;
 };
 
 }  // namespace zazen

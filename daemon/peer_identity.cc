@@ -20,22 +20,18 @@ bool read_groups(int socket, std::vector<gid_t>* groups) {
 
 }  // namespace
 
-Peer identify_peer(int socket) {
+std::optional<ConnectedPeer> identify_peer(int socket) {
   struct ucred credentials = {};
   socklen_t size = sizeof credentials;
-  auto peer = std::make_shared<PeerIdentity>();
+  ConnectedPeer peer;
   if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0 ||
-      !read_groups(socket, &peer->groups)) {
-    return nullptr;
+      !read_groups(socket, &peer.credentials.groups)) {
+    return std::nullopt;
   }
-  peer->uid = credentials.uid;
-  peer->gid = credentials.gid;
+  peer.credentials.uid = credentials.uid;
+  peer.credentials.gid = credentials.gid;
+  peer.pid = credentials.pid;
   return peer;
-}
-
-bool is_own_user(const PeerIdentity& peer) {
-  static const uid_t own = ::geteuid();
-  return peer.uid == own;
 }
 
 }  // namespace zazen

@@ -3,22 +3,18 @@
 #pragma once
 #include <sys/types.h>
 
-#include <memory>
-#include <vector>
+#include <optional>
+
+#include "daemon/forker.h"
 
 namespace zazen {
 
-struct PeerIdentity {
-  uid_t uid = 0;
-  gid_t gid = 0;
-  std::vector<gid_t> groups;  // supplementary
+struct ConnectedPeer {
+  WorkerCredentials credentials;
+  pid_t pid = 0;  // 0: not to be seen from here
 };
-using Peer = std::shared_ptr<const PeerIdentity>;
 
-// Null if the kernel does not say.
-Peer identify_peer(int socket);
-
-// The daemon's own user may ask for everything, and nothing is looked up in his name.
-bool is_own_user(const PeerIdentity& peer);
+// Nothing if the kernel does not say.
+std::optional<ConnectedPeer> identify_peer(int socket);
 
 }  // namespace zazen

@@ -2,7 +2,7 @@
 // they are held yet or not; and how many of them are held.
 //
 // Kept in <cache><dataset>/.zazen/pins, one line "FIRST LAST" for each range, which replaces
-// the file before it as a whole. No lock; the store has one.
+// the file before it as a whole. No lock; RoomLedger has one.
 #pragma once
 #include <string>
 #include <vector>

@@ -176,8 +176,7 @@ Status Publisher::republish(const Config& config) {
   std::lock_guard lock(mutex_);
   for (std::uint32_t i = 0; i < next.table->dataset_count; ++i) {
     TableDataset& entry = next.table->datasets[i];
-    entry.young_copies = young_copies_[i];
-    entry.check_each_open = checks_each_open_[i];
+    entry.doubts = doubts_[i];
     if (i >= known.dataset_count) continue;
     entry.sampled_at_ms = known.datasets[i].sampled_at_ms.load();
   }
@@ -259,26 +258,11 @@ void Publisher::note_sample(std::uint32_t dataset) {
   }
 }
 
-void Publisher::note_checks(std::uint32_t dataset, bool checked) {
+void Publisher::note_doubts(std::uint32_t dataset, std::uint32_t doubts) {
   std::lock_guard lock(mutex_);
-  checks_each_open_[dataset] = checked ? 1 : 0;  // a dataset that comes is not in the table yet
-  if (dataset < current_.table->dataset_count) {
-    current_.table->datasets[dataset].check_each_open = checks_each_open_[dataset];
-  }
-}
-
-bool Publisher::checks_each_open(std::uint32_t dataset) const {
-  std::lock_guard lock(mutex_);
-  return dataset < current_.table->dataset_count &&
-         current_.table->datasets[dataset].check_each_open != 0;
-}
-
-void Publisher::note_young(std::uint32_t dataset, std::uint32_t copies) {
-  std::lock_guard lock(mutex_);
-  young_copies_[dataset] = copies;
+  doubts_[dataset] = doubts;  // a dataset that comes is not in the table yet
   auto mark = [&](const Published& each) {
-    if (dataset < each.table->dataset_count)
-      each.table->datasets[dataset].young_copies = copies;
+    if (dataset < each.table->dataset_count) each.table->datasets[dataset].doubts = doubts;
   };
   mark(current_);
   for (const Published& each : superseded_) mark(each);

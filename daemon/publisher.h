@@ -5,7 +5,7 @@
 // lock is an OFD lock: it goes with the process, however that ends.
 //
 // A reload publishes a new table and then marks the old one superseded. The old ones stay
-// mapped, locked and marked with young copies: a program may have taken its decision by one a
+// mapped, locked and marked with doubts: a program may have taken its decision by one a
 // moment ago. Each is a few kilobytes.
 #pragma once
 #include <array>
@@ -56,10 +56,8 @@ class Publisher {
   void note_user(uid_t uid, std::size_t most_users = UserCounters::kMostUsers);
 
   void note_sample(std::uint32_t dataset);
-  // Whether each open of the dataset is to be checked.
-  void note_checks(std::uint32_t dataset, bool checked);
-  bool checks_each_open(std::uint32_t dataset) const;
-  void note_young(std::uint32_t dataset, std::uint32_t copies);
+  // The dataset's word in the table (trust.h).
+  void note_doubts(std::uint32_t dataset, std::uint32_t doubts);
 
  private:
   struct Published {
@@ -81,7 +79,7 @@ class Publisher {
   mutable std::mutex mutex_;
   Published current_;
   std::vector<Published> superseded_;
-  std::array<std::uint32_t, kMaxDatasets> young_copies_ = {}, checks_each_open_ = {};
+  std::array<std::uint32_t, kMaxDatasets> doubts_ = {};
   bool stopping_ = false;
   bool serving_ = false;
   bool usable_ = true;

@@ -9,7 +9,7 @@
 #include "bodhi/table.h"
 #include "daemon/beneath.h"
 #include "daemon/start_error.h"
-#include "daemon/young_copies.h"
+#include "daemon/trust.h"
 
 namespace zazen {
 namespace {
@@ -17,25 +17,17 @@ namespace {
 constexpr char kNativeTable[] = ".zazen/native.table";
 constexpr char kAlienTable[] = ".zazen/alien.table";
 
-struct Logs {
-  SequenceLog native;
-  SequenceLog alien;
-};
-
-std::optional<Logs> resume(int directory_fd, std::uint64_t stamp, std::uint32_t dataset,
-                           Inventory& inventory) {
+std::optional<DatasetLogs> resume(int directory_fd, std::uint64_t stamp, HeldTables& held) {
   using Seal = std::optional<FrameTable::Seal>;
-  Seal natives =
-      inventory.table(dataset, FrameKind::kNative).keep_in(directory_fd, kNativeTable, stamp);
-  Seal aliens =
-      inventory.table(dataset, FrameKind::kAlien).keep_in(directory_fd, kAlienTable, stamp);
+  Seal natives = held.table(FrameKind::kNative).keep_in(directory_fd, kNativeTable, stamp);
+  Seal aliens = held.table(FrameKind::kAlien).keep_in(directory_fd, kAlienTable, stamp);
   if (!natives || !aliens) return std::nullopt;
   Result<SequenceLog> native =
       SequenceLog::resume(directory_fd, kNativeLog, natives->log_bytes);
   Result<SequenceLog> alien = SequenceLog::resume(directory_fd, kAlienLog, aliens->log_bytes);
   if (!native.ok() || !alien.ok()) return std::nullopt;
-  inventory.set_newest(dataset, natives->newest);
-  return Logs{std::move(*native), std::move(*alien)};
+  held.newest = natives->newest;
+  return DatasetLogs{std::move(*native), std::move(*alien)};
 }
 
 Result<SequenceLog> replay(int directory_fd, const char* log, const char* table_file,
@@ -55,10 +47,9 @@ Result<SequenceLog> replay(int directory_fd, const char* log, const char* table_
   });
 }
 
-Status forget_aliens_that_are_natives(SequenceLog& alien_log, std::uint32_t dataset,
-                                      Inventory& inventory) {
-  const FrameTable& natives = inventory.table(dataset, FrameKind::kNative);
-  FrameTable& aliens = inventory.table(dataset, FrameKind::kAlien);
+Status forget_aliens_that_are_natives(SequenceLog& alien_log, HeldTables& held) {
+  const FrameTable& natives = held.table(FrameKind::kNative);
+  FrameTable& aliens = held.table(FrameKind::kAlien);
   std::vector<FrameSeq> both;
   if (natives.size() > 0) {
     aliens.for_each([&](FrameSeq seq, std::uint64_t) {
@@ -92,50 +83,44 @@ int DatasetFiles::load_nameless() const {
     return ::fstatat(directory.get(), name_of(seq).c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
   };
   if (int code = waiting->load(has_name); code != 0) return code;
-  return suspended->load(
-      [&](FrameSeq seq) { return has_name(seq) || waiting->contains(seq); });
+  return suspended->load([&](FrameSeq seq) { return has_name(seq) || waiting->contains(seq); });
 }
 
-Result<DatasetFiles> load_dataset(const DatasetConfig& config, UniqueFd directory,
-                                  int cache_state_fd, std::uint64_t stamp,
-                                  std::uint32_t dataset, Inventory& inventory, bool* resumed) {
+Result<LoadedDataset> load_dataset(const DatasetConfig& config, UniqueFd directory,
+                                   int cache_state_fd, std::uint64_t stamp) {
   int fd = directory.get();
-  std::optional<Logs> logs = resume(fd, stamp, dataset, inventory);
-  *resumed = logs.has_value();
+  HeldTables held;
+  std::optional<DatasetLogs> logs = resume(fd, stamp, held);
+  bool resumed = logs.has_value();
   if (!logs) {
     Result<SequenceLog> native =
-        replay(fd, kNativeLog, kNativeTable, inventory.table(dataset, FrameKind::kNative));
+        replay(fd, kNativeLog, kNativeTable, held.table(FrameKind::kNative));
     if (!native.ok()) return whole(native.error());
     Result<SequenceLog> alien =
-        replay(fd, kAlienLog, kAlienTable, inventory.table(dataset, FrameKind::kAlien));
+        replay(fd, kAlienLog, kAlienTable, held.table(FrameKind::kAlien));
     if (!alien.ok()) return whole(alien.error());
-    inventory.set_newest(dataset, std::nullopt);
-    logs = Logs{std::move(*native), std::move(*alien)};
-    Status done = forget_aliens_that_are_natives(logs->alien, dataset, inventory);
+    logs = DatasetLogs{std::move(*native), std::move(*alien)};
+    Status done = forget_aliens_that_are_natives(logs->alien, held);
     if (!done.ok()) return whole(done.error());
   }
-  DatasetFiles files{&config, std::move(directory), std::move(logs->native),
-                     std::move(logs->alien), nullptr, nullptr};
   Result<std::unique_ptr<WaitingNatives>> waiting = WaitingNatives::open(fd);
   if (!waiting.ok()) return waiting.error();
-  files.waiting = std::move(*waiting);
   Result<std::unique_ptr<SuspendedCopies>> suspended =
       SuspendedCopies::open(cache_state_fd, config);
   if (!suspended.ok()) return suspended.error();
-  files.suspended = std::move(*suspended);
+  DatasetFiles files{&config, std::move(directory), std::move(*waiting), std::move(*suspended)};
   // A disk that fails just now is asked again when the files are gone through.
-  if (files.load_nameless() != 0) *resumed = false;
-  return files;
+  if (files.load_nameless() != 0) resumed = false;
+  return LoadedDataset{std::move(files), std::move(*logs), std::move(held), resumed};
 }
 
 // The log is in the order of publication, which is nearly that of the copies' times: some
 // that are not young, one after the other, and no earlier one is.
-std::vector<FrameSeq> fetched_lately(const DatasetFiles& files) {
+std::vector<FrameSeq> fetched_lately(const DatasetFiles& files, const SequenceLog& aliens) {
   constexpr std::uint64_t kMostRecords = 65'536;
   constexpr int kEnough = 16;
-  std::uint64_t records = files.alien_log.records();
-  std::vector<FrameSeq> added =
-      files.alien_log.added_since(records - std::min(records, kMostRecords));
+  std::uint64_t records = aliens.records();
+  std::vector<FrameSeq> added = aliens.added_since(records - std::min(records, kMostRecords));
   std::vector<FrameSeq> young;
   int old = 0;
   for (auto it = added.rbegin(); it != added.rend() && old < kEnough; ++it) {
@@ -159,8 +144,8 @@ std::vector<FrameSeq> fetched_lately(const DatasetFiles& files) {
 Result<CopyNames> CopyNames::open(const DatasetConfig& dataset, int directory_fd) {
   const FrameName& name = dataset.name;
   std::string below(name.directory(), name.directory_length());
-  UniqueFd fd = open_beneath(directory_fd, below.empty() ? "." : below.c_str(),
-                             O_RDONLY | O_DIRECTORY);
+  UniqueFd fd =
+      open_beneath(directory_fd, below.empty() ? "." : below.c_str(), O_RDONLY | O_DIRECTORY);
   if (!fd.valid() && errno == ENOENT) return CopyNames(name, nullptr);
   DIR* directory = fd.valid() ? ::fdopendir(fd.get()) : nullptr;
   if (directory == nullptr) {

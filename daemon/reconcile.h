@@ -26,8 +26,6 @@ std::string frame_name(const DatasetConfig& config, FrameSeq seq);
 struct DatasetFiles {  // one dataset's part of the cache
   const DatasetConfig* config;
   UniqueFd directory;  // <cache><dataset path>
-  SequenceLog native_log;
-  SequenceLog alien_log;
   std::unique_ptr<WaitingNatives> waiting;
   std::unique_ptr<SuspendedCopies> suspended;
 
@@ -38,14 +36,26 @@ struct DatasetFiles {  // one dataset's part of the cache
   int load_nameless() const;
 };
 
-// Opens the logs and fills the inventory: from its tables if they were sealed with this stamp
-// (0 is none), else from the logs. `resumed` says which. The errors are whole sentences.
-Result<DatasetFiles> load_dataset(const DatasetConfig& config, UniqueFd directory,
-                                  int cache_state_fd, std::uint64_t stamp,
-                                  std::uint32_t dataset, Inventory& inventory, bool* resumed);
+struct DatasetLogs {
+  SequenceLog native;
+  SequenceLog alien;
 
-// Aliens that may still be young (young_copies.h): the last ones of the alien log.
-std::vector<FrameSeq> fetched_lately(const DatasetFiles& files);
+  SequenceLog& log(FrameKind kind) { return kind == FrameKind::kNative ? native : alien; }
+};
+
+struct LoadedDataset {
+  DatasetFiles files;
+  DatasetLogs logs;
+  HeldTables held;
+  bool resumed;  // it is as a clean stop left it
+};
+// Opens the logs, and takes what is held from the tables if they were sealed with this stamp
+// (0 is none), else from the logs. The errors are whole sentences.
+Result<LoadedDataset> load_dataset(const DatasetConfig& config, UniqueFd directory,
+                                   int cache_state_fd, std::uint64_t stamp);
+
+// Aliens that may still be young (trust.h): the last ones of the alien log.
+std::vector<FrameSeq> fetched_lately(const DatasetFiles& files, const SequenceLog& aliens);
 
 class CopyNames {  // the frames that have a name below a directory of copies, in parts
  public:

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <string>
 
 #include "daemon/log.h"
@@ -27,7 +28,8 @@ bool overlap(const std::string& a, const std::string& b) {
 
 void Reload::run() {
   notify_reloading();
-  Result<Config> next = load_config(config_.file);
+  Result<Config> next =
+      load_config(config_.file, std::bind_front(&Service::follow_links, &service_));
   Status done = next.ok() ? apply(*next) : Status(next.error());
   if (done.ok()) {
     auto served = std::ranges::count(config_.datasets, false, [](const DatasetConfig& dataset) {
@@ -70,7 +72,7 @@ Status Reload::apply(const Config& next) {
     if (Status updated = update(dataset); !updated.ok()) done = updated;
   }
   renew_key(next);
-  service_.renew_peers(next);
+  service_.renew(next);
   if (Status published = publisher_.republish(config_); !published.ok()) return published;
   store_.keep_limits();
   return done;

@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 
 #include "daemon/beneath.h"
-#include "daemon/origin.h"
 #include "daemon/work_queue.h"
 
 namespace zazen {
@@ -20,52 +20,19 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kAlone = std::chrono::milliseconds(2);
 
-enum class Comparison : char { kSame, kStale, kGone, kArrived, kUnknown };
+// ---- The worker's half
 
-struct Compared {
-  Comparison outcome = Comparison::kUnknown;
-  ExactCopy copy = {};
-};
-
-Compared compare(const Store& store, std::uint32_t dataset, FrameSeq seq,
-                 int origin_directory) {
-  Compared compared;
-  compared.copy.seq = seq;
-  if (store.is_suspended(dataset, seq)) {  // compared when its last writer has gone
-    compared.outcome = Comparison::kSame;
-    return compared;
+Comparison compare(int directory, const std::string& name, const CopyToCompare& copy) {
+  struct stat origin = {};
+  const int code =
+      ::fstatat(directory, name.c_str(), &origin, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
+  if (copy.is_waiting) {
+    bool arrived = code == 0 && static_cast<std::uint64_t>(origin.st_size) == copy.identity.size;
+    return arrived ? Comparison::kArrived : Comparison::kSame;
   }
-  std::string name = store.name_of(dataset, seq);
-  UniqueFd copy = store.open_copy(dataset, seq);
-  if (!copy.valid()) {
-    bool missing = errno == ENOENT || errno == ELOOP;
-    // One that was evicted meanwhile says nothing of the others.
-    if (missing) {
-      compared.outcome = store.has_lost(dataset, seq) ? Comparison::kStale : Comparison::kSame;
-    }
-    return compared;
-  }
-  struct stat local = {}, origin = {};
-  if (::fstat(copy.get(), &local) != 0) return compared;
-  compared.copy = ExactCopy::of(seq, local);
-  OriginIdentity identity = {};
-  int code = read_identity(copy.get(), &identity);
-  if (code != 0) {
-    if (code == EINVAL || code == ENODATA) compared.outcome = Comparison::kStale;
-    return compared;
-  }
-  code = stat_origin(origin_directory, store.dataset(dataset).path, name, identity, &origin);
-  if (store.is_waiting(dataset, seq)) {
-    bool arrived = code == 0 && static_cast<std::uint64_t>(origin.st_size) == identity.size;
-    compared.outcome = arrived ? Comparison::kArrived : Comparison::kSame;
-    return compared;
-  }
-  if (code != 0) {
-    if (code == ENOENT || code == ENOTDIR) compared.outcome = Comparison::kGone;
-    return compared;
-  }
-  compared.outcome = same_file(identity, origin) ? Comparison::kSame : Comparison::kStale;
-  return compared;
+  if (code == ENOENT || code == ENOTDIR) return Comparison::kGone;
+  if (code != 0) return Comparison::kUnknown;
+  return same_file(copy.identity, origin) ? Comparison::kSame : Comparison::kStale;
 }
 
 // True also if it cannot be read.
@@ -83,56 +50,109 @@ bool is_empty(int directory_fd) {
   return empty;
 }
 
-}  // namespace
+// ---- zazend's half
 
-SampleResult compare_sample(const Store& store, std::uint32_t dataset) {
-  return compare_frames(store, dataset, store.sample(dataset, kSampleAtRandom));
+struct Looked {  // at one copy
+  Comparison outcome = Comparison::kUnknown;
+  ExactCopy copy = {};
+  std::optional<CopyToCompare> ask;  // the origin decides
+};
+
+Looked look(const Store& store, std::uint32_t dataset, FrameSeq seq) {
+  Looked looked;
+  looked.copy.seq = seq;
+  if (store.is_suspended(dataset, seq)) {  // compared when its last writer has gone
+    looked.outcome = Comparison::kSame;
+    return looked;
+  }
+  UniqueFd copy = store.open_copy(dataset, seq);
+  if (!copy.valid()) {
+    bool missing = errno == ENOENT || errno == ELOOP;
+    // One that was evicted meanwhile says nothing of the others.
+    if (missing) {
+      looked.outcome = store.has_lost(dataset, seq) ? Comparison::kStale : Comparison::kSame;
+    }
+    return looked;
+  }
+  struct stat local = {};
+  if (::fstat(copy.get(), &local) != 0) return looked;
+  looked.copy = ExactCopy::of(seq, local);
+  OriginIdentity identity = {};
+  const int code = read_identity(copy.get(), &identity);
+  if (code == 0) {
+    looked.ask = CopyToCompare{seq, identity, store.is_waiting(dataset, seq)};
+  } else if (code == EINVAL || code == ENODATA) {
+    looked.outcome = Comparison::kStale;
+  }
+  return looked;
 }
 
-SampleResult compare_frames(const Store& store, std::uint32_t dataset,
-                            const std::vector<FrameSeq>& frames, std::size_t threads,
-                            const std::atomic<bool>* give_up) {
-  SampleResult result;
-  UniqueFd origin(
-      ::open(store.dataset(dataset).path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  // Closed to root: each frame's owner is asked.
-  bool owners_can_tell = errno == EACCES && ::geteuid() == 0;
-  if (!origin.valid() && !owners_can_tell) {
-    result.status = errno;
-    return result;
-  }
-  result.compared = frames.size();
-  std::vector<Compared> compared(frames.size());
+}  // namespace
+
+int compare_with_origins(const DatasetConfig& dataset, const std::vector<CopyToCompare>& copies,
+                         std::size_t threads, std::vector<Comparison>* outcomes) {
+  UniqueFd origin(::open(dataset.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!origin.valid()) return errno;
+  outcomes->assign(copies.size(), Comparison::kUnknown);
   std::atomic<std::size_t> next = 0;
   auto work = [&](Clock::time_point until) {
     while (Clock::now() < until) {
       const std::size_t i = next++;
-      if (i >= frames.size() || (give_up != nullptr && *give_up)) return;
-      compared[i] = compare(store, dataset, frames[i], origin.get());
+      if (i >= copies.size()) return;
+      char name[kMaxTemplate + 32];
+      const std::size_t length = dataset.name.format(copies[i].seq, name, sizeof name);
+      (*outcomes)[i] = compare(origin.get(), {name, length}, copies[i]);
     }
   };
   // An origin that answers at once needs no threads, which would take from the job that starts.
   work(Clock::now() + kAlone);
-  const std::size_t left = frames.size() - std::min<std::size_t>(next, frames.size());
+  const std::size_t left = copies.size() - std::min<std::size_t>(next, copies.size());
   auto work_to_the_end = [&work] { work(Clock::time_point::max()); };
   WorkQueue others(WorkQueue::OnDemand{threads});
   for (std::size_t i = 1; i < std::min(threads, left); ++i) others.post(work_to_the_end);
   work_to_the_end();
   others.stop();
+  const bool any_gone = std::ranges::find(*outcomes, Comparison::kGone) != outcomes->end();
+  if (!any_gone || !is_empty(origin.get())) return 0;
+  outcomes->assign(copies.size(), Comparison::kUnknown);
+  return ENOENT;
+}
 
-  bool any_gone = std::ranges::any_of(
-      compared, [](const Compared& one) { return one.outcome == Comparison::kGone; });
-  if (any_gone && is_empty(origin.get())) {
-    result.status = ENOENT;
-    return result;
+SampleResult compare_sample(const Store& store, std::uint32_t dataset,
+                            const CompareAtOrigin& ask) {
+  return compare_frames(store, dataset, store.sample(dataset, kSampleAtRandom), ask);
+}
+
+SampleResult compare_frames(const Store& store, std::uint32_t dataset,
+                            const std::vector<FrameSeq>& frames, const CompareAtOrigin& ask,
+                            std::size_t threads) {
+  SampleResult result;
+  std::vector<Looked> looked;
+  std::vector<CopyToCompare> copies;
+  for (FrameSeq seq : frames) {
+    looked.push_back(look(store, dataset, seq));
+    if (looked.back().ask) copies.push_back(*looked.back().ask);
   }
-  for (const Compared& one : compared) {
-    if (one.outcome == Comparison::kUnknown) ++result.unknown;
-    if (one.outcome == Comparison::kArrived) result.arrived.push_back(one.copy.seq);
-    if (one.outcome == Comparison::kStale || one.outcome == Comparison::kGone) {
-      result.stale.push_back(one.copy);
+  std::vector<Comparison> outcomes;
+  result.status = ask(dataset, copies, threads, &outcomes);
+  auto outcome = outcomes.begin();
+  for (Looked& one : looked) {
+    if (one.ask) one.outcome = outcome == outcomes.end() ? Comparison::kUnknown : *outcome++;
+    switch (one.outcome) {
+      case Comparison::kArrived:
+        result.arrived.push_back(one.copy.seq);
+        break;
+      case Comparison::kStale:
+      case Comparison::kGone:
+        result.stale.push_back(one.copy);
+        break;
+      case Comparison::kSame:
+        break;
+      default:  // kUnknown, or what no worker of ours says
+        ++result.unknown;
     }
   }
+  if (result.status == 0) result.compared = frames.size();
   return result;
 }
 

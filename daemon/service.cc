@@ -1,74 +1,59 @@
-// The service's life: what it does by itself, from its start to its end.
+// What zazend does by itself, from its start to its end.
 #include "daemon/service.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <iterator>
-#include <limits>
-
-#include "daemon/adoption.h"
-#include "daemon/job_sweep.h"
 #include "daemon/log.h"
-#include "daemon/origin.h"
+#include "daemon/shortage.h"
 
 namespace zazen {
 namespace {
 
+constexpr std::int64_t kJobSweepPeriodMs = 10'000;
 constexpr std::int64_t kRightsPeriodMs = 10'000;
 constexpr std::int64_t kReconcileAgainMs = 5'000;
 constexpr std::int64_t kUntoldPeriodMs = 10'000;  // anybody may say that something changed
-
-// A frame that is watched has a descriptor open, as a queued fill has.
-WrittenFrames::Limits limits_of(std::size_t queue_limit) {
-  WrittenFrames::Limits limits;
-  limits.watched = std::min(limits.watched, queue_limit / 4);
-  return limits;
-}
+// A stop takes a second at most, whatever hangs.
+constexpr std::chrono::milliseconds kStopLimit(300), kJobsLimit(100);
 
 }  // namespace
 
-Service::Service(const Config& config, Store& store, Publisher& publisher,
-                 std::size_t queue_limit)
+Service::Service(const Config& config, Store& store, Publisher& publisher)
     : config_(config),
       store_(store),
       publisher_(publisher),
       started_ms_(monotonic_ms()),
-      next_sweep_ms_(started_ms_ + kJobSweepPeriodMs),
+      next_sweep_ms_(started_ms_),
       keys_(std::make_shared<KeyRing>(config.key_file)),
-      young_([&publisher](std::uint32_t dataset, std::uint32_t copies) {
-        publisher.note_young(dataset, copies);
+      trust_([&publisher](std::uint32_t dataset, std::uint32_t doubts) {
+        publisher.note_doubts(dataset, doubts);
       }),
-      filler_(store, young_, queue_limit, [this] { outbox_.wake(); }),
-      changes_(config, store, keys_,
-               {.doubt = [this](std::uint32_t dataset) { sweep_.doubt(dataset); },
+      cache_(store, trust_,
+             {.verify = [this](WorkerId worker,
+                               std::span<FinishedCopy> batch) { verify(worker, batch); },
+              .mirror =
+                  [this](WorkerId worker, std::uint32_t dataset,
+                         const ReachedDirectories& reached) {
+                    if (!store_.is_mirrored(dataset, reached)) mirror_rights(dataset, worker);
+                  }}),
+      changes_(config, store,
+               {.doubt = [this](std::uint32_t dataset) { doubt(dataset); },
                 .compare = [this](std::uint32_t dataset,
-                                  std::vector<FrameSeq> frames) { compare(dataset, frames); }}),
-      sweep_(store, config.sweep_ms,
-             {.mark = [&publisher](std::uint32_t dataset,
-                                   bool checked) { publisher.note_checks(dataset, checked); },
-              .drop = [this](std::uint32_t dataset,
-                             const SampleResult& result) { settle(dataset, result); }}),
-      reads_(store),
-      own_user_(std::make_shared<PeerIdentity>(PeerIdentity{::geteuid(), ::getegid(), {}})),
-      written_(config,
-               {.closed = [this](const ClosedFrame& frame) { writers_gone(frame); },
-                .epoch = [&store](std::uint32_t dataset,
-                                  FrameSeq seq) { return store.epoch(dataset, seq); }},
-               limits_of(queue_limit)),
-      writer_(config, keys_, [this](const std::string& path, FrameSeq seq) {
-        std::optional<std::uint32_t> dataset = find_dataset(path.data(), path.size());
-        return dataset && written_.is_open(*dataset, seq);
-      }) {
+                                  std::vector<FrameSeq> frames) { compare(dataset, frames); }},
+               {.watch =
+                    [this](std::uint32_t dataset, FrameSeq seq) {
+                      pool_->tell(worker_for(dataset), WatchChanges{{dataset, seq}});
+                    },
+                .tell = [this](const TellPeers& news) { tell_peers(news); }}),
+      sweep_(store, trust_, config.sweep_ms,
+             {.drop = [this](std::uint32_t dataset,
+                             const SampleResult& result) { settle(dataset, result); },
+              .compare = comparer(0)}),
+      reads_(store) {
   store.health().watch([this](bool usable) { disk_changed(usable); });
-  for (std::uint32_t i = 0; i < config.datasets.size(); ++i) take_up(i);
 }
 
 void Service::take_up(std::uint32_t dataset) {
   for (const auto& [fetched, seq] : store_.fetched_lately()) {
-    if (fetched == dataset) young_.note(dataset, seq, monotonic_ms());
+    if (fetched == dataset) trust_.doubt(dataset, kYoung, seq);
   }
   watch_suspended(dataset);
   post_reconcile(dataset);
@@ -85,13 +70,8 @@ void Service::post_reconcile(std::uint32_t dataset) {
   post_once(housework_[dataset].reconciling, reconciling_, [this, dataset] {
     // Who may reach the copies decides what the index tells of them: nothing, if the origin
     // does not say. But nobody's room waits for that.
-    // And only the dataset's own directories: others wait for the same thread of this origin.
-    auto look = [this, dataset] {
-      store_.mirror_own_rights(dataset);
-      return 0;
-    };
-    if (store_.serves_all_users()) (void)origins().ask(dataset, look, Filler::kOriginLimit);
-    for (FrameSeq seq : store_.reconcile(dataset)) young_.note(dataset, seq, monotonic_ms());
+    if (store_.serves_all_users()) mirror_rights(dataset, 0);
+    for (FrameSeq seq : store_.reconcile(dataset)) trust_.doubt(dataset, kYoung, seq);
   });
 }
 
@@ -99,72 +79,18 @@ void Service::reconcile_again() {
   for (std::uint32_t dataset : store_.not_reconciled()) post_reconcile(dataset);
 }
 
-int Service::drop_changed(std::uint32_t dataset, FrameSeq seq, const Peer& client,
-                          const char* why) {
-  young_.note(dataset, seq, monotonic_ms());
-  filler_.cancel(dataset, seq);
-  const bool was_held = store_.drop(dataset, std::span(&seq, 1)).frames > 0;
-  changes_.changed(dataset, seq, client, was_held ? why : "");
-  bool stays = store_.find(dataset, seq).has_value();  // the disk does not let it go
-  if (stays) sweep_.distrust(dataset);
-  return stays ? EIO : 0;
-}
-
-std::optional<std::uint32_t> Service::find_dataset(const char* path, std::size_t length) const {
-  std::string_view wanted(path, length);
-  for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
-    if (config_.datasets[i].path == wanted) return i;
-  }
-  return std::nullopt;
-}
-
-int Service::sample(std::uint32_t dataset) {
-  mirror_rights(dataset);
-  SampleResult result = compare_sample(store_, dataset);
-  // First of all: a new copy in the place of a stale one looks as though all were well.
-  if (!result.stale.empty()) sweep_.distrust(dataset);
+void Service::compare_young(std::uint32_t dataset) {
+  std::optional<Trust::Due> due = trust_.due(dataset, kYoung);
+  if (!due) return;
+  std::erase_if(due->frames, [&](FrameSeq seq) { return !store_.find(dataset, seq); });
+  SampleResult result = compare_frames(store_, dataset, due->frames, comparer(0));
   settle(dataset, result);
-  if (result.status == 0) publisher_.note_sample(dataset);
-  return result.status;
-}
-
-void Service::look_at_young(std::uint32_t dataset) {
-  std::int64_t now_ms = monotonic_ms();
-  std::vector<FrameSeq> due = young_.due(dataset, now_ms);
-  if (due.empty()) return;
-  std::vector<FrameSeq> held;
-  std::ranges::copy_if(due, std::back_inserter(held),
-                       [&](FrameSeq seq) { return store_.find(dataset, seq).has_value(); });
-  SampleResult result = compare_frames(store_, dataset, held);
-  settle(dataset, result);
-  if (result.status != 0 || result.unknown > 0) return;  // not to be known: they stay young
-  young_.settle(dataset, due, now_ms);
-}
-
-void Service::settle(std::uint32_t dataset, const SampleResult& result) {
-  for (FrameSeq seq : result.arrived) {
-    auto question = [this, dataset, seq] {
-      ReachedDirectories reached;
-      UniqueFd origin =
-          find_named(config_.datasets[dataset], store_.name_of(dataset, seq), nullptr, kToRead,
-                     store_.serves_all_users() ? &reached : nullptr);
-      return origin.valid() ? adopt(store_, dataset, seq, origin.get(), nullptr, reached)
-                            : errno;
-    };
-    if (origins().ask(dataset, question, Filler::kOriginLimit) == ETIMEDOUT) break;
-  }
-  if (result.stale.empty()) return;
-  log_line(LogLevel::kWarn, "stale_copies",
-           {{"dataset", config_.datasets[dataset].path},
-            {"compared", std::to_string(result.compared)},
-            {"stale", std::to_string(result.stale.size())}});
-  changes_.found_stale(dataset, result.stale);
-  store_.drop_exactly(dataset, result.stale);
+  result.is_known() ? trust_.clear(*due) : trust_.try_again(*due);
 }
 
 bool Service::trusts_all() const {
   for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
-    if (!config_.datasets[i].removed && sweep_.is_in_doubt(i)) return false;
+    if (!config_.datasets[i].removed && trust_.is_in_doubt(i)) return false;
   }
   return store_.health().problem().empty();
 }
@@ -187,7 +113,7 @@ void Service::note_counted() {
                {{"dataset", config_.datasets[dataset].path}, {"uid", std::to_string(uid)}});
     }
     // Which frame it is, and whether it is still being written, is not known.
-    sweep_.distrust(dataset);
+    trust_.doubt(dataset, kStale);
   }
   for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
     UntoldChanges& untold = untold_changes_[i];
@@ -200,13 +126,11 @@ void Service::note_counted() {
 void Service::do_housework(std::uint32_t dataset) {
   Housework& work = housework_[dataset];
   work.posted = false;
-  if (work.rights_due.exchange(false)) mirror_rights(dataset);
-  look_at_young(dataset);
-}
-
-void Service::mirror_rights(std::uint32_t dataset) {
-  store_.mirror_own_rights(dataset);
-  store_.mirror_rights_of_names(dataset);
+  if (work.rights_due.exchange(false)) {
+    mirror_rights(dataset, 0);
+    mirror_rights_of_names(dataset);
+  }
+  compare_young(dataset);
 }
 
 void Service::do_chores() {
@@ -216,6 +140,7 @@ void Service::do_chores() {
     publisher_.note_user(owner, UserCounters::kMostUsers / 2);
   }
   note_counted();
+  if (keys_->drop_ended()) log_line(LogLevel::kInfo, "old_key_ended");
   changes_.look_again();
   if (monotonic_ms() >= next_reconcile_ms_) {
     next_reconcile_ms_ = monotonic_ms() + kReconcileAgainMs;
@@ -224,7 +149,7 @@ void Service::do_chores() {
 }
 
 void Service::keep_house() {
-  writer_.keep_house();
+  if (listener_ == 0 && !push_sockets_.sockets.empty()) start_listener();
   // Not here: whoever lists a million copies holds the store's lock.
   post_once(chores_posted_, errands_, [this] { do_chores(); });
   bool rights = store_.serves_all_users() && monotonic_ms() >= next_rights_ms_;
@@ -233,45 +158,53 @@ void Service::keep_house() {
     Housework& work = housework_[i];
     if (store_.is_index_due(i)) post_reconcile(i);
     if (rights) work.rights_due = true;
-    if (!work.rights_due && young_.due(i, monotonic_ms()).empty()) continue;
+    if (!work.rights_due && !trust_.due(i, kYoung)) continue;
     if (work.posted.exchange(true)) continue;
     if (!samples_.post(i, [this, i] { do_housework(i); })) work.posted = false;
   }
   if (monotonic_ms() < next_sweep_ms_) return;
   next_sweep_ms_ = monotonic_ms() + kJobSweepPeriodMs;
-  post_once(job_sweep_posted_, errands_, [runtime = config_.runtime + "/"] {
-    sweep_jobs(runtime + kJobsDirectory, runtime + kReportsDirectory);
-    prune_reports(runtime + kReportsDirectory);
-  });
+  post_once(job_sweep_posted_, errands_, [this] { sweep_jobs(kOriginLimit); });
 }
 
-bool Service::stop() {
+// A removed dataset is doubted when it comes back.
+void Service::doubt_all() {
+  log_line(LogLevel::kWarn, "heartbeat_gap",
+           {{"what", "the daemon was held up: its copies are compared with their origins"}});
+  for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
+    if (!config_.datasets[i].removed) doubt_and_tell(i);
+  }
+}
+
+void Service::doubt_and_tell(std::uint32_t dataset) {
+  doubt(dataset);
+  changes_.missed(dataset);
+}
+
+void Service::stop() {
   stopping_ = true;
-  bool watched = written_.stop(Filler::kStopLimit);
-  bool told = changes_.stop(Filler::kStopLimit);
+  sweep_jobs(kJobsLimit);
+  std::unique_lock lock(mutex_);
+  const WorkerId last = peers_worker_;
+  lock.unlock();
+  // The peers are told what the others have said last.
+  pool_->order_all(Stop{}, kStopLimit, last);
+  if (last != 0) {
+    NoReply reply;
+    pool_->order(last, Stop{}, &reply, kStopLimit);
+  }
+  store_.give_up_reconciling();  // natives that wait for it would keep the pool from ending
+  pool_->stop();
   store_.health().stop();
   reads_.stop();
-  bool swept = sweep_.stop();
+  sweep_.stop();
   scrubs_.stop();
-  store_.give_up_reconciling();
   reconciling_.stop();
-  bool sampled = samples_.stop(Filler::kStopLimit);
-  bool asked = questions_.stop(Filler::kStopLimit);
-  long_errands_.stop();
+  samples_.stop(WorkQueue::kForEver);
+  looks_.stop(WorkQueue::kForEver);
   errands_.stop();
-  return filler_.stop() && sampled && asked && swept && watched && told;
-}
-
-bool Service::stop_writing() {
-  std::uint64_t waiting = writer_.figures().waiting, open = written_.count();
-  if (waiting + open > 0) {
-    log_line(LogLevel::kWarn, "frames_not_pushed",
-             {{"waiting", std::to_string(waiting)},
-              {"being_written", std::to_string(open)},
-              {"what", "the origin has them"},
-              {"hint", "zazenctl push DATASET"}});
-  }
-  return writer_.stop();
+  munge_.stop();
+  cache_.stop();
 }
 
 }  // namespace zazen

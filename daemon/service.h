@@ -1,140 +1,140 @@
-// Service: what each message of a client means. It blocks nowhere: what may take time is
-// handed to threads, and the answers come through the outbox.
+// Service: what zazend does for its workers (service_asks.cc) and by itself: it keeps copies
+// true and rights mirrored, sweeps, reconciles, and tells peers of changes.
+//
+// It knows the store, and an origin only by what workers say (service_origins.cc).
 #pragma once
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <set>
 #include <utility>
 
 #include "bodhi/config.h"
-#include "daemon/askers.h"
-#include "daemon/filler.h"
+#include "bodhi/key_ring.h"
+#include "daemon/link_messages.h"
 #include "daemon/origin_lanes.h"
-#include "daemon/outbox.h"
-#include "daemon/own_writer.h"
-#include "daemon/packet.h"
 #include "daemon/peer_changes.h"
-#include "daemon/permission.h"
 #include "daemon/publisher.h"
 #include "daemon/push_counts.h"
+#include "daemon/push_sockets.h"
 #include "daemon/read_order.h"
 #include "daemon/sample.h"
 #include "daemon/store.h"
+#include "daemon/store_cache.h"
 #include "daemon/sweep.h"
+#include "daemon/trust.h"
 #include "daemon/work_queue.h"
-#include "daemon/written_frames.h"
-#include "daemon/young_copies.h"
+#include "daemon/worker_pool.h"
 
 namespace zazen {
 
 class Service {
  public:
-  Service(const Config& config, Store& store, Publisher& publisher, std::size_t queue_limit);
+  static constexpr std::chrono::milliseconds kOriginLimit{1000};  // for one look at it
 
-  enum class Taken { kYes, kLater, kNonsense };
-  // kLater: a push while the queue is full; try the same packet again when the outbox wakes.
-  // kNonsense: no client of ours sends this; close the connection.
-  Taken take(std::uint64_t client, const Peer& peer, Packet& packet);
+  Service(const Config& config, Store& store, Publisher& publisher);
 
-  // A client has connected.
-  void welcome(const PeerIdentity& peer) { publisher_.note_user(peer.uid); }
+  // What the pool of workers calls; the pool is given to start(), before it runs.
+  WorkerPool::Hooks pool_hooks();
+  void start(WorkerPool& pool);
 
-  Outbox& outbox() { return outbox_; }
   // What the store holds of a dataset, at the start or when a reload has added it.
   void take_up(std::uint32_t dataset);
   // To be called about once a second: what dead jobs left goes, young copies come of age.
   void keep_house();
-  // Afterwards the outbox has the last answers. False: a thread is caught in an origin that
-  // does not answer; the process must end without destructors.
-  bool stop();
-  // Once nobody is served any more: the daemon's own pushes end. False as above.
-  bool stop_writing();
+  // Workers end what is under way, within a limit; then nothing is asked of them any more.
+  void stop();
   // Nothing that is served is in doubt, so that the next start may believe it.
   bool trusts_all() const;
   // A dataset that a reload adds: nobody watched its copies.
-  void doubt(std::uint32_t dataset) { sweep_.doubt(dataset); }
+  void doubt(std::uint32_t dataset) { trust_.doubt(dataset, kUnwatched); }
   // The daemon was not there for a while, and may not have heard of changes.
   void doubt_all();
-  OriginThreads& origins() { return filler_.origins(); }
-  // A frame that came over the network.
-  void take_push(FillRequest request) { filler_.take(std::move(request)); }
-  PushCounts& push_counts() { return push_counts_; }
   KeyRing& keys() { return *keys_; }
-  // Another daemon tells of changed frames, over the network: 0 or an errno.
-  int take_notice(std::string_view notice) { return changes_.take(notice); }
-  // A reload: who the peers are, and how to reach them.
-  void renew_peers(const Config& next) {
-    writer_.renew(next);
-    changes_.renew(next);
-  }
+  // Writers of other machines push here.
+  void listen(PushSockets sockets);
+  // For a reload: where paths of origins lead (bodhi/config.h). A worker looks.
+  std::vector<std::string> follow_links(const std::vector<std::string>& paths);
+  // After a reload: the workers are told, and who the peers are.
+  void renew(const Config& next);
 
  private:
-  struct Asked {  // who asked for what
-    std::uint64_t client;
-    std::uint64_t request;
-    Peer peer;
-    bool is_answered;
-    bool is_own_user() const { return zazen::is_own_user(*peer); }
-  };
-  static constexpr std::uint32_t kAllDatasets = ~std::uint32_t{0};
-  struct Request {
-    Asked asked;
-    Packet packet;
-    std::uint32_t dataset = kAllDatasets;  // stays so if the message names none
-    FrameSeq seq = 0;                      // of the frame, if it names one
-    bool is_put_off = false;               // set by a handler: to be taken again later
-  };
+  using Worker = WorkerPool::Worker;
 
-  // What a message means: service_messages.cc. A row of kMessages without a handler there does
-  // not compile. Only a row without a wish can be put off.
-  using Handler = void (Service::*)(Request&);
-  template <MessageType type>
-  void handle(Request& request) = delete;
-  template <std::size_t row>
-  static constexpr Handler handler_of() {
-    if constexpr (kMessages[row].from == Sender::kDaemon) {
-      return nullptr;
-    } else {
-      return &Service::handle<kMessages[row].type>;
-    }
-  }
-  template <std::size_t... rows>
-  static constexpr auto handlers_of(std::index_sequence<rows...>) {
-    return std::array{handler_of<rows>()...};
-  }
-  // 0, or why it is refused.
-  int read_names(const MessageRule& rule, const Packet& packet, Request* out) const;
-  void submit(Request& request, FrameKind kind, bool is_content = false);
-  void pin(const Request& request, bool pinned);
-  void answer(const Asked& asked, int status, std::string body = {});
-  // `work`, which answers; without memory the answer is ENOMEM.
-  template <class Work>
-  auto answering(const Asked& asked, Work work);
-  std::optional<std::uint32_t> find_dataset(const char* path, std::size_t length) const;
-
-  int sample(std::uint32_t dataset);  // 0 or an errno: the origin could not be asked
-  void invalidate(const Asked& asked, std::uint32_t dataset, FrameSeq seq, bool found_stale);
+  // ---- What workers ask: service_asks.cc. An ask without a handler does not compile.
+  bool take(Worker& worker, LinkPacket packet);
+  template <class Ask>
+  bool take_as(Worker& worker, LinkPacket& packet);
+  template <class Ask>
+  struct Asked;
+  void handle(const Asked<BeginFill>& asked);
+  void handle(const Asked<MoreRoom>& asked);
+  void handle(const Asked<FinishFill>& asked);
+  void handle(const Asked<FinishContent>& asked);
+  void handle(const Asked<FinishPush>& asked);
+  void handle(const Asked<AbandonFill>& asked);
+  void handle(const Asked<FillFailed>& asked);
+  void handle(const Asked<Adopt>& asked);
+  void handle(const Asked<Changed>& asked);
+  void handle(const Asked<Suspend>& asked);
+  void handle(const Asked<Restore>& asked);
+  void handle(const Asked<Renew>& asked);
+  void handle(const Asked<CopyState>& asked);
+  void handle(const Asked<Check>& asked);
+  void handle(const Asked<SampleAsk>& asked);
+  void handle(const Asked<Evict>& asked);
+  void handle(const Asked<Pin>& asked);
+  void handle(const Asked<Verify>& asked);
+  void handle(const Asked<ReadIn>& asked);
+  void handle(const Asked<History>& asked);
+  void handle(const Asked<StatusAsk>& asked);
+  void handle(const Asked<ListAsk>& asked);
+  void handle(const Asked<Notice>& asked);
+  void handle(const Asked<BeginListing>& asked);
+  void handle(const Asked<FinishListing>& asked);
+  void handle(const Asked<Tell>& asked);
+  void handle(const Asked<Doubt>& asked);
+  void handle(const Asked<PushKeyAsk>& asked);
+  void handle(const Asked<Natives>& asked);
+  void handle(const Asked<DiskState>& asked);
+  void handle(const Asked<DecodeMunge>& asked);
+  void handle(const Asked<WorkerFigures>& asked);
+  void handle(const Asked<Leave>& asked);
+  int keep_listing(const Asked<FinishListing>& asked);
   // 0, or EIO if the disk keeps it. `why` is a phrase for people.
-  int drop_changed(std::uint32_t dataset, FrameSeq seq, const Peer& client,
-                   const char* why = PeerChanges::kChanged);
-  // Frames that somebody has open for writing (D25): service_writers.cc.
-  void open_for_writing(const Asked& asked, std::uint32_t dataset, FrameSeq seq);
-  void watch_suspended(std::uint32_t dataset);
-  void watch(std::uint32_t dataset, FrameSeq seq, const Peer& client);
-  void writers_gone(const ClosedFrame& frame);
-  void settle_suspended(const ClosedFrame& frame);
-  void look_at_young(std::uint32_t dataset);
+  int drop_changed(std::uint32_t dataset, FrameSeq seq, const char* why);
+  // A worker may have watched frames, and nobody does now.
+  void worker_ended(WorkerId worker, const WorkerFigures& figures, bool has_left);
+
+  // ---- What workers are asked: service_origins.cc
+  LinkPacket configuration();
+  // A worker that may look at this dataset by itself; 0: there is none.
+  WorkerId worker_for(std::uint32_t dataset);
+  // By one worker, or with 0 by those of the frames' owners.
+  CompareAtOrigin comparer(WorkerId worker);
+  int sample(WorkerId worker, std::uint32_t dataset);
   void compare(std::uint32_t dataset, const std::vector<FrameSeq>& frames);
   // What a comparison has found: stale copies go, natives that waited are adopted.
   void settle(std::uint32_t dataset, const SampleResult& result);
-  struct Content {
-    std::string body;
-    UniqueFd file;
-  };
-  Content list_for(const Asked& first, std::uint32_t dataset);
-  template <class Make>
-  void answer_all(const std::vector<Asked>& askers, Make make);
-  int keep_listing(std::uint32_t dataset, int fd);
+  void adopt_arrived(std::uint32_t dataset, const std::vector<FrameSeq>& frames);
+  void verify(WorkerId worker, std::span<FinishedCopy> batch);
+  // Where all users are served: by the worker of the directory's owner, or by the given one.
+  void mirror_rights(std::uint32_t dataset, WorkerId worker);
+  void mirror_rights_of_names(std::uint32_t dataset);
+  void watch_suspended(std::uint32_t dataset);
+  void tell_peers(const TellPeers& news);
+  void start_listener();
+  void take_push(StoreCache::Pushed push, std::function<void(int status)> done);
+  void place_received(std::uint32_t dataset);
+  // What dead jobs left, by the workers of their users; one limit for all.
+  void sweep_jobs(std::chrono::milliseconds limit);
+
+  // ---- By itself: service.cc
+  void compare_young(std::uint32_t dataset);
   void note_counted();
   // Unless it is posted already. The mark goes with the work, however it ends.
   template <class Work>
@@ -143,7 +143,6 @@ class Service {
   void reconcile_again();  // what could not be reconciled
   void do_chores();
   void do_housework(std::uint32_t dataset);
-  void mirror_rights(std::uint32_t dataset);
   void disk_changed(bool usable);
   // Changes may not have been told to this daemon, or not all of them.
   void doubt_and_tell(std::uint32_t dataset);
@@ -151,6 +150,7 @@ class Service {
   const Config& config_;
   Store& store_;
   Publisher& publisher_;
+  WorkerPool* pool_ = nullptr;
   const std::int64_t started_ms_;
   std::int64_t next_sweep_ms_;
   std::int64_t next_rights_ms_ = 0;
@@ -169,24 +169,55 @@ class Service {
   std::array<UntoldChanges, kMaxDatasets> untold_changes_ = {};
   std::atomic<bool> stopping_ = false;
   PushCounts push_counts_;
+  PushSockets push_sockets_;
+  std::atomic<WorkerId> listener_ = 0;
+  WorkerId peers_worker_ = 0;  // it tells the peers; mutex_ is held
   const std::shared_ptr<KeyRing> keys_;
-  Outbox outbox_;
-  YoungCopies young_;
-  Filler filler_;
+
+  std::mutex mutex_;
+  Configure peer_keys_;  // without the datasets
+  std::map<WorkerId, std::set<std::uint32_t>> writes_;  // datasets that workers watch
+  struct Listing {
+    WorkerId worker;
+    std::uint32_t dataset;
+    UniqueFd file;
+  };
+  std::map<std::uint64_t, Listing> listings_;  // by ticket
+  std::uint64_t next_listing_ = 1;
+  struct Received {
+    FrameSeq seq;
+    ReceivedContent content;
+    std::function<void(int)> done;
+  };
+  std::map<std::uint32_t, std::deque<Received>> received_;  // pushes that are complete
+  WorkerFigures ended_figures_;                             // of workers that are no more
+
+  Trust trust_;
+  StoreCache cache_;
   PeerChanges changes_;  // before the sweep, which tells it of stale copies
-  Askers<Asked> lists_, statuses_, comparisons_;
   Sweep sweep_;
   WorkQueue errands_{2};
-  WorkQueue long_errands_{
-      1};  // apart: nobody's status or invalidation waits for a million copies
   WorkQueue reconciling_{1};
   ReadOrder reads_;
-  WorkQueue scrubs_{1};       // apart: reading a large copy takes its time
-  OriginLanes samples_{1};    // apart: an origin that hangs must not hold up the errands
-  OriginLanes questions_{2};  // so are those that ask the origin what a client may
-  const Peer own_user_;
-  WrittenFrames written_;
-  OwnWriter writer_;
+  WorkQueue scrubs_{1};     // apart: reading a large copy takes its time
+  OriginLanes samples_{1};  // apart: an origin that hangs must not hold up the errands
+  OriginLanes looks_{1, WorkQueue::Queued::kDone};
+  WorkQueue munge_{WorkQueue::OnDemand{64}};
+};
+
+template <class Ask>
+struct Service::Asked {
+  std::shared_ptr<Worker> worker;
+  std::uint64_t request = 0;
+  Ask ask;
+
+  void reply(int status) const { worker->reply(Ask::kType, request, status); }
+  void reply(typename Ask::Reply answer) const {
+    std::string body = encode_link_body(answer);
+    UniqueFd file;
+    if constexpr (requires { answer.file; }) file = std::move(answer.file);
+    worker->reply(Ask::kType, request, 0, std::move(body), std::move(file));
+  }
 };
 
 }  // namespace zazen

@@ -1,8 +1,8 @@
 #include "daemon/status.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace zazen {
@@ -14,58 +14,34 @@ nlohmann::ordered_json ranges_json(const std::vector<FrameRange>& ranges) {
   return list;
 }
 
-}  // namespace
-
-std::vector<std::string> find_problems(const Config& config, OriginThreads& origins) {
-  constexpr std::chrono::milliseconds kLimit(250);
-  std::vector<std::string> problems;
-  for (std::uint32_t i = 0; i < config.datasets.size(); ++i) {
-    if (config.datasets[i].removed) continue;
-    auto look = [path = config.datasets[i].path] {
-      struct stat st = {};
-      if (::stat(path.c_str(), &st) != 0) return errno;
-      return S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
-    };
-    int code = origins.ask(i, look, kLimit);
-    if (code == 0) continue;
-    std::string why = code == ETIMEDOUT ? "the origin does not answer"
-                      : code == ENOTDIR ? "not a directory"
-                                        : std::strerror(code);
-    problems.push_back("dataset " + config.datasets[i].path + ": " + why);
-  }
-  return problems;
-}
-
-namespace {
-
 // Pushes from other machines; null if the node does not listen.
-nlohmann::ordered_json network_json(const Config& config, const PushCounts& pushes) {
+nlohmann::ordered_json network_json(const Config& config, const PushCounts& pushes,
+                                    const WorkerFigures& listener) {
   if (config.listen.empty()) return {};
   const std::int64_t old_key_until = pushes.old_key_until;
   return {{"listen", config.listen},
-          {"connections", pushes.connections.load()},
-          {"refused", pushes.refused.load()},
+          {"connections", listener.connections},
+          {"refused", listener.refused},
           {"frames", pushes.frames.load()},
           {"failed", pushes.failed.load()},
-          {"bytes", pushes.bytes.load()},
+          {"bytes", listener.push_bytes},
           {"old_key_until", old_key_until == 0 ? nlohmann::ordered_json()
                                                : nlohmann::ordered_json(old_key_until)}};
 }
 
 // Pushes of what programs of this node wrote to the origin.
-nlohmann::ordered_json writer_json(const WrittenFrames& written, OwnWriter& writer) {
-  Writer::Figures figures = writer.figures();
+nlohmann::ordered_json writer_json(const WorkerFigures& figures) {
   nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
-  for (const Writer::NodeFigures& node : writer.nodes()) {
+  for (const NodeFigures& node : figures.nodes) {
     nodes.push_back({{"peer", node.peer},
                      {"pushed", node.pushed},
                      {"bytes", node.bytes},
                      {"answers", node.answers}});
   }
-  return {{"being_written", written.count()},
-          {"queued", figures.queued + written.dropped()},
+  return {{"being_written", figures.being_written},
+          {"queued", figures.queued + figures.written_dropped},
           {"pushed", figures.pushed},
-          {"dropped", figures.dropped + written.dropped()},
+          {"dropped", figures.dropped + figures.written_dropped},
           {"left", figures.left},
           {"waiting", figures.waiting},
           {"bytes", figures.bytes},
@@ -73,17 +49,17 @@ nlohmann::ordered_json writer_json(const WrittenFrames& written, OwnWriter& writ
 }
 
 // Changed frames: what this node tells its peers, and what they tell it.
-nlohmann::ordered_json changes_json(const PeerChanges& changes) {
+nlohmann::ordered_json changes_json(const PeerChanges& changes, const WorkerFigures& workers) {
   ReportedChanges::Figures reported = changes.reported();
   nlohmann::ordered_json peers = nlohmann::ordered_json::array();
-  for (const ChangeNotices::PeerFigures& peer : changes.peers()) {
+  for (const PeerFigures& peer : workers.peers) {
     peers.push_back({{"peer", peer.peer},
                      {"told", peer.told},
                      {"waiting", peer.waiting},
                      {"failure", peer.failure.empty() ? nlohmann::ordered_json()
                                                       : nlohmann::ordered_json(peer.failure)}});
   }
-  return {{"watched", changes.watched()}, {"peers", peers},
+  return {{"watched", workers.watched},   {"peers", peers},
           {"notices", reported.notices},  {"frames", reported.frames},
           {"dropped", reported.dropped},  {"doubts", reported.doubts}};
 }
@@ -102,14 +78,42 @@ nlohmann::ordered_json sweep_json(const Config& config, const StoreUsage& usage,
 
 }  // namespace
 
-std::string status_json(const Config& config, const Store& store, const Publisher& publisher,
-                        Filler& filler, const PushCounts& pushes, const SweepProgress& sweep,
-                        const WrittenFrames& written, OwnWriter& writer,
-                        const PeerChanges& changes, std::int64_t uptime_seconds,
-                        std::uint64_t copies_read) {
-  FillCounts fills = filler.counts();
+void add_figures(const WorkerFigures& more, WorkerFigures* sum) {
+  sum->fills_dropped += more.fills_dropped;
+  sum->fills_queued += more.fills_queued;
+  sum->being_written += more.being_written;
+  sum->written_dropped += more.written_dropped;
+  sum->watched += more.watched;
+  sum->queued += more.queued;
+  sum->pushed += more.pushed;
+  sum->dropped += more.dropped;
+  sum->left += more.left;
+  sum->waiting += more.waiting;
+  sum->bytes += more.bytes;
+  sum->connections += more.connections;
+  sum->refused += more.refused;
+  sum->push_bytes += more.push_bytes;
+  sum->peers.insert(sum->peers.end(), more.peers.begin(), more.peers.end());
+  for (const NodeFigures& node : more.nodes) {
+    auto known = std::ranges::find(sum->nodes, node.peer, &NodeFigures::peer);
+    if (known == sum->nodes.end()) {
+      sum->nodes.push_back(node);
+      continue;
+    }
+    known->pushed += node.pushed;
+    known->bytes += node.bytes;
+    // Whether a node answers is said by the writer that asked it last.
+    if (node.known_at_ns < known->known_at_ns) continue;
+    known->answers = node.answers;
+    known->known_at_ns = node.known_at_ns;
+  }
+}
+
+std::string status_json(StatusFacts facts) {
+  const auto& [config, store, publisher, trust, fills, workers, worker_count, pushes, sweep, changes,
+               uptime_seconds, copies_read, origin_problems] = facts;
   StoreUsage usage = store.usage();
-  std::vector<std::string> problems = find_problems(config, filler.origins());
+  std::vector<std::string> problems = origin_problems;
   if (std::string why = store.health().problem(); !why.empty()) {
     problems.insert(problems.begin(), "cache " + config.cache + " is out of use: " + why);
   }
@@ -133,7 +137,7 @@ std::string status_json(const Config& config, const Store& store, const Publishe
                         {"hits", uses.hits},
                         {"misses", uses.misses},
                         {"push", config.datasets[i].push.get()},
-                        {"checks_each_open", publisher.checks_each_open(i)}});
+                        {"checks_each_open", trust.is_in_doubt(i)}});
   }
   nlohmann::ordered_json status = {{"node", config.node},
                                    {"version", ZAZEN_VERSION},
@@ -153,15 +157,16 @@ std::string status_json(const Config& config, const Store& store, const Publishe
                                    {"reconciled", store.is_reconciled()},
                                    {"fills", fills.fills},
                                    {"pushes", fills.pushes},
-                                   {"network", network_json(config, pushes)},
-                                   {"writer", writer_json(written, writer)},
-                                   {"changes", changes_json(changes)},
-                                   {"fills_dropped", fills.dropped},
+                                   {"network", network_json(config, pushes, workers)},
+                                   {"writer", writer_json(workers)},
+                                   {"changes", changes_json(changes, workers)},
+                                   {"fills_dropped", workers.fills_dropped},
                                    {"fills_failed", fills.failed},
-                                   {"fills_under_way", fills.under_way},
+                                   {"fills_under_way", fills.under_way + workers.fills_queued},
                                    {"copied_bytes", fills.bytes},
                                    {"sweep", sweep_json(config, usage, sweep)},
                                    {"read_in", copies_read},
+                                   {"workers", worker_count},
                                    {"datasets", datasets}};
   // A path need not be UTF-8; what is not becomes U+FFFD.
   return status.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

@@ -1,26 +1,37 @@
 // The daemon's status as JSON text, for `zazenctl status`.
 #pragma once
 #include <string>
+#include <vector>
 
 #include "bodhi/config.h"
-#include "daemon/filler.h"
-#include "daemon/own_writer.h"
+#include "daemon/link_messages.h"
 #include "daemon/peer_changes.h"
 #include "daemon/publisher.h"
 #include "daemon/push_counts.h"
 #include "daemon/store.h"
+#include "daemon/store_cache.h"
 #include "daemon/sweep.h"
-#include "daemon/written_frames.h"
+#include "daemon/trust.h"
 
 namespace zazen {
 
-std::string status_json(const Config& config, const Store& store, const Publisher& publisher,
-                        Filler& filler, const PushCounts& pushes, const SweepProgress& sweep,
-                        const WrittenFrames& written, OwnWriter& writer,
-                        const PeerChanges& changes, std::int64_t uptime_seconds,
-                        std::uint64_t copies_read);
+void add_figures(const WorkerFigures& more, WorkerFigures* sum);
 
-// What a person should look at, one phrase each; empty if all is well.
-std::vector<std::string> find_problems(const Config& config, OriginThreads& origins);
+struct StatusFacts {
+  const Config& config;
+  const Store& store;
+  const Publisher& publisher;
+  const Trust& trust;
+  const FillCounts& fills;
+  const WorkerFigures& workers;  // of all together
+  std::size_t worker_count;
+  const PushCounts& pushes;
+  const SweepProgress& sweep;
+  const PeerChanges& changes;
+  std::int64_t uptime_seconds;
+  std::uint64_t copies_read;
+  std::vector<std::string> problems;  // of the origins, as the user who asks sees them
+};
+std::string status_json(StatusFacts facts);
 
 }  // namespace zazen

@@ -2,27 +2,23 @@
 //
 // A pass is spread evenly over the period, so each copy is looked at at least that often; but
 // never more than kMostPerSecond are, so with more copies than that allows a pass takes longer.
-// What is stale goes to the `drop` hook.
+// Stale copies go to the `drop` hook and cast doubt on their dataset (trust.h). A whole pass
+// that began later and finds none clears that doubt; with a period of 0 it stays for good.
+// Datasets that nobody watched are compared first, at full speed.
 //
-// While the copies of a dataset are in doubt the programs check each open, which the `mark`
-// hook tells them. A stale copy casts doubt on its dataset, which may just be rewritten, until
-// a whole pass that began later has found none; with a period of 0, for good. A daemon that did
-// not stop cleanly casts doubt on all datasets, until each has been compared once, which is
-// done at full speed. If an origin cannot be asked it is tried again, and the doubt stays.
-//
-// The threads are the sweep's own, one of them for each origin: one that hangs holds up nothing
-// else. Thread safe.
+// The thread is the sweep's own. It waits for workers, which answer within a limit. Thread
+// safe.
 #pragma once
-#include <atomic>
-#include <condition_variable>
+#include <deque>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
 #include "daemon/sample.h"
+#include "daemon/trust.h"
 
 namespace zazen {
 
@@ -38,48 +34,45 @@ class Sweep {
   static constexpr std::uint64_t kMostPerSecond = 2'000;
 
   struct Hooks {
-    // Whether each open of the dataset is to be checked. Called with the lock held.
-    std::function<void(std::uint32_t dataset, bool checked)> mark;
     std::function<void(std::uint32_t dataset, const SampleResult& result)> drop;
+    CompareAtOrigin compare;
   };
 
-  // A period of 0: no passes. If the last daemon did not stop cleanly, all is in doubt.
-  Sweep(const Store& store, std::uint64_t period_ms, Hooks hooks);
+  // A period of 0: no passes. If the last daemon did not stop cleanly, all is in doubt. Nothing
+  // is compared before start().
+  Sweep(const Store& store, Trust& trust, std::uint64_t period_ms, Hooks hooks);
   ~Sweep() { stop(); }
+  void start();
 
-  // A stale copy was found.
-  void distrust(std::uint32_t dataset);
-  // As after an unclean stop: nobody watched the copies of this dataset.
-  void doubt(std::uint32_t dataset);
-  bool is_in_doubt(std::uint32_t dataset) const;
   SweepProgress progress() const;
-  bool stop();  // false: the thread is still caught in an origin, or at the disk
+  void stop();
 
  private:
-  struct Doubt {
-    bool unclean = false;
-    std::uint64_t times_unclean = 0;  // a comparison clears only what it knew when it began
-    bool stale = false;
-    std::uint64_t times =
-        0;  // that it was stale; a pass clears only what it knew when it began
-    std::int64_t due_ms = 0;  // if unclean: when to compare it
-  };
-  struct Shared {  // outlives the sweep if its thread hangs at the origin
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::atomic<bool> stopping = false;
-    bool ended = false;
-    bool caught = false;  // in an origin
-    std::vector<Doubt> doubts;
-    SweepProgress progress;
-  };
-  class Worker;
+  void run();
+  void pass();
+  bool pass_over(std::uint32_t dataset);
+  std::int64_t pass_due_ms() const;
+  void compare_all(const Trust::Due& due);
+  std::size_t compare_next(std::uint32_t dataset, std::optional<FrameSeq>* from,
+                           std::uint64_t most, SampleResult* result);
+  std::vector<FrameSeq> frames_from(std::uint32_t dataset, FrameSeq first, std::size_t most);
+  void pause_until(std::int64_t until_ms);
+  bool is_stopping() const { return stop_.stop_requested(); }
 
-  static void distrust(Shared& shared, const Hooks& hooks, std::uint32_t dataset);
-
+  const Store& store_;
+  Trust& trust_;
+  const std::int64_t period_ms_;
   const Hooks hooks_;
-  std::shared_ptr<Shared> shared_;
+  mutable std::mutex mutex_;
+  SweepProgress progress_;
+  std::stop_source stop_;
   std::thread thread_;
+
+  // Of the thread:
+  std::int64_t begin_ms_ = 0;  // of the pass
+  std::uint64_t done_ = 0;
+  std::deque<FrameSeq> ahead_;
+  std::pair<std::uint32_t, FrameSeq> ahead_of_ = {};  // where they begin
 };
 
 }  // namespace zazen

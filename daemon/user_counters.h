@@ -1,13 +1,13 @@
 // UserCounters: hits and misses of the programs of each user, where a daemon serves all of
 // them.
 //
-// What a program counts in, it must be able to write to, and a file that somebody can write to
-// he can also cut short, under everybody who maps it. So each user has a file of his own,
-// <runtime>/users/UID, made by the daemon when it first meets the user, and owned by him: he
-// can spoil only his own programs and figures. The daemon never maps it, it reads. Thread safe.
+// A program must be able to write to the file in which it counts. A user who can write to a file
+// can also truncate it, and that ends all programs that map it. So each user has a file,
+// <runtime>/users/UID, which the daemon makes when it first meets the user. The user owns it and
+// can spoil only their own programs and figures. The daemon never maps it, it reads. Thread safe.
 //
-// The idle clock of the eviction moves by these figures, too. So a user moves it by at most
-// kMostOpens for each look, forwards only, whatever his file says.
+// The idle clock of the eviction moves by these figures, too. A user moves it by at most
+// kMostOpens for each look, and forwards only, whatever the file says.
 #pragma once
 #include <cstdint>
 #include <map>

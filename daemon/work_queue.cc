@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <set>
+#include <vector>
 
 #include "daemon/crash_report.h"
 #include "daemon/shortage.h"
@@ -41,12 +42,21 @@ class WorkQueue::Shortfall {
       is_any_.wait(false);
       std::this_thread::sleep_for(kShortagePause);
       is_any_ = false;
-      std::lock_guard lock(mutex_);
-      for (WorkQueue* queue : queues_) {
-        std::lock_guard queue_lock(queue->mutex_);
-        queue->grow();
-      }
+      for (WorkQueue* queue : starving_queues()) queue->do_queued();
     }
+  }
+
+  // Each is marked, and does not go before its work is done.
+  std::vector<WorkQueue*> starving_queues() {
+    std::vector<WorkQueue*> starving;
+    std::lock_guard lock(mutex_);
+    for (WorkQueue* queue : queues_) {
+      std::lock_guard queue_lock(queue->mutex_);
+      queue->grow();
+      if (!queue->is_starving()) continue;
+      if (despite_shortage([&] { starving.push_back(queue); })) queue->is_helped_ = true;
+    }
+    return starving;
   }
 
   std::mutex mutex_;
@@ -97,8 +107,28 @@ void WorkQueue::close(Queued queued) {
   changed_.notify_all();
 }
 
+// Until there is none, or a thread for it.
+void WorkQueue::do_queued() {
+  std::unique_lock lock(mutex_);
+  while (is_starving()) {
+    std::function<void()> work = std::move(queue_.front());
+    queue_.pop_front();
+    lock.unlock();
+    despite_shortage(work);
+    work = nullptr;
+    lock.lock();
+    grow();
+  }
+  is_helped_ = false;
+  changed_.notify_all();
+}
+
 bool WorkQueue::stop(std::chrono::milliseconds limit, Queued queued) {
   close(queued);
+  {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, limit, [this] { return !is_helped_; })) return false;
+  }
   return threads_.join_for(limit);
 }
 

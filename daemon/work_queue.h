@@ -4,7 +4,8 @@
 //
 // Threads beyond the first ones are made when work waits and all others are busy. If the system
 // refuses a thread, the work stays queued for the threads there are. One thread of the process
-// tries again, every kShortagePause, until the queue has its thread or no work.
+// tries again, every kShortagePause, until the queue has its thread or no work; it does the work
+// of queues that have no thread at all.
 //
 // Work that finds no memory or no thread ends there, and the queue goes on (shortage.h).
 // Thread safe.
@@ -46,8 +47,10 @@ class WorkQueue {
   class Shortfall;
 
   void run();
-  void add_thread();  // these two: mutex_ is held
+  void do_queued();
+  void add_thread();  // these three: mutex_ is held
   void grow() noexcept;
+  bool is_starving() const { return made_ == 0 && !queue_.empty(); }
 
   const std::size_t most_;
   std::mutex mutex_;
@@ -55,6 +58,7 @@ class WorkQueue {
   std::deque<std::function<void()>> queue_;
   std::size_t made_ = 0, idle_ = 0;  // threads
   bool stopping_ = false;
+  bool is_helped_ = false;  // by the thread of the process
   WorkerThreads threads_;
 };
 

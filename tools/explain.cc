@@ -152,7 +152,7 @@ void explain_history(const Node& node, const KnownDataset& dataset, FrameSeq seq
                                    said[key].value("why", "")));
   };
   tell("dropped", "dropped");
-  if (dataset.published->check_each_open.load() != 0) tell("doubted", "in doubt");
+  if ((dataset.published->doubts.load() & (kStale | kUnwatched)) != 0) tell("doubted", "in doubt");
 }
 
 void explain_owner(const RankView& view, const KnownDataset& dataset, FrameSeq seq,

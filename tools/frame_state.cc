@@ -55,20 +55,25 @@ CopyState copy_state(const Table& table, const KnownDataset& dataset, FrameSeq s
   return copy;
 }
 
+// Of several causes the one that lasts longest.
+std::string why_doubted(std::uint32_t doubts) {
+  if ((doubts & kStale) != 0) {
+    return "a copy of this dataset was stale, until a whole pass of the sweep finds no other";
+  }
+  if ((doubts & kUnwatched) != 0) {
+    return "copies of this dataset may be stale, until all have been compared once";
+  }
+  return "copies of this dataset are young, of frames that changed within a minute before they "
+         "were copied";
+}
+
 // Of a program that starts now: it uses the dataset for the first time.
 std::string check_of(const TableDataset& dataset) {
   switch (reason_to_compare(dataset, false, true)) {
     case CopyReason::kAlways:
       return "at each open (validate = \"always\")";
     case CopyReason::kDoubted:
-      return "at each open: copies of this dataset may be stale, until the sweep has passed";
-    case CopyReason::kYoung: {
-      const std::uint32_t young = dataset.young_copies.load();
-      return fmt::format(
-          "at each open: {} of this dataset {} young, of frames that changed within a minute "
-          "before they were copied",
-          young == 1 ? "a copy" : format_count(young) + " copies", young == 1 ? "is" : "are");
-    }
+      return "at each open: " + why_doubted(dataset.doubts.load());
     case CopyReason::kFirstUse:
       return "when a process first uses the dataset, and every 30 s";
     default:

@@ -126,10 +126,13 @@ class Host(Node):
                    seconds=seconds)
 
     def processes(self):
-        """The command lines of what runs there, but for the first process."""
+        """The command lines of what runs there, but for the first process and zazend's workers."""
         found = []
         for entry in filter(str.isdigit, os.listdir("/proc")):
             try:
+                with open(f"/proc/{entry}/comm") as file:
+                    if file.read().startswith("zazend-"):
+                        continue
                 if os.readlink(f"/proc/{entry}/ns/pid") == self._namespace:
                     with open(f"/proc/{entry}/cmdline") as file:
                         found.append(file.read().replace("\0", " ").strip())

@@ -25,7 +25,8 @@ from processes import Process, expect, run, session_members, wait_until
 
 BUILD = os.environ.get("ZAZEN_BUILD") or sys.exit("ZAZEN_BUILD must name the build directory")
 SHIM = f"{BUILD}/preload/libzazen.so"
-ZAZEND = f"{BUILD}/daemon/zazend"
+BUILT_ZAZEND = f"{BUILD}/daemon/zazend"
+ZAZEND = os.environ.get("ZAZEN_TEST_ZAZEND") or BUILT_ZAZEND  # or what starts it, see tests/harness
 ZAZENCTL = f"{BUILD}/tools/zazenctl"
 MPI = os.environ.get("ZAZEN_TEST_MPI", "openmpi")
 MPIRUN = shutil.which(f"mpirun.{MPI}") or "mpirun"
@@ -42,7 +43,7 @@ def skip(reason):
 
 def is_sanitized():
     """Whether the daemon has a sanitizer's run time: it must come first, and keeps what was freed."""
-    with open(ZAZEND, "rb") as file:
+    with open(BUILT_ZAZEND, "rb") as file:
         content = file.read()
     return b"libasan.so" in content or b"libtsan.so" in content
 

@@ -17,7 +17,7 @@ class SilentServer:
     def __init__(self, path):
         self.path = path.encode()
         self.fd = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
-        options = f"fd={self.fd},rootmode=40000,user_id=0,group_id=0".encode()
+        options = f"fd={self.fd},rootmode=40000,user_id=0,group_id=0,allow_other".encode()
         if libc.mount(b"silent", self.path, b"fuse", 0, options) != 0:
             raise OSError(ctypes.get_errno(), "mount")
         _, opcode, unique = struct.unpack_from("IIQ", os.read(self.fd, 1 << 17))

@@ -170,7 +170,7 @@ class Trial:
                 expect(len(copy) == frame["bytes"], f"{name}: {len(copy)} bytes, not {frame}")
                 expect(copy in self.versions[data.file(name)], f"{data.file(name)}: not whole")
                 # A fetched one may be as old as the last moment before a change: its opens are
-                # checked (young_copies.h), as is seen below.
+                # checked (trust.h), as is seen below.
                 expect(copy == origin or frame["kind"] == "alien", f"{data.file(name)}: old")
             for name in self.stored[data]:
                 expect(held.get(name, {}).get("kind") == "native",

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "bodhi/listing.h"
-#include "daemon/frame_copy.h"
+#include "daemon/worker/frame_copy.h"
 #include "daemon/node_identity.h"
 #include "tests/fault/disk_recorder.h"
 
@@ -37,8 +37,8 @@ void StoreWorkload::start() {
   require(store.ok(), "Store::open");
   store_ = std::move(*store);
   for (std::uint32_t i = 0; i < store_->datasets(); ++i) store_->reconcile(i);
-  filler_ = std::make_unique<Filler>(
-      *store_, young_, 64, [] {}, 2);
+  filler_ = std::make_unique<LocalFiller>(
+      config_, *store_, trust_, 64, [] {}, 2);
 }
 
 void StoreWorkload::stop() {
@@ -160,21 +160,25 @@ void StoreWorkload::publish_together(FrameKind kind, std::uint32_t dataset,
     finished.bytes = static_cast<std::uint64_t>(st.st_size);
     finished.reservation = store_->reserve(dataset, kind, finished.bytes);
     if (!finished.reservation.valid()) continue;
-    FrameCopy copy(origin.get(), st, store_->make_temporary(dataset));
+    finished.file = store_->make_temporary(dataset);
+    FrameCopy copy(origin.get(), st, finished.file.fd());
     FillPace pace;
-    TransferTerms terms{[] { return false; }, [] { return true; }};
-    require(copy.allocate() == 0 && copy.transfer(pace, terms) == 0 && copy.seal(kind) == 0,
+    TransferTerms terms{[] { return false; }, [] { return true; }, {}};
+    require(finished.file.allocate(finished.bytes) == 0 && copy.transfer(pace, terms) == 0 &&
+                finished.file.seal_content() == 0,
             "a copy failed");
-    finished.file = copy.take_file();
-    if (random_() % 8 == 0) {  // it is rewritten just when it gets its name
-      finished.is_current = [this, dataset, seq] {
-        change(dataset, seq);
-        return false;
-      };
-    }
+    require(seal_copy(finished.file.fd(), identity_of(st, kind, copy.checksum()), st.st_atim,
+                      st.st_mtim) == 0,
+            "seal_copy");
     batch.push_back(std::move(finished));
   }
-  store_->publish(batch);
+  store_->publish(batch, [&](std::span<FinishedCopy> named) {
+    for (FinishedCopy& copy : named) {
+      if (copy.status != 0 || random_() % 8 != 0) continue;
+      change(dataset, copy.seq);  // it is rewritten just when it gets its name
+      copy.status = ESTALE;
+    }
+  });
   for (const FinishedCopy& finished : batch) {
     if (finished.status == ESTALE) {
       note_invalidated(dataset, finished.seq);

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "bodhi/config.h"
-#include "daemon/filler.h"
+#include "tests/unit/daemon/local_cache.h"
 #include "daemon/store.h"
 #include "tests/fault/origin_history.h"
 
@@ -47,8 +47,8 @@ class StoreWorkload {
   const CacheDisk::Temporaries temporaries_;
   const bool opens_;
   std::unique_ptr<Store> store_;
-  YoungCopies young_{[](std::uint32_t, std::uint32_t) {}};
-  std::unique_ptr<Filler> filler_;
+  Trust trust_{[](std::uint32_t, std::uint32_t) {}};
+  std::unique_ptr<LocalFiller> filler_;
   StoreUsage usage_;
 };
 

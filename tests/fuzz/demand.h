@@ -44,12 +44,8 @@ class MappedBytes {
 
 class ScratchDirectory {
  public:
-  ScratchDirectory() {
-    const char* parent = ::getenv("TMPDIR");
-    path_ = std::string(::access("/dev/shm", W_OK) == 0 ? "/dev/shm"
-                        : parent                        ? parent
-                                                        : "/tmp") +
-            "/zazen-fuzz.XXXXXX";
+  ScratchDirectory() : ScratchDirectory(usual_parent()) {}
+  explicit ScratchDirectory(const std::string& parent) : path_(parent + "/zazen-fuzz.XXXXXX") {
     demand(::mkdtemp(path_.data()) != nullptr);
   }
   ~ScratchDirectory() {
@@ -66,6 +62,11 @@ class ScratchDirectory {
   }
 
  private:
+  static std::string usual_parent() {
+    const char* parent = ::getenv("TMPDIR");
+    return ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : parent ? parent : "/tmp";
+  }
+
   std::string path_;
 };
 

@@ -16,7 +16,9 @@
 #include "coord/packed_set.h"
 #include "coord/tally_fragment.h"
 #include "coord/view_writer.h"
+#include "daemon/link.h"
 #include "tests/fuzz/demand.h"
+#include "tests/fuzz/example_link.h"
 #include "tests/fuzz/example_message.h"
 
 namespace zazen {
@@ -236,6 +238,67 @@ void add_packed_sets(const Corpus& corpus) {
   add("bitmap", bitmap);
 }
 
+// Of each ask, and of the reply to each order; and a stream of them.
+void add_link(const Corpus& corpus) {
+  LinkEnds ends = std::move(*make_link());
+  LinkWriter writer(ends.worker_send.get());
+  LinkPacket packet;
+  auto add = [&](auto message) {
+    packet.request = 7;
+    packet.body = encode_link_body(message);
+    const auto type = static_cast<char>(packet.type);
+    corpus.add("link", "body-" + std::to_string(type), type + packet.body);
+    demand(writer.send(packet));
+  };
+  auto add_ask = [&]<class Ask>(Ask*) {
+    packet.type = Ask::kType;
+    add(example_link_message<Ask>());
+  };
+  auto add_reply = [&]<class Order>(Order*) {
+    packet.type = Order::kType;
+    packet.is_reply = true;
+    add(example_link_message<typename Order::Reply>());
+  };
+  [&]<class... Asks>(std::tuple<Asks...>*) {
+    (add_ask(static_cast<Asks*>(nullptr)), ...);
+  }(static_cast<LinkAsks*>(nullptr));
+  [&]<class... Orders>(std::tuple<Orders...>*) {
+    (add_reply(static_cast<Orders*>(nullptr)), ...);
+  }(static_cast<LinkOrders*>(nullptr));
+  std::string stream(1 << 20, '\0');
+  const ssize_t size = ::read(ends.receive.get(), stream.data(), stream.size());
+  demand(size > 0);
+  stream.resize(static_cast<std::size_t>(size));
+  corpus.add("link", "stream", std::string("\0\x63", 2) + stream);
+  corpus.add("link", "nonsense", std::string("\0\7", 2) + "what no worker writes");
+}
+
+// Steps of two workers. What is 0 is the first of its table, and a 1 stands for "as usual".
+void add_fills(const Corpus& corpus) {
+  const auto text = [](std::initializer_list<int> bytes) {
+    std::string steps;
+    for (int byte : bytes) steps += static_cast<char>(byte);
+    return steps;
+  };
+  const std::string own = text({0}), all = text({3});
+  const std::string begin = text({0, 0, 0, 0, 0, 0, 0, 1}), write = text({2, 0, 0, 1});
+  const std::string begin_content = text({0, 0, 0, 9, 0, 0, 0, 1});
+  const std::string other_waits = text({0, 1, 0, 16, 0, 0, 0, 1});
+  const std::string finish = text({5, 0, 0, 1, 1, 1, 1, 1});
+  const std::string finish_content = text({7, 0, 0, 1, 1, 0, 1, 0, 0, 0, 0, 1, 1});
+  const std::string push = text({8, 0, 0, 1, 1, 0, 0, 0, 0, 1});
+  const std::string adopt = text({10, 0, 0, 0, 0, 0, 1, 1, 1});
+  const std::string suspend = text({11, 0, 0, 2}), abandon = text({9, 0, 0, 1, 0});
+  corpus.add("fills", "fill", own + begin + write + finish);
+  corpus.add("fills", "two", own + begin + other_waits + write + abandon);
+  corpus.add("fills", "content", own + begin_content + write + finish_content + adopt);
+  corpus.add("fills", "push", own + begin_content + write + push + suspend);
+  // The dataset's directory, and three of the frame's; everybody may search them.
+  const std::string rights = text({12, 0, 0, 1, 1, 0, 1, 1, 7, 0});
+  const std::string facts = text({0, 0, 1, 3, 1, 0, 1, 0, 1, 0});
+  corpus.add("fills", "all-users", all + rights + begin + facts + write + finish);
+}
+
 void add_texts(const Corpus& corpus) {
   const std::string config =
       "node = \"n0\"\ncache = \"/scratch/zazen\"\nruntime = \"/run/zazen\"\n"
@@ -271,5 +334,7 @@ int main(int argc, char** argv) {
   zazen::add_log(corpus);
   zazen::add_messages(corpus);
   zazen::add_packed_sets(corpus);
+  zazen::add_link(corpus);
+  zazen::add_fills(corpus);
   zazen::add_texts(corpus);
 }

@@ -1,5 +1,6 @@
 /* Each call in a signal handler that runs on an alternate stack of 8 KB, of which the kernel takes
-   a part for the registers. A page that nobody may touch lies below. */
+   a part for the registers. Where it takes nearly all of that (AMX), the stack is larger, so that as
+   much is left. A page that nobody may touch lies below. */
 #include <dirent.h>
 #include <signal.h>
 #include <sys/auxv.h>
@@ -9,7 +10,7 @@
 
 #include "check.h"
 
-enum { kStack = 8192, kUntouched = 0x5a };
+enum { kSmallest = 8192, kLeft = 4560, kLargest = 65536, kUntouched = 0x5a };
 
 static char *stack, frame[4096], second[4096], third[4096], fourth[4096], missing[4096];
 static char fifth[4096], sixth[4096], other[4096], notes[4096], link_to_fd[64];
@@ -59,7 +60,9 @@ static void call_next(int unused) {
 
 int main(int argc, char** argv) {
   if (argc != 2 || chdir(argv[1]) != 0) return 2;
-  if (getauxval(AT_MINSIGSTKSZ) > kStack / 2) return 0; /* the registers alone need more */
+  size_t size = getauxval(AT_MINSIGSTKSZ) + kLeft;
+  if (size < kSmallest) size = kSmallest;
+  if (size > kLargest) return 4;
   dir = argv[1];
   snprintf(frame, sizeof frame, "%s/f5", dir);
   snprintf(missing, sizeof missing, "%s/f999", dir);
@@ -77,14 +80,14 @@ int main(int argc, char** argv) {
   stream = opendir(dir);
 
   char* memory =
-      mmap(NULL, kStack + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      mmap(NULL, kLargest + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   mprotect(memory, 4096, PROT_NONE);
   stack = memory + 4096;
-  stack_t alternate = {.ss_sp = stack, .ss_size = kStack};
+  stack_t alternate = {.ss_sp = stack, .ss_size = size};
   struct sigaction action = {.sa_handler = call_next, .sa_flags = SA_ONSTACK};
   if (sigaltstack(&alternate, NULL) != 0 || sigaction(SIGUSR1, &action, NULL) != 0) return 3;
   for (step = 0; result != -2; ++step) {
-    memset(stack, kUntouched, kStack);
+    memset(stack, kUntouched, size);
     raise(SIGUSR1);
     printf("step %d: %c\n", step, result < 0 ? '-' : '+');
     fflush(stdout);

@@ -14,7 +14,7 @@ BUILD = pathlib.Path(os.environ["ZAZEN_BUILD"])
 SHIM = BUILD / "preload" / "libzazen.so"
 TRACE = BUILD / "preload" / "libzazen-trace.so"
 TRACED = {"LD_PRELOAD": f"{TRACE}:{SHIM}", "ZAZEN_TRACE_FILE": "/dev/null"}
-ZAZEND = BUILD / "daemon" / "zazend"
+ZAZEND = os.environ.get("ZAZEN_TEST_ZAZEND") or BUILD / "daemon" / "zazend"
 PROGRAMS = BUILD / "tests" / "posix"
 FRAMES = 22
 LIMIT_SECONDS = 30
@@ -80,7 +80,7 @@ class Node:
                 os.setxattr(self.frame(seq), "user.origin", b"from the start")
             if seq == 12:
                 self.frame(seq).chmod(0o755)
-            # Old, or each use of its copy would be checked at the origin (young_copies.h).
+            # Old, or each use of its copy would be checked at the origin (trust.h).
             os.utime(self.frame(seq), (1e9, 1e9))
         (self.dataset / "notes.txt").write_text("a note\n")
         (self.dataset / "f03").write_text("not canonical\n")

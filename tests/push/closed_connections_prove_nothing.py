@@ -7,6 +7,7 @@ import struct
 
 from network import (CONTENT_END, PUSH, Nodes, Stranger, expect, left_overs, listen, wait_until)
 from nodes import skip
+from workers import Workers
 
 if os.geteuid() != 0:
     skip("only root can become another user")
@@ -45,7 +46,7 @@ with Nodes(1) as nodes:
     listen(node, [data])
 
     def send_and_leave():
-        """In a child that is another user; the daemon sleeps until all has come and the child is gone."""
+        """In a child that is another user; the daemon's processes sleep until all has come and the child is gone."""
         go, told = os.pipe()
         pid = os.fork()
         if pid == 0:
@@ -68,12 +69,15 @@ with Nodes(1) as nodes:
         os.close(told)
         expect(os.read(go, 1) == b"x", "the stranger has the hello")
         os.close(go)
-        node.signal(signal.SIGSTOP)
-        wait_until(lambda: states(node.pid()) == {"T"}, "the daemon to stop")
+        processes = Workers(node.pid()).everybody()
+        for process in processes:
+            os.kill(process, signal.SIGSTOP)
+        wait_until(lambda: all(states(process) == {"T"} for process in processes), "the daemon to stop")
         os.kill(pid, signal.SIGUSR1)
         expect(os.waitpid(pid, 0)[1] == 0, "the stranger could send")
         wait_until(lambda: is_orphan(node.address), "the kernel to forget whose it was")
-        node.signal(signal.SIGCONT)
+        for process in processes:
+            os.kill(process, signal.SIGCONT)
 
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
     send_and_leave()

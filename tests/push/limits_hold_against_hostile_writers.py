@@ -57,8 +57,9 @@ with Nodes(1) as nodes:
                 writer.socket.sendall(bytes(bad) + chance.randbytes(chance.randrange(100)))
             except OSError:
                 pass
+    wait_until(lambda: node.status()["network"]["connections"] == 0, "their places to be free")
     with Stranger(node.address) as writer:
-        writer.introduce()
+        expect(writer.introduce() == 0, "loopback")
         good = writer.message(NATIVES, writer.names(data.path, ""))
         writer.socket.sendall(good)
         length = struct.unpack("<HHIQQiI", writer.receive(32))[2]

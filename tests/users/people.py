@@ -10,6 +10,7 @@ Everything lies below the system's temporary directory: a daemon that serves all
 directories that somebody else could rearrange, and a build directory may be anybody's. The
 shim is copied there, for the users must be able to load it.
 """
+import contextlib
 import json
 import os
 import shutil
@@ -60,6 +61,20 @@ class User:
         expect("failure" not in answer, f"{self}: {answer}")
         return answer
 
+    @contextlib.contextmanager
+    def effective(self):
+        """What root does within, it does with this user's rights."""
+        mine = os.getgroups(), os.getegid()
+        os.setgroups(self.groups)
+        os.setegid(self.gid)
+        os.seteuid(self.uid)
+        try:
+            yield
+        finally:
+            os.seteuid(0)
+            os.setegid(mine[1])
+            os.setgroups(mine[0])
+
     def refused(self, action, what):
         answer = self.do(action)
         expect("errno" in answer, f"{self} could {what}: {answer}")
@@ -82,12 +97,14 @@ class SystemNode:
         self.shim = shutil.copy(SHIM, self.directory)
         self.reader = shutil.copy(READER, self.directory)
 
-    def dataset(self, frames, **options):
+    def dataset(self, frames, owner=None, **options):
+        """Alice's, and of her team; or another owner's, and of that one's own group."""
         data = self.nodes.dataset(frames, ordinary=False, **options)
+        uid, gid = (owner.uid, owner.gid) if owner else (ALICE.uid, TEAM)
         os.chmod(self.nodes.path("origin"), 0o755)
         for top, directories, names in os.walk(data.path):
             for name in [top] + [os.path.join(top, name) for name in names]:
-                os.chown(name, ALICE.uid, TEAM)
+                os.chown(name, uid, gid)
         return data
 
     def start(self, *datasets, extra=""):

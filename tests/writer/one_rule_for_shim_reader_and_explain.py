@@ -287,7 +287,7 @@ def ordinary_states():
             asker.shim(data.file("f0"))
             wait_until(lambda: node.status_of(data)["checks_each_open"], "the dataset is doubted")
         expect_same(asker, "after a mismatch", pairs["mismatch"], "cache", seq=1,
-                    checked="may be stale")
+                    checked="was stale")
         for data in pairs["never-young"]:
             os.utime(data.file("f0"))
             nodes.warm(node, data, ["f0"])

@@ -34,10 +34,10 @@ TEST_F(CopyRule, ReasonsToCompare) {
   // These count whatever `validate` says.
   facts.is_distrusted = true;
   EXPECT_TRUE(is(judge(facts), CopyUse::kCompare, CopyReason::kDistrusted));
-  dataset.young_copies = 1;
-  EXPECT_TRUE(is(judge(facts), CopyUse::kCompare, CopyReason::kYoung));
-  dataset.check_each_open = 1;
-  EXPECT_TRUE(is(judge(facts), CopyUse::kCompare, CopyReason::kDoubted));
+  for (DoubtCause cause : {kStale, kUnwatched, kYoung}) {
+    dataset.doubts = cause;
+    EXPECT_TRUE(is(judge(facts), CopyUse::kCompare, CopyReason::kDoubted)) << cause;
+  }
   dataset.validate = Validate::kAlways;
   EXPECT_TRUE(is(judge(facts), CopyUse::kCompare, CopyReason::kAlways));
 }

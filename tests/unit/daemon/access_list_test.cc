@@ -1,10 +1,13 @@
 // Lists are translated, intersected and granted so that nobody gains a right.
 #include "daemon/access_list.h"
 
+#include <grp.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <endian.h>
 #include <sys/xattr.h>
 
-#include "daemon/acting_as.h"
 #include "tests/unit/daemon/scratch.h"
 
 namespace zazen {
@@ -67,7 +70,7 @@ TEST(AccessListTest, IntersectionNeverAllowsMore) {
   EXPECT_EQ(AccessList::of(file_of(0050), {}, Right::kSearch).both(own), AccessList::nobody());
 }
 
-// The kernel's word, by the identity of a thread that acts as somebody else.
+// The kernel's word, by a process of somebody else.
 class GrantTest : public Scratch {
  protected:
   void SetUp() override {
@@ -79,9 +82,16 @@ class GrantTest : public Scratch {
     ASSERT_EQ(::fchmod(fd_.get(), 01400), 0);
   }
   bool reads(uid_t uid, gid_t gid, std::vector<gid_t> groups = {}) const {
-    ActingAs acting(PeerIdentity{uid, gid, std::move(groups)});
-    EXPECT_TRUE(acting.ok());
-    return UniqueFd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)).valid();
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const bool is_other = ::setgroups(groups.size(), groups.data()) == 0 &&
+                            ::setresgid(gid, gid, gid) == 0 && ::setresuid(uid, uid, uid) == 0;
+      ::_exit(!is_other ? 2 : ::open(path_.c_str(), O_RDONLY | O_CLOEXEC) >= 0 ? 0 : 1);
+    }
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_NE(WEXITSTATUS(status), 2);
+    return WEXITSTATUS(status) == 0;
   }
   mode_t mode() const {
     struct stat st = {};

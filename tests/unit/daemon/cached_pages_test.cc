@@ -1,5 +1,5 @@
 // What the kernel says of a real file's pages.
-#include "daemon/cached_pages.h"
+#include "daemon/worker/cached_pages.h"
 
 #include "tests/unit/daemon/scratch.h"
 

@@ -1,5 +1,5 @@
 // Frames of a real directory that change before, between and after the looks.
-#include "daemon/changing_frames.h"
+#include "daemon/worker/changing_frames.h"
 
 #include <condition_variable>
 #include <thread>
@@ -69,7 +69,7 @@ class ChangingFramesTest : public Scratch {
 TEST_F(ChangingFramesTest, TellsWhatTheFrameIsAndRests) {
   write_file(origin("f1"), "one");
   start();
-  frames_->take(0, 1, nullptr);
+  frames_->take(0, 1);
   ASSERT_TRUE(is_told(1));
   EXPECT_TRUE(rests());
   EXPECT_EQ(told_, (decltype(told_){{1, version("f1")}})) << "once";
@@ -78,7 +78,7 @@ TEST_F(ChangingFramesTest, TellsWhatTheFrameIsAndRests) {
 TEST_F(ChangingFramesTest, AKnownVersionIsNotTold) {
   write_file(origin("f1"), "one");
   start();
-  frames_->take(0, 1, nullptr, version("f1"));
+  frames_->take(0, 1, version("f1"));
   EXPECT_TRUE(rests());
   EXPECT_EQ(told(), 0u);
 }
@@ -86,7 +86,7 @@ TEST_F(ChangingFramesTest, AKnownVersionIsNotTold) {
 TEST_F(ChangingFramesTest, AChangeAfterTheFirstLookIsTold) {
   write_file(origin("f1"), "one");
   start({16, 2ms, 5ms, 20'000ms, 20'000ms});
-  frames_->take(0, 1, nullptr);
+  frames_->take(0, 1);
   ASSERT_TRUE(is_told(1));
   write_file(origin("f1"), "longer");
   ASSERT_TRUE(comes_true([&] { return told_.back().second.size == 6; }));
@@ -94,12 +94,12 @@ TEST_F(ChangingFramesTest, AChangeAfterTheFirstLookIsTold) {
 
 TEST_F(ChangingFramesTest, WhatIsGoneIsTold) {
   start();
-  frames_->take(0, 1, nullptr);
+  frames_->take(0, 1);
   ASSERT_TRUE(is_told(1));
   EXPECT_TRUE(told_[0].second.gone);
   EXPECT_TRUE(rests());
   write_file(origin("f1"), "one");
-  frames_->take(0, 1, nullptr);
+  frames_->take(0, 1);
   ASSERT_TRUE(is_told(2));
   EXPECT_EQ(told_[1].second, version("f1"));
 }
@@ -107,7 +107,7 @@ TEST_F(ChangingFramesTest, WhatIsGoneIsTold) {
 TEST_F(ChangingFramesTest, AnOriginThatIsNotThereProvesNothing) {
   std::filesystem::remove_all(origin());
   start();
-  frames_->take(0, 1, nullptr);
+  frames_->take(0, 1);
   EXPECT_TRUE(comes_true([&] { return distrusts_ > 0; }));
   EXPECT_EQ(told(), 0u);
   EXPECT_TRUE(rests());
@@ -117,7 +117,7 @@ TEST_F(ChangingFramesTest, AFrameWithAWriterIsWatchedUntilItIsClosed) {
   write_file(origin("f1"), "one");
   UniqueFd writer(::open(origin("f1").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   start();
-  frames_->take(0, 1, nullptr);
+  frames_->take(0, 1);
   ASSERT_TRUE(is_told(1));
   std::this_thread::sleep_for(4 * kQuick.rest);
   EXPECT_EQ(frames_->count(), 1u);
@@ -131,7 +131,7 @@ TEST_F(ChangingFramesTest, TooManyAtOnceAreDistrusted) {
   start({2, 2ms, 5ms, 20'000ms, 20'000ms});
   for (FrameSeq seq = 1; seq <= 5; ++seq) {
     write_file(origin("f" + std::to_string(seq)), "one");
-    frames_->take(0, seq, nullptr);
+    frames_->take(0, seq);
   }
   EXPECT_TRUE(comes_true([&] { return distrusts_ > 0; }));
   EXPECT_TRUE(is_told(2));

@@ -117,7 +117,7 @@ TEST_F(CrashReport, DaemonKilledBySignalShowsItsEventLoop) {
   Death death{0, read_file(directory() + "/log")};
   EXPECT_TRUE(finds(death, "event=crash version=\\S+ signal=SIGSEGV sent_by_pid=\\d+"))
       << death.words;
-  EXPECT_TRUE(finds(death, "function=_ZN5zazen6Server3run")) << death.words;
+  EXPECT_TRUE(finds(death, "function=_ZN5zazen10WorkerPool4loop")) << death.words;
   EXPECT_TRUE(finds(death, "function=main")) << death.words;
 }
 

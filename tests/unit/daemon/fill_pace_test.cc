@@ -1,5 +1,5 @@
 // When fills may fetch: the share that they take while programs read, and when they go ahead.
-#include "daemon/fill_pace.h"
+#include "daemon/worker/fill_pace.h"
 
 #include <gtest/gtest.h>
 

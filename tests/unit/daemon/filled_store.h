@@ -2,7 +2,7 @@
 #pragma once
 #include <future>
 
-#include "daemon/filler.h"
+#include "tests/unit/daemon/local_cache.h"
 #include "tests/unit/daemon/scratch.h"
 
 namespace zazen {
@@ -29,8 +29,8 @@ class FilledStore : public Scratch {
     store_ = std::move(*store);
   }
   void fill(FrameSeq seq) {
-    YoungCopies young([](std::uint32_t, std::uint32_t) {});
-    Filler filler(*store_, young, 64, [] {});
+    Trust trust([](std::uint32_t, std::uint32_t) {});
+    LocalFiller filler(config_, *store_, trust, 64);
     std::promise<int> answer;
     FillRequest request;
     request.seq = seq;

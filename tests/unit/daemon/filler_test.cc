@@ -1,8 +1,9 @@
-// The filler on a real store: single flight, bounded queue, pushes, cancellation.
-#include "daemon/filler.h"
+// The filler on a real store: single flight, bounded queue, pushes.
+#include "daemon/worker/filler.h"
 
 #include <future>
 
+#include "tests/unit/daemon/local_cache.h"
 #include "tests/unit/daemon/scratch.h"
 
 namespace zazen {
@@ -23,8 +24,8 @@ class FillerTest : public Scratch {
     ASSERT_TRUE(store.ok());
     store_ = std::move(*store);
     store_->reconcile(0);
-    filler_ = std::make_unique<Filler>(
-        *store_, young_, queue_limit, [this] { ++rooms_; }, 1);
+    filler_ = std::make_unique<LocalFiller>(
+        config_, *store_, trust_, queue_limit, [this] { ++rooms_; }, 1);
   }
 
   FillRequest request(FrameSeq seq, FrameKind kind) {
@@ -68,9 +69,9 @@ class FillerTest : public Scratch {
   bool occupied_ = false;
   std::atomic<int> rooms_ = 0;
   std::unique_ptr<Store> store_;
-  YoungCopies young_{[this](std::uint32_t, std::uint32_t copies) { young_count_ = copies; }};
-  std::atomic<std::uint32_t> young_count_ = 0;
-  std::unique_ptr<Filler> filler_;
+  Trust trust_{[this](std::uint32_t, std::uint32_t doubts) { doubts_ = doubts; }};
+  std::atomic<std::uint32_t> doubts_ = 0;
+  std::unique_ptr<LocalFiller> filler_;
 };
 
 TEST_F(FillerTest, FillMakesAnAlienAndPushANative) {
@@ -205,19 +206,6 @@ TEST_F(FillerTest, PushDuringAFillStillMakesANative) {
   EXPECT_EQ(alien_log(), Frames{});
 }
 
-TEST_F(FillerTest, CancelledFillIsNotPublishedAndALaterOneIs) {
-  write_file(origin("f1"), "one");
-  occupy_worker();
-  std::future<int> cancelled = submit(request(1, FrameKind::kAlien));
-  filler_->cancel(0, 1);
-  std::future<int> later = submit(request(1, FrameKind::kNative));
-  release_worker();
-  EXPECT_EQ(cancelled.get(), ECANCELED);
-  EXPECT_EQ(later.get(), 0);
-  EXPECT_EQ(native_log(), Frames{1});
-  EXPECT_EQ(alien_log(), Frames{});
-}
-
 TEST_F(FillerTest, FullQueueDropsFillsAndKeepsPushesWaiting) {
   start(2);
   for (FrameSeq seq = 1; seq <= 4; ++seq) write_file(origin("f" + std::to_string(seq)), "x");
@@ -233,7 +221,7 @@ TEST_F(FillerTest, FullQueueDropsFillsAndKeepsPushesWaiting) {
   EXPECT_EQ(first.get(), 0);
   EXPECT_EQ(second.get(), 0);
   EXPECT_EQ(submit(std::move(push)).get(), 0);
-  EXPECT_EQ(filler_->counts().dropped, 1u);
+  EXPECT_EQ(filler_->dropped(), 1u);
   filler_->stop();
   EXPECT_GE(rooms_, 1);
 }
@@ -293,7 +281,7 @@ TEST_F(FillerTest, StopAnswersWhatIsQueued) {
 TEST_F(FillerTest, AFetchedCopyOfAFrameThatChangedLatelyIsYoung) {
   write_file(origin("f1"), "just written");
   EXPECT_EQ(fill(1), 0);
-  EXPECT_EQ(young_count_, 1u);
+  EXPECT_EQ(doubts_, kYoung);
 
   write_file(origin("f2"), "written long ago");
   const timespec long_ago[2] = {{1'000'000, 0}, {1'000'000, 0}};
@@ -301,13 +289,15 @@ TEST_F(FillerTest, AFetchedCopyOfAFrameThatChangedLatelyIsYoung) {
   EXPECT_EQ(fill(2), 0);
   write_file(origin("f3"), "whole by the word of who pushes it");
   EXPECT_EQ(fill(3, FrameKind::kNative), 0);
-  EXPECT_EQ(young_count_, 1u);
+  std::optional<Trust::Due> due = trust_.due(0, kYoung, monotonic_ms() + kYoungMs);
+  ASSERT_TRUE(due.has_value());
+  EXPECT_EQ(due->frames, std::vector<FrameSeq>{1});
 }
 
 TEST_F(FillerTest, ManyFramesByManyThreads) {
   filler_.reset();
-  filler_ = std::make_unique<Filler>(
-      *store_, young_, 4096, [] {}, 4);
+  filler_ = std::make_unique<LocalFiller>(
+      config_, *store_, trust_, 4096, [] {}, 4);
   constexpr FrameSeq kFrames = 300;
   for (FrameSeq seq = 0; seq < kFrames; ++seq) {
     write_file(origin("f" + std::to_string(seq)), "frame " + std::to_string(seq));
@@ -335,14 +325,14 @@ TEST_F(FillerTest, UntilTheStoreIsReconciledItIsNotKnownToBeFull) {
   Result<std::unique_ptr<Store>> store = Store::open(config_, std::move(*disk));
   ASSERT_TRUE(store.ok());
   store_ = std::move(*store);
-  filler_ = std::make_unique<Filler>(
-      *store_, young_, 64, [] {}, 1);
+  filler_ = std::make_unique<LocalFiller>(
+      config_, *store_, trust_, 64, [] {}, 1);
   FillRequest later = request(2, FrameKind::kAlien);
-  later.wanted = Wanted::kLater;
+  later.is_idle = true;
   EXPECT_EQ(submit(std::move(later)).get(), EAGAIN);
   store_->reconcile(0);
   later = request(2, FrameKind::kAlien);
-  later.wanted = Wanted::kLater;
+  later.is_idle = true;
   EXPECT_EQ(submit(std::move(later)).get(), ENOSPC);
 }
 

@@ -1,11 +1,11 @@
 // What may be copied, and when a copy counts.
-#include "daemon/frame_copy.h"
+#include "daemon/worker/frame_copy.h"
 
 #include <sys/mman.h>
 #include <xxhash.h>
 
 #include "bodhi/identity.h"
-#include "daemon/origin.h"
+#include "daemon/worker/origin.h"
 #include "tests/unit/daemon/scratch.h"
 
 namespace zazen {
@@ -15,7 +15,7 @@ class OriginTest : public Scratch {
  protected:
   int verify(const std::string& name, const UniqueFd& fd) {
     struct stat st = {};
-    return verify_origin(config_.datasets[0], name, fd.get(), nullptr, &st);
+    return verify_origin(config_.datasets[0], name, fd.get(), &st);
   }
   UniqueFd open(const std::string& path, int flags) {
     return UniqueFd(::open(path.c_str(), flags | O_CLOEXEC, 0600));
@@ -92,10 +92,10 @@ class FrameCopyTest : public Scratch {
     disk_.emplace(std::move(*disk));
     file_ = open_origin("f1");
     struct stat before = {};
-    ASSERT_EQ(verify_origin(config_.datasets[0], "f1", file_.get(), nullptr, &before), 0);
+    ASSERT_EQ(verify_origin(config_.datasets[0], "f1", file_.get(), &before), 0);
     if (!tells_blocks) before.st_blocks = 0;
-    copy_.emplace(file_.get(), before, disk_->make_temporary(disk_->root_fd()));
-    ASSERT_EQ(copy_->allocate(), 0);
+    made_ = disk_->make_temporary(disk_->root_fd());
+    copy_.emplace(file_.get(), before, made_.fd());
   }
   int transfer() {
     auto reserve_more = [this](std::uint64_t bytes) {
@@ -105,7 +105,16 @@ class FrameCopyTest : public Scratch {
     return copy_->transfer(pace_, {[] { return false; }, [] { return true; }, reserve_more});
   }
 
+  int seal(FrameKind kind) {
+    struct stat after = {};
+    if (int code = copy_->look_again(&after); code != 0) return code;
+    if (int code = made_.seal_content(); code != 0) return code;
+    return seal_copy(made_.fd(), identity_of(after, kind, copy_->checksum()), after.st_atim,
+                     after.st_mtim);
+  }
+
   FillPace pace_;
+  Temporary made_;
   std::uint64_t more_ = 0, most_more_ = 1 << 30;
   UniqueFd file_;
   std::optional<CacheDisk> disk_;
@@ -118,21 +127,20 @@ TEST_F(FrameCopyTest, CopyHasTheBytesTheIdentityAndTheMode) {
   begin(content);
   ASSERT_EQ(::lseek(file_.get(), 10, SEEK_SET), 10);
   ASSERT_EQ(transfer(), 0);
-  ASSERT_EQ(copy_->seal(FrameKind::kNative), 0);
+  ASSERT_EQ(seal(FrameKind::kNative), 0);
   EXPECT_EQ(::lseek(file_.get(), 0, SEEK_CUR), 10) << "the program's offset is its own";
 
-  Temporary made = copy_->take_file();
   struct stat st = {}, from = {};
-  ASSERT_EQ(::fstat(made.fd(), &st), 0);
+  ASSERT_EQ(::fstat(made_.fd(), &st), 0);
   ASSERT_EQ(::fstat(file_.get(), &from), 0);
   EXPECT_EQ(st.st_mode & 07777, kCopyMode);
   std::string bytes(content.size() + 1, '\0');
-  ASSERT_EQ(::pread(made.fd(), bytes.data(), bytes.size(), 0),
+  ASSERT_EQ(::pread(made_.fd(), bytes.data(), bytes.size(), 0),
             static_cast<ssize_t>(content.size()));
   bytes.pop_back();
   EXPECT_EQ(bytes, content);
   OriginIdentity identity = {};
-  ASSERT_EQ(read_identity(made.fd(), &identity), 0);
+  ASSERT_EQ(read_identity(made_.fd(), &identity), 0);
   EXPECT_TRUE(same_file(identity, from));
   EXPECT_EQ(identity.kind, FrameKind::kNative);
   EXPECT_EQ(identity.checksum, XXH3_64bits(content.data(), content.size()));
@@ -142,14 +150,13 @@ TEST_F(FrameCopyTest, HolesStayHoles) {
   constexpr off_t kSize = 3'000'001;
   begin(std::string(5000, 'a'), kSize);
   ASSERT_EQ(transfer(), 0);
-  ASSERT_EQ(copy_->seal(FrameKind::kAlien), 0);
-  Temporary made = copy_->take_file();
+  ASSERT_EQ(seal(FrameKind::kAlien), 0);
   struct stat st = {};
-  ASSERT_EQ(::fstat(made.fd(), &st), 0);
+  ASSERT_EQ(::fstat(made_.fd(), &st), 0);
   EXPECT_EQ(st.st_size, kSize);
   EXPECT_LT(st.st_blocks * 512, 100'000);
   std::string bytes(kSize, 'x');
-  ASSERT_EQ(::pread(made.fd(), bytes.data(), bytes.size(), 0), kSize);
+  ASSERT_EQ(::pread(made_.fd(), bytes.data(), bytes.size(), 0), kSize);
   EXPECT_EQ(bytes, read_file(origin("f1")));
   EXPECT_EQ(copy_->room(), 8192u);
   EXPECT_EQ(more_, 0u) << "its blocks are known beforehand";
@@ -168,15 +175,14 @@ TEST_F(FrameCopyTest, BlocksThatTheOriginDidNotTellOfAreReservedBeforeTheyAreWri
   begin(std::string(kSize, 'a'), 0, false);
   EXPECT_EQ(transfer(), ENOSPC);
   struct stat st = {};
-  Temporary made = copy_->take_file();
-  ASSERT_EQ(::fstat(made.fd(), &st), 0);
+  ASSERT_EQ(::fstat(made_.fd(), &st), 0);
   EXPECT_LE(static_cast<std::uint64_t>(st.st_size), most_more_) << "written without room";
 }
 
 TEST_F(FrameCopyTest, EmptyFrameIsAFrame) {
   begin("");
   EXPECT_EQ(transfer(), 0);
-  EXPECT_EQ(copy_->seal(FrameKind::kAlien), 0);
+  EXPECT_EQ(seal(FrameKind::kAlien), 0);
 }
 
 TEST_F(FrameCopyTest, OriginThatShrinksOrGrowsIsNotCopied) {
@@ -193,7 +199,7 @@ TEST_F(FrameCopyTest, OriginThatChangesAfterItWasReadIsNotKept) {
   ASSERT_EQ(transfer(), 0);
   const timespec times[2] = {{1, 0}, {1, 0}};
   ASSERT_EQ(::utimensat(AT_FDCWD, origin("f1").c_str(), times, 0), 0);
-  EXPECT_EQ(copy_->seal(FrameKind::kAlien), ESTALE);
+  EXPECT_EQ(seal(FrameKind::kAlien), ESTALE);
 }
 
 TEST_F(FrameCopyTest, CopyCanBeGivenUp) {

@@ -1,5 +1,5 @@
 // The directories of dead jobs go, those of living ones stay.
-#include "daemon/job_sweep.h"
+#include "daemon/worker/job_sweep.h"
 
 #include <sys/wait.h>
 
@@ -113,12 +113,27 @@ TEST_F(JobSweepTest, NobodysReportsPushOutAnothers) {
   };
   for (int i = 0; i < 2; ++i) add("first" + std::to_string(i), 70'001);
   for (int i = 0; i < 20; ++i) add("second" + std::to_string(i), 70'002);
-  ASSERT_EQ(::chmod(reports().c_str(), 01777), 0);
+  for (const std::string& path : {directory(), runtime(), reports()}) {
+    ASSERT_EQ(::chmod(path.c_str(), 01777), 0);
+  }
+  auto prune_as = [this](uid_t uid, const ReportLimits& limits) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      if (::setresuid(uid, uid, uid) != 0) ::_exit(255);
+      ::_exit(prune_reports(reports(), limits));
+    }
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    return WEXITSTATUS(status);
+  };
   ReportLimits limits;
   limits.ranks = 10;
-  EXPECT_EQ(prune_reports(reports(), limits), 12);
+  EXPECT_EQ(prune_as(70'002, limits), 15) << "half of the limit is another's";
+  EXPECT_EQ(prune_as(70'001, limits), 0);
   limits.bytes = 5'000;
-  EXPECT_EQ(prune_reports(reports(), limits), 5);
+  EXPECT_EQ(prune_as(70'002, limits), 3);
+  EXPECT_EQ(prune_as(70'001, limits), 0);
+  EXPECT_EQ(prune_reports(reports(), limits), 0) << "root has none";
   EXPECT_TRUE(exists(reports() + "/first0/view") && exists(reports() + "/first1/view"));
 }
 

@@ -34,6 +34,10 @@ TEST_F(LogLines, BeginWithTheirPriorityIfJournaldReadsThem) {
   ::setenv("JOURNAL_STREAM", stream.c_str(), 1);
   start();
   ::unsetenv("JOURNAL_STREAM");
+  // A worker looks at the origins.
+  while (read_file(directory() + "/log").find("event=problem") == std::string::npos) {
+    ::usleep(1'000);
+  }
   EXPECT_EQ(end(SIGTERM), 0);
   std::string text = read_file(directory() + "/log");
   EXPECT_TRUE(std::regex_search(text, std::regex("(^|\n)<6>zazend level=info event=serving")));

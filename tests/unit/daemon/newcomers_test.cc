@@ -1,5 +1,5 @@
 // Whoever connects without end waits behind himself.
-#include "daemon/newcomers.h"
+#include "daemon/worker/newcomers.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

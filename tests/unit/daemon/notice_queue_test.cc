@@ -1,4 +1,4 @@
-#include "daemon/notice_queue.h"
+#include "daemon/worker/notice_queue.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/own_writer.h"
+#include "daemon/worker/own_writer.h"
 
 #include <algorithm>
 #include <atomic>
@@ -61,9 +61,9 @@ TEST_F(OwnWriterTest, AnOriginThatHangsHoldsUpNoOtherDataset) {
                      end.wait();
                      return false;
                    });
-  writer.push(0, 1, nullptr);
+  writer.push(0, 1);
   EXPECT_TRUE(comes_true([&] { return hangs.load(); }));
-  writer.push(1, 1, nullptr);
+  writer.push(1, 1);
   EXPECT_TRUE(comes_true([&] { return writer.figures().pushed == 1; }));
   EXPECT_TRUE(exists(cache() + second("/f1")));
   EXPECT_EQ(writer.figures().waiting, 1u);
@@ -85,7 +85,7 @@ TEST_F(OwnWriterTest, WhoRestsHasNoThreads) {
   const std::ptrdiff_t before = threads();
   for (int round = 1; round <= 2; ++round) {
     for (std::uint32_t dataset = 0; dataset < kDatasets; ++dataset) {
-      for (FrameSeq seq = 0; seq < 8; ++seq) writer.push(dataset, seq, nullptr);
+      for (FrameSeq seq = 0; seq < 8; ++seq) writer.push(dataset, seq);
     }
     EXPECT_TRUE(comes_true([&] { return writer.figures().left == kDatasets * 8u * round; }));
     EXPECT_TRUE(comes_true([&] { return threads() == before; })) << threads() - before;
@@ -97,7 +97,7 @@ TEST_F(OwnWriterTest, AReloadKeepsWhereFramesWent) {
   name_peers(2);
   OwnWriter writer(config_, std::make_shared<KeyRing>(), nobody_writes, 1);
   auto push_once = [&](std::uint64_t all) {
-    writer.push(0, 1, nullptr);
+    writer.push(0, 1);
     EXPECT_TRUE(comes_true([&] { return writer.figures().pushed == all; }));
   };
   auto pushed_to_one = [&] {
@@ -135,9 +135,9 @@ TEST_F(OwnWriterTest, OneDatasetLeavesRoomForTheOthers) {
                      end.wait();
                      return true;
                    });
-  for (FrameSeq seq = 0; seq < 100; ++seq) writer.push(0, seq, nullptr);
+  for (FrameSeq seq = 0; seq < 100; ++seq) writer.push(0, seq);
   EXPECT_EQ(writer.figures().waiting, 32u);
-  for (FrameSeq seq = 0; seq < 100; ++seq) writer.push(1, seq, nullptr);
+  for (FrameSeq seq = 0; seq < 100; ++seq) writer.push(1, seq);
   EXPECT_EQ(writer.figures().waiting, 32u + 16u);
   EXPECT_EQ(writer.figures().dropped, 200u - 48u);
   release.set_value();
@@ -155,12 +155,12 @@ TEST_F(OwnWriterTest, AFrameInLineIsNotDroppedThoughThereIsNoRoom) {
                      end.wait();
                      return true;
                    });
-  for (FrameSeq seq = 0; seq < 32; ++seq) writer.push(0, seq, nullptr);
+  for (FrameSeq seq = 0; seq < 32; ++seq) writer.push(0, seq);
   EXPECT_TRUE(comes_true([&] { return hangs.load(); }));
-  for (FrameSeq seq = 1; seq < 32; ++seq) writer.push(0, seq, nullptr);
+  for (FrameSeq seq = 1; seq < 32; ++seq) writer.push(0, seq);
   EXPECT_EQ(writer.figures().queued, 32u);
   EXPECT_EQ(writer.figures().dropped, 0u);
-  writer.push(0, 32, nullptr);
+  writer.push(0, 32);
   EXPECT_EQ(writer.figures().dropped, 1u) << "this one was not in line";
   release.set_value();
   EXPECT_TRUE(comes_true([&] { return writer.figures().left == 32; }));
@@ -173,7 +173,7 @@ TEST_F(OwnWriterTest, OneOfBeforeAReloadEndsIfNoNodeAnswers) {
   const Config next = config_;
   config_.peers = {"unix:" + directory() + "/none", "unix:" + directory() + "/neither"};
   OwnWriter writer(config_, std::make_shared<KeyRing>(), nobody_writes, 1, 2'000);
-  for (FrameSeq seq : {1, 2}) writer.push(0, seq, nullptr);
+  for (FrameSeq seq : {1, 2}) writer.push(0, seq);
   EXPECT_TRUE(
       comes_true([&] { return !writer.nodes()[0].answers && !writer.nodes()[1].answers; }));
   EXPECT_EQ(writer.figures().waiting, 2u);
@@ -187,7 +187,7 @@ TEST_F(OwnWriterTest, OneOfBeforeAReloadEndsIfNoNodeAnswers) {
   EXPECT_EQ(figures.queued, 2u);
   EXPECT_EQ(figures.dropped, 2u);
   EXPECT_EQ(figures.waiting, 0u);
-  writer.push(0, 1, nullptr);
+  writer.push(0, 1);
   EXPECT_TRUE(comes_true([&] { return writer.figures().pushed == 1; })) << "by the new one";
   EXPECT_TRUE(writer.stop());
 }
@@ -203,7 +203,7 @@ TEST_F(OwnWriterTest, OneOfBeforeAReloadSendsWhatItHasToANodeThatAnswers) {
         return false;
       },
       1, 1);
-  for (FrameSeq seq : {1, 2}) writer.push(0, seq, nullptr);
+  for (FrameSeq seq : {1, 2}) writer.push(0, seq);
   EXPECT_TRUE(comes_true([&] { return hangs.load(); }));
   Config next = config_;
   next.writer_timeout_ms = 1'234;
@@ -219,11 +219,11 @@ TEST_F(OwnWriterTest, OneOfBeforeAReloadSendsWhatItHasToANodeThatAnswers) {
 TEST_F(OwnWriterTest, TheLastWordOnANodeCounts) {
   config_.peers.push_back("unix:" + directory() + "/later");
   OwnWriter writer(config_, std::make_shared<KeyRing>(), nobody_writes, 1);
-  for (FrameSeq seq : {1, 2}) writer.push(0, seq, nullptr);
+  for (FrameSeq seq : {1, 2}) writer.push(0, seq);
   EXPECT_TRUE(comes_true([&] { return writer.figures().pushed == 2; }));
   EXPECT_TRUE(comes_true([&] { return !writer.nodes()[1].answers; }));
   std::filesystem::create_directory_symlink(runtime(), directory() + "/later");
-  for (FrameSeq seq : {1, 2}) writer.push(1, seq, nullptr);
+  for (FrameSeq seq : {1, 2}) writer.push(1, seq);
   EXPECT_TRUE(comes_true([&] { return writer.figures().pushed == 4; }));
   EXPECT_TRUE(writer.nodes()[1].answers);
   EXPECT_EQ(writer.nodes()[1].pushed, 1u);

@@ -1,13 +1,14 @@
 // The limits in time of one writer's session, over a real socket, with a real store: who is
 // silent, or too slow with what it has begun, is closed; who keeps to them is not. The limits
 // are short here, or so long that nobody could wait for them.
-#include "daemon/push_session.h"
+#include "daemon/worker/push_session.h"
 
 #include <sys/socket.h>
 #include <xxhash.h>
 
 #include <thread>
 
+#include "daemon/store.h"
 #include "tests/unit/daemon/scratch.h"
 
 namespace zazen {
@@ -17,6 +18,43 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kShort{50}, kForEver{3'600'000};
 constexpr time_t kPatienceSeconds = 30;
+
+using Take = std::function<void(std::function<void(int)> done)>;
+
+// What zazend does for a session, in this process.
+class LocalDesk : public PushDesk {
+ public:
+  LocalDesk(const Config& config, Store& store, Take take)
+      : config_(config), store_(store), take_(std::move(take)) {}
+
+  int begin(std::uint32_t dataset, FrameSeq, std::uint64_t, BeginFill::Reply* reply) override {
+    file_ = store_.make_temporary(dataset);
+    reply->ticket = 1;
+    reply->file.reset(::fcntl(file_.fd(), F_DUPFD_CLOEXEC, 0));
+    return 0;
+  }
+  void finish(const FinishPush&, std::function<void(int)> done) override {
+    take_(std::move(done));
+  }
+  void abandon(std::uint64_t, int) override {}
+  Result<std::string> natives(std::uint32_t dataset) override {
+    Result<FrameSet> natives = read_sequence_log(config_.cache +
+                                                 config_.datasets[dataset].path + "/" + kNativeLog);
+    if (!natives.ok()) return natives.error();
+    return natives->encode();
+  }
+  int take_notice(std::string_view) override { return ENOTSUP; }
+  bool is_disk_usable() override { return true; }
+  Result<MungeSecret> decode_munge(const std::string& credential) override {
+    return decode_munge_credential(credential);
+  }
+
+ private:
+  const Config& config_;
+  Store& store_;
+  const Take take_;
+  Temporary file_;
+};
 
 class PushSessionTest : public Scratch {
  protected:
@@ -36,9 +74,10 @@ class PushSessionTest : public Scratch {
 
   void start(
       const PushLimits& limits,
-      std::function<void(FillRequest)> take = [](FillRequest request) { request.done(0); }) {
+      Take take = [](std::function<void(int)> done) { done(0); }) {
+    desk_ = std::make_unique<LocalDesk>(config_, *store_, std::move(take));
     terms_.reset(
-        new PushTerms{config_, *store_, ring_, counts_, take, RateLimit(0), kByKey, limits});
+        new PushTerms{config_, *desk_, ring_, counts_, RateLimit(0), kByKey, ::geteuid(), limits});
     int ends[2];
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     socket_ = UniqueFd(ends[0]);
@@ -107,6 +146,7 @@ class PushSessionTest : public Scratch {
   std::unique_ptr<Store> store_;
   PushCounts counts_;
   KeyRing ring_;
+  std::unique_ptr<LocalDesk> desk_;
   std::unique_ptr<PushTerms> terms_;
   UniqueFd socket_;
   std::unique_ptr<PushSession> session_;
@@ -118,8 +158,8 @@ class PushSessionTest : public Scratch {
 TEST_F(PushSessionTest, SaysThatItIsAtWorkWhileTheWriterWaits) {
   std::function<void(int)> done;
   std::atomic<bool> taken = false;
-  start({kForEver, kForEver, kForEver, 1}, [&](FillRequest request) {
-    done = std::move(request.done);
+  start({kForEver, kForEver, kForEver, 1}, [&](std::function<void(int)> told) {
+    done = std::move(told);
     taken = true;
   });
   introduce();

@@ -5,8 +5,8 @@
 #include <future>
 
 #include "daemon/adoption.h"
-#include "daemon/filler.h"
 #include "daemon/sample.h"
+#include "tests/unit/daemon/local_cache.h"
 #include "tests/unit/daemon/scratch.h"
 
 namespace zazen {
@@ -27,7 +27,7 @@ class PushedContentTest : public Scratch {
     ASSERT_TRUE(store.ok()) << store.error().context;
     store_ = std::move(*store);
     store_->reconcile(0);
-    filler_ = std::make_unique<Filler>(*store_, young_, 64, [] {});
+    filler_ = std::make_unique<LocalFiller>(config_, *store_, trust_, 64);
   }
 
   int submit(FillRequest request) {
@@ -90,8 +90,8 @@ class PushedContentTest : public Scratch {
   }
 
   std::unique_ptr<Store> store_;
-  YoungCopies young_{[](std::uint32_t, std::uint32_t) {}};
-  std::unique_ptr<Filler> filler_;
+  Trust trust_{[](std::uint32_t, std::uint32_t) {}};
+  std::unique_ptr<LocalFiller> filler_;
 };
 
 TEST_F(PushedContentTest, WaitsForTheOriginAndIsAdoptedByTheFirstOpen) {
@@ -235,7 +235,7 @@ TEST_F(PushedContentTest, SampleFindsThatTheOriginHasIt) {
   ASSERT_EQ(push(7, "hello"), 0);
   ASSERT_EQ(push(8, "world"), 0);
   write_file(origin("f7"), "hello");
-  SampleResult result = compare_sample(*store_, 0);
+  SampleResult result = compare_sample(*store_, 0, compare_here(config_));
   EXPECT_EQ(result.arrived, Frames{7});
   EXPECT_TRUE(result.stale.empty());
 }

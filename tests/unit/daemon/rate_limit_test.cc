@@ -1,4 +1,4 @@
-#include "daemon/rate_limit.h"
+#include "daemon/worker/rate_limit.h"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,7 @@
 
 #include <thread>
 
-#include "daemon/frame_copy.h"
-#include "daemon/push_intake.h"
+#include "daemon/worker/frame_copy.h"
 #include "daemon/store.h"
 #include "tests/unit/daemon/scratch.h"
 
@@ -241,7 +240,7 @@ TEST_F(RestartTest, CapacityHoldsBeforeTheSizesAreKnown) {
   EXPECT_TRUE(store_->reserve(0, FrameKind::kAlien, 5).valid());
   EXPECT_FALSE(store_->reserve(0, FrameKind::kAlien, 31).valid());
   EXPECT_EQ(store_->reserve(0, FrameKind::kAlien, 31).refusal(), ENOSPC);
-  EXPECT_EQ(PushIntake(*store_).begin(0, 31), ENOSPC);
+  EXPECT_EQ(store_->reserve(0, FrameKind::kNative, 31).refusal(), ENOSPC);
 }
 
 TEST_F(RestartTest, FillsGoOnWhereTheWholeDiskProvesThatThereIsRoom) {
@@ -271,7 +270,7 @@ TEST_F(RestartTest, NobodyWaitsForAReconciliationThatIsGivenUp) {
   config_.capacity_bytes = 26;
   open_store();
   int answer = 0;  // not ENOSPC, for which a writer would count the node as full
-  std::thread push([&] { answer = PushIntake(*store_).begin(0, 5); });
+  std::thread push([&] { answer = store_->reserve(0, FrameKind::kNative, 5).refusal(); });
   store_->give_up_reconciling();
   push.join();
   EXPECT_EQ(answer, EAGAIN);
@@ -290,7 +289,7 @@ TEST_F(RestartTest, ReconciliationThatFailedCanBeTriedAgain) {
   EXPECT_FALSE(store_->is_reconciled());
   EXPECT_EQ(store_->not_reconciled(), std::set<std::uint32_t>{0});
   config_.capacity_bytes = 26;
-  EXPECT_EQ(PushIntake(*store_).begin(0, 5), EIO);
+  EXPECT_EQ(store_->reserve(0, FrameKind::kNative, 5).refusal(), EIO);
   config_.capacity_bytes = 0;
 
   std::filesystem::remove(copy("run"));

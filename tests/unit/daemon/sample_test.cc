@@ -18,7 +18,7 @@ class SampleTest : public FilledStore {
 };
 
 TEST_F(SampleTest, UnchangedOriginIsFresh) {
-  SampleResult result = compare_sample(*store_, 0);
+  SampleResult result = compare_sample(*store_, 0, compare_here(config_));
   EXPECT_EQ(result.status, 0);
   EXPECT_EQ(result.compared, 5u);
   EXPECT_EQ(result.unknown, 0u);
@@ -29,7 +29,7 @@ TEST_F(SampleTest, RewrittenRemovedAndVanishedAreStale) {
   rewrite(1);
   std::filesystem::remove(origin("f3"));
   std::filesystem::remove(copy("f4"));
-  SampleResult result = compare_sample(*store_, 0);
+  SampleResult result = compare_sample(*store_, 0, compare_here(config_));
   EXPECT_EQ(numbers(result.stale), (Frames{1, 3, 4}));
   EXPECT_EQ(store_->drop_exactly(0, result.stale).frames, 3u);
   EXPECT_EQ(held(), (Frames{2, 5}));
@@ -37,20 +37,20 @@ TEST_F(SampleTest, RewrittenRemovedAndVanishedAreStale) {
 
 TEST_F(SampleTest, OriginThatIsNotThereProvesNothing) {
   std::filesystem::rename(origin(), directory() + "/moved");
-  SampleResult result = compare_sample(*store_, 0);
+  SampleResult result = compare_sample(*store_, 0, compare_here(config_));
   EXPECT_EQ(result.status, ENOENT);
   EXPECT_EQ(numbers(result.stale), Frames{});
 
   // A mount point without its file system is an empty directory.
   std::filesystem::create_directory(origin());
-  result = compare_sample(*store_, 0);
+  result = compare_sample(*store_, 0, compare_here(config_));
   EXPECT_EQ(result.status, ENOENT);
   EXPECT_EQ(numbers(result.stale), Frames{});
 }
 
 TEST_F(SampleTest, ACopyThatTookTheStaleOnesPlaceIsNotDropped) {
   rewrite(2);
-  SampleResult result = compare_sample(*store_, 0);
+  SampleResult result = compare_sample(*store_, 0, compare_here(config_));
   ASSERT_EQ(numbers(result.stale), Frames{2});
   fill(2);
   EXPECT_EQ(store_->drop_exactly(0, result.stale).frames, 0u);
@@ -68,7 +68,8 @@ TEST_F(SampleTest, OneThatIsJustEvictedIsNotStale) {
       ended = true;
     });
     while (!ended) {
-      EXPECT_EQ(numbers(compare_frames(*store_, 0, frames, 1).stale), Frames{});
+      SampleResult result = compare_frames(*store_, 0, frames, compare_here(config_), 1);
+      EXPECT_EQ(numbers(result.stale), Frames{});
     }
     eviction.join();
     for (FrameSeq seq : frames) fill(seq);

@@ -1,4 +1,4 @@
-#include "daemon/seating.h"
+#include "daemon/worker/seating.h"
 
 #include <gtest/gtest.h>
 

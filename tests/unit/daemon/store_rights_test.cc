@@ -2,8 +2,8 @@
 // names.
 #include "daemon/store.h"
 
-#include "daemon/frame_copy.h"
-#include "daemon/origin.h"
+#include "daemon/copy_seal.h"
+#include "daemon/worker/origin.h"
 #include "tests/unit/daemon/filled_store.h"
 
 namespace zazen {
@@ -18,11 +18,11 @@ class StoreRightsTest : public FilledStore {
     open_store();
     write_file(origin("d1/f"), content());
     ASSERT_EQ(::chmod(origin("d1").c_str(), 0755), 0);
-    store_->mirror_own_rights(0);
+    mirror_here(*store_, config_, 0);
     FinishedCopy copy;
     copy.seq = 1;
     copy.file = store_->make_temporary(0);
-    UniqueFd frame = find_named(config_.datasets[0], "d1/f", nullptr, O_PATH, &copy.reached);
+    UniqueFd frame = find_named(config_.datasets[0], "d1/f", O_PATH, &copy.reached);
     struct stat st = {};
     ASSERT_EQ(::fstat(frame.get(), &st), 0);
     ASSERT_EQ(seal_copy(copy.file.fd(), identity_of(st, copy.kind, 0), st.st_atim, st.st_mtim),
@@ -44,15 +44,16 @@ class StoreRightsTest : public FilledStore {
 TEST_F(StoreRightsTest, NamesHaveALookOfTheirOwn) {
   ASSERT_TRUE(everybody_may_enter(copy("d1")));
   ASSERT_EQ(::chmod(origin("d1").c_str(), 0700), 0);
-  store_->mirror_own_rights(0);
+  mirror_here(*store_, config_, 0);
   EXPECT_TRUE(everybody_may_enter(copy("d1"))) << "the dataset's own directories only";
-  store_->mirror_rights_of_names(0);
+  const Frames frames = store_->next_names_to_mirror(0);
+  store_->mirror_rights_of_names(0, frames, {frame_rights(config_.datasets[0], "d1/f")});
   EXPECT_FALSE(everybody_may_enter(copy("d1")));
 }
 
 TEST_F(StoreRightsTest, SaysWhenEverybodyMayEnterFromNowOn) {
   auto says_so = [this] {
-    store_->mirror_own_rights(0);
+    mirror_here(*store_, config_, 0);
     const bool is_due = store_->is_index_due(0);
     store_->reconcile(0);
     return is_due;
@@ -74,17 +75,17 @@ TEST_F(StoreRightsTest, AFrameFoundElsewhereGetsNoName) {
   FinishedCopy copy;
   copy.seq = 2;
   copy.file = store_->make_temporary(0);
-  ASSERT_TRUE(find_named(elsewhere, "d2/f", nullptr, O_PATH, &copy.reached).valid());
+  ASSERT_TRUE(find_named(elsewhere, "d2/f", O_PATH, &copy.reached).valid());
   store_->publish(std::span(&copy, 1));
   EXPECT_EQ(copy.status, EAGAIN);
   EXPECT_FALSE(exists(this->copy("d2/f")));
 }
 
 TEST_F(StoreRightsTest, CopiesOfAnotherDirectoryAreDropped) {
-  store_->mirror_own_rights(0);
+  mirror_here(*store_, config_, 0);
   ASSERT_TRUE(store_->find(0, 1)) << "it is the same directory";
   replace_origin();
-  store_->mirror_own_rights(0);
+  mirror_here(*store_, config_, 0);
   EXPECT_FALSE(store_->find(0, 1));
   EXPECT_FALSE(exists(copy("d1/f")));
 }
@@ -92,27 +93,27 @@ TEST_F(StoreRightsTest, CopiesOfAnotherDirectoryAreDropped) {
 TEST_F(StoreRightsTest, ALinkToTheRootDirectoryLeadsToAnotherDirectory) {
   ASSERT_EQ(std::rename(origin().c_str(), (directory() + "/before").c_str()), 0);
   ASSERT_EQ(::symlink("/", origin().c_str()), 0);
-  store_->mirror_own_rights(0);
+  mirror_here(*store_, config_, 0);
   EXPECT_FALSE(store_->find(0, 1));
   EXPECT_FALSE(exists(copy("d1/f")));
 }
 
 TEST_F(StoreRightsTest, CopiesStayClosedWhileTheirFileSystemMayNotBeMounted) {
   for (std::string path : {directory(), origin()}) ASSERT_EQ(::chmod(path.c_str(), 0755), 0);
-  store_->mirror_own_rights(0);
+  mirror_here(*store_, config_, 0);
   ASSERT_TRUE(everybody_may_enter(copy("")));
   const std::string before = directory() + "/before";
   ASSERT_EQ(std::rename(origin().c_str(), before.c_str()), 0);
   ASSERT_EQ(::mkdir(origin().c_str(), 0755), 0);
   for (int look = 0; look < 2; ++look) {
-    store_->mirror_own_rights(0);
+    mirror_here(*store_, config_, 0);
     EXPECT_TRUE(store_->find(0, 1));
     EXPECT_FALSE(everybody_may_enter(copy("")));
     open_store();  // also if no daemon has run meanwhile
   }
   ASSERT_EQ(::rmdir(origin().c_str()), 0);
   ASSERT_EQ(std::rename(before.c_str(), origin().c_str()), 0);
-  store_->mirror_own_rights(0);
+  mirror_here(*store_, config_, 0);
   EXPECT_TRUE(exists(copy("d1/f")));
   EXPECT_TRUE(everybody_may_enter(copy("")));
 }
@@ -121,18 +122,18 @@ TEST_F(StoreRightsTest, ADirectoryUnderAFramesNameClosesNothing) {
   std::filesystem::create_directories(copy("d7/f"));
   for (std::string path : {directory(), origin()}) ASSERT_EQ(::chmod(path.c_str(), 0755), 0);
   replace_origin();
-  store_->mirror_own_rights(0);
+  mirror_here(*store_, config_, 0);
   EXPECT_FALSE(exists(copy("d1/f")));
   EXPECT_TRUE(everybody_may_enter(copy("")));
 }
 
 TEST_F(StoreRightsTest, SoAreThoseOfADirectoryThatWasReplacedWithoutADaemon) {
   open_store();
-  store_->mirror_own_rights(0);
+  mirror_here(*store_, config_, 0);
   ASSERT_TRUE(exists(copy("d1/f"))) << "it is the same directory";
   replace_origin();
   open_store();
-  store_->mirror_own_rights(0);
+  mirror_here(*store_, config_, 0);
   EXPECT_FALSE(exists(copy("d1/f")));
 }
 

@@ -120,11 +120,10 @@ TEST_F(StoreTest, CopyThatIsNoLongerCurrentLosesItsName) {
   open_store();
   FinishedCopy copy = finished(7, "hello");
   bool had_name = false;
-  copy.is_current = [&] {
+  store_->publish(std::span(&copy, 1), [&](std::span<FinishedCopy> batch) {
     had_name = std::filesystem::exists(this->copy("f7"));
-    return false;
-  };
-  store_->publish(std::span(&copy, 1));
+    batch[0].status = ESTALE;
+  });
   EXPECT_TRUE(had_name);
   EXPECT_EQ(copy.status, ESTALE);
   EXPECT_FALSE(std::filesystem::exists(this->copy("f7")));
@@ -137,11 +136,9 @@ TEST_F(StoreTest, CopiesCanBeDroppedWhileTheOriginIsAsked) {
   ASSERT_EQ(publish(6, "other"), 0);
   std::vector<FinishedCopy> batch;
   for (FrameSeq seq : {7, 8, 9}) batch.push_back(finished(seq, "hello"));
-  batch[1].is_current = [&] {
+  store_->publish(batch, [&](std::span<FinishedCopy>) {
     for (FrameSeq seq : {6, 7, 8}) store_->drop(0, std::span(&seq, 1));
-    return true;
-  };
-  store_->publish(batch);
+  });
   EXPECT_EQ(batch[0].status, ECANCELED);
   EXPECT_EQ(batch[1].status, ECANCELED);
   EXPECT_EQ(batch[2].status, 0);

@@ -143,9 +143,9 @@ TEST_F(SuspendedCopiesTest, NamesMayHaveDirectories) {
   ASSERT_TRUE(store.ok());
   store_ = std::move(*store);
   write_file(origin("run/7/traj.dcd"), "seven");
-  YoungCopies young([](std::uint32_t, std::uint32_t) {});
+  Trust trust([](std::uint32_t, std::uint32_t) {});
   {
-    Filler filler(*store_, young, 64, [] {});
+    LocalFiller filler(config_, *store_, trust, 64);
     std::promise<int> answer;
     FillRequest request;
     request.seq = 7;

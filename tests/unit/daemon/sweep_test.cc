@@ -16,18 +16,24 @@ class SweepTest : public FilledStore {
     ASSERT_TRUE(store_->stopped_cleanly());
   }
   void start(std::uint64_t period_ms) {
+    trust_.emplace([this](std::uint32_t, std::uint32_t doubts) {
+      checked_ = doubts != 0;
+      if (checked_) ++doubts_;
+    });
     sweep_ = std::make_unique<Sweep>(
-        *store_, period_ms,
-        Sweep::Hooks{.mark =
-                         [this](std::uint32_t, bool checked) {
-                           checked_ = checked;
-                           if (checked) ++doubts_;
-                         },
-                     .drop =
+        *store_, *trust_, period_ms,
+        Sweep::Hooks{.drop =
                          [this](std::uint32_t dataset, const SampleResult& result) {
                            store_->drop_exactly(dataset, result.stale);
                            if (on_drop_) on_drop_();
+                         },
+                     .compare =
+                         [this, here = compare_here(config_)](auto&&... args) {
+                           if (on_compare_) on_compare_();
+                           ++comparisons_;
+                           return here(args...);
                          }});
+    sweep_->start();
   }
   void TearDown() override { sweep_.reset(); }
 
@@ -42,7 +48,9 @@ class SweepTest : public FilledStore {
 
   std::atomic<bool> checked_ = false;
   std::atomic<int> doubts_ = 0;
-  std::function<void()> on_drop_;
+  std::atomic<int> comparisons_ = 0;
+  std::function<void()> on_drop_, on_compare_;
+  std::optional<Trust> trust_;
   std::unique_ptr<Sweep> sweep_;
 };
 
@@ -63,31 +71,32 @@ TEST_F(SweepTest, ARewrittenFrameIsFoundAndCastsDoubtUntilAPassIsClean) {
 
 TEST_F(SweepTest, DoubtThatIsSaidDuringAPassIsClearedByTheNext) {
   restart_cleanly();
+  bool checked_in_the_next = false;
+  on_compare_ = [&] {
+    if (comparisons_ == 0) trust_->doubt(0, kStale);
+    if (comparisons_ == 1) checked_in_the_next = checked_;
+  };
   start(kShortMs);
-  for (int i = 0; i < 20; ++i) {
-    std::uint64_t passes = sweep_->progress().passes;
-    sweep_->distrust(0);
-    wait_for([&] { return !checked_; });
-    // One that was under way does not count: it had begun before.
-    EXPECT_GE(sweep_->progress().passes, passes + (i == 0 ? 0 : 1));
-  }
+  wait_for([&] { return comparisons_ >= 2; });
+  EXPECT_TRUE(checked_in_the_next) << "the pass that was under way had begun before";
+  wait_for([&] { return !checked_; });
 }
 
 TEST_F(SweepTest, SaysWhetherThereAreDoubts) {
   restart_cleanly();
   start(kNever);
-  EXPECT_FALSE(sweep_->is_in_doubt(0));
-  sweep_->doubt(0);
+  EXPECT_FALSE(trust_->is_in_doubt(0));
+  trust_->doubt(0, kUnwatched);
   wait_for([&] { return !checked_; });  // all is compared, at once
-  EXPECT_FALSE(sweep_->is_in_doubt(0));
-  sweep_->distrust(0);
-  EXPECT_TRUE(sweep_->is_in_doubt(0));
+  EXPECT_FALSE(trust_->is_in_doubt(0));
+  trust_->doubt(0, kStale);
+  EXPECT_TRUE(trust_->is_in_doubt(0));
 }
 
 TEST_F(SweepTest, WithoutPassesDoubtStays) {
   restart_cleanly();
   start(kNever);
-  sweep_->distrust(0);
+  trust_->doubt(0, kStale);
   ::usleep(50'000);
   EXPECT_TRUE(checked_);
   EXPECT_EQ(sweep_->progress().passes, 0u);
@@ -117,12 +126,28 @@ TEST_F(SweepTest, DoubtThatIsCastDuringAComparisonIsFollowedByAnother) {
   on_drop_ = [this, first = true]() mutable {
     if (!std::exchange(first, false)) return;
     rewrite(1);  // which was compared already
-    sweep_->doubt(0);
+    trust_->doubt(0, kUnwatched);
   };
   start(kNever);
   store_->reconcile(0);
   wait_for([&] { return !store_->find(0, 1); });
   EXPECT_EQ(held(), (Frames{3, 4, 5}));
+}
+
+TEST_F(SweepTest, ALatePassDelaysNoDoubt) {
+  restart_cleanly();
+  on_compare_ = [] { ::usleep(10'000); };
+  start(1);
+  wait_for_passes(1);
+  trust_->doubt(0, kUnwatched);
+  wait_for([&] { return !checked_; });
+}
+
+TEST_F(SweepTest, DoubtsWithoutEndDelayNoPass) {
+  restart_cleanly();
+  on_compare_ = [this] { trust_->doubt(0, kUnwatched); };
+  start(kShortMs);
+  wait_for_passes(2);
 }
 
 TEST_F(SweepTest, AnOriginThatIsNotThereKeepsCopiesAndDoubt) {

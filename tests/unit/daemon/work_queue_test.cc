@@ -10,7 +10,7 @@
 #include <system_error>
 
 #include "daemon/origin_lanes.h"
-#include "daemon/origin_threads.h"
+#include "daemon/origin_lanes.h"
 
 namespace zazen {
 namespace {
@@ -100,28 +100,14 @@ TEST(WorkQueueTest, WorkWithoutMemoryOrThreadEndsAloneAndTheQueueGoesOn) {
   EXPECT_EQ(done, 1);
 }
 
-TEST(WorkQueueTest, LanesAndQuestionsWaitForThreadsToo) {
+TEST(WorkQueueTest, LanesWaitForThreadsToo) {
   OriginLanes lanes(2);
-  OriginThreads origins;
   std::promise<void> reached;
   {
     NoThreads refused;
     EXPECT_TRUE(lanes.post(7, [&] { reached.set_value(); }));
-    EXPECT_EQ(origins.ask(
-                  7, [] { return 0; }, std::chrono::milliseconds(20)),
-              ETIMEDOUT);
   }
   EXPECT_EQ(reached.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
-  EXPECT_EQ(origins.ask(
-                7, [] { return 0; }, std::chrono::seconds(60)),
-            0);
-}
-
-TEST(WorkQueueTest, AQuestionWithoutMemoryIsAnswered) {
-  OriginThreads origins;
-  EXPECT_EQ(origins.ask(
-                7, []() -> int { throw std::bad_alloc(); }, std::chrono::seconds(60)),
-            ENOMEM);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "daemon/written_frames.h"
+#include "daemon/worker/written_frames.h"
 
 #include <linux/capability.h>
 #include <sys/mman.h>
@@ -48,6 +48,7 @@ class WrittenFramesTest : public Scratch {
     if (!frames_) {
       WrittenFrames::Hooks hooks;
       hooks.epoch = [this](std::uint32_t, FrameSeq) { return epoch_.load(); };
+      hooks.may_change = [](std::uint32_t, const std::string&) { return true; };
       hooks.closed = [this](const ClosedFrame& frame) {
         std::lock_guard lock(mutex_);
         told_.push_back(frame);
@@ -61,10 +62,8 @@ class WrittenFramesTest : public Scratch {
 
   // Returns when it is watched.
   int say(FrameSeq seq, News news = News::kChanged) {
-    PeerIdentity self{::geteuid(), ::getegid(), {}};
     std::promise<int> status;
-    frames().take({0, seq, std::make_shared<PeerIdentity>(self),
-                   [&](int code) { status.set_value(code); }, news});
+    frames().take({0, seq, [&](int code) { status.set_value(code); }, news});
     return status.get_future().get();
   }
 

@@ -105,7 +105,7 @@ TEST_F(ZazendTest, SampleDropsStaleCopiesAndOrdersChecks) {
   EXPECT_FALSE(exists(copy("f1")));
   EXPECT_TRUE(exists(copy("f2")));
   EXPECT_EQ(native_log(), Frames{2});
-  EXPECT_EQ(table->datasets[0].check_each_open, 1u);
+  EXPECT_EQ(table->datasets[0].doubts, kStale);
   EXPECT_NE(table->datasets[0].sampled_at_ms, 0);
   unmap_table(table);
 }

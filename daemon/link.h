@@ -1,0 +1,71 @@
+// Link: the way between zazend and one worker (D23).
+//
+// zazend sends over a socket that it never reads, and reads from a pipe, which carries no
+// descriptors: whatever a worker does, none of its descriptors comes into zazend, where closing
+// it might block. The worker's sends to the socket fail (SHUT_RD).
+#pragma once
+#include <cstdint>
+#include <mutex>
+#include <string>
+
+#include "bodhi/result.h"
+#include "bodhi/unique_fd.h"
+#include "daemon/link_messages.h"
+
+namespace zazen {
+
+inline constexpr std::size_t kLongestLinkBody = 160 << 10;
+
+struct LinkTag {  // what a reply repeats
+  LinkType type;
+  std::uint64_t request;  // 0: there is no reply
+};
+
+struct LinkPacket {
+  LinkType type = LinkType::kStop;
+  bool is_reply = false;
+  std::uint64_t request = 0;  // a reply repeats it; 0: there is no reply
+  std::int32_t status = 0;    // of a reply
+  std::string body;
+  UniqueFd file;  // from zazend to the worker only
+
+  LinkTag tag() const { return {type, request}; }
+};
+
+struct LinkEnds {
+  UniqueFd send;     // zazend's socket
+  UniqueFd receive;  // zazend's end of the pipe
+  UniqueFd worker_receive, worker_send;
+};
+Result<LinkEnds> make_link();
+
+// zazend's side. Nothing here blocks.
+// 0, EAGAIN if the worker has not read enough, EMSGSIZE, or another errno: it is gone.
+int send_to_worker(int socket, const LinkPacket& packet);
+
+class LinkReader {  // the packets in the pipe's bytes
+ public:
+  enum class Got { kPacket, kNothing, kClosed, kMalformed };
+  // Reads from the pipe what is needed for the next packet, as far as it is there.
+  Got next(int pipe, LinkPacket* out);
+  // next() would read nothing from the pipe: nobody is told that there is a packet.
+  bool has_packet() const;
+
+ private:
+  std::string buffer_;
+  std::size_t begin_ = 0;
+};
+
+// The worker's side. Both block; false: zazend is gone.
+bool receive_from_zazend(int socket, LinkPacket* out);
+class LinkWriter {  // thread safe
+ public:
+  explicit LinkWriter(int pipe) : pipe_(pipe) {}
+  bool send(const LinkPacket& packet);
+
+ private:
+  std::mutex mutex_;
+  const int pipe_;
+};
+
+}  // namespace zazen

@@ -1,0 +1,49 @@
+#include "daemon/worker/push_intake.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace zazen {
+namespace {
+
+constexpr std::uint64_t kHandOnBytes = 4 << 20;
+
+}  // namespace
+
+PushIntake::~PushIntake() {
+  begun_.file.reset();
+  if (begun_.ticket != 0) desk_.abandon(begun_.ticket, failure_ != 0 ? failure_ : ECANCELED);
+}
+
+int PushIntake::begin(std::uint32_t dataset, FrameSeq seq, std::uint64_t bytes) {
+  return desk_.begin(dataset, seq, bytes, &begun_);
+}
+
+int PushIntake::write(const char* bytes, std::size_t size) {
+  while (size > 0) {
+    ssize_t done = ::pwrite(begun_.file.get(), bytes, size, static_cast<off_t>(written_));
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) return failure_ = errno;
+    bytes += done;
+    size -= static_cast<std::size_t>(done);
+    written_ += static_cast<std::uint64_t>(done);
+  }
+  if (written_ - handed_on_ < kHandOnBytes) return 0;
+  const std::uint64_t first = std::exchange(handed_on_, written_);
+  // Nobody waits; where the disk cannot be told so, the flush does it all.
+  if (::sync_file_range(begun_.file.get(), static_cast<off_t>(first),
+                        static_cast<off_t>(written_ - first), SYNC_FILE_RANGE_WRITE) == 0 ||
+      errno == EPERM || errno == EINVAL || errno == ENOSYS) {
+    return 0;
+  }
+  return failure_ = errno;
+}
+
+void PushIntake::finish(std::uint64_t checksum, std::function<void(int status)> done) {
+  begun_.file.reset();
+  desk_.finish({std::exchange(begun_.ticket, 0), written_, checksum}, std::move(done));
+}
+
+}  // namespace zazen

@@ -1,0 +1,209 @@
+#include "daemon/worker/worker.h"
+
+#include <malloc.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+
+#include "bodhi/munge_credential.h"
+#include "bodhi/view.h"
+#include "daemon/crash_report.h"
+#include "daemon/log.h"
+#include "daemon/shortage.h"
+#include "daemon/worker/client_service.h"
+#include "daemon/worker/job_sweep.h"
+#include "daemon/worker/network_pushes.h"
+#include "daemon/worker/origin_orders.h"
+#include "daemon/worker/server.h"
+
+namespace zazen {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kLargestQueue = 4096, kMostClients = 1024;
+constexpr std::chrono::seconds kIdle(15);
+constexpr std::chrono::milliseconds kStopLimit(300);
+
+std::size_t descriptor_limit() {
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1024;
+  return static_cast<std::size_t>(std::min<rlim_t>(limit.rlim_cur, 1 << 20));
+}
+
+class Worker {
+ public:
+  Worker(const Config& config, UniqueFd receive, UniqueFd send)
+      : config_(config),
+        link_(std::move(receive), std::move(send)),
+        service_(config_, link_, std::min(kLargestQueue, descriptor_limit() / 4),
+                 !config.all_users || ::geteuid() == 0),
+        orders_(config_, link_) {}
+
+  void run() {
+    Result<std::unique_ptr<Server>> server =
+        Server::make(service_, std::min(kMostClients, descriptor_limit() / 2));
+    if (!server) return;
+    server_ = std::move(*server);
+    std::thread([this] {
+      CrashStack crash_stack;
+      link_.run([this](LinkPacket order) {
+        if (!despite_shortage([&] { take(order); })) link_.refuse(order.tag(), ENOMEM);
+      });
+      ::_exit(0);  // zazend is gone
+    }).detach();
+    server_->run([this] { tick(); });
+    if (NetworkPushes* listener = listener_) listener->stop(kStopLimit);
+    service_.stop(kStopLimit);
+    server_->send_last_answers();
+    if (stop_order_) link_.reply<Stop>(*stop_order_, {});
+  }
+
+ private:
+  // On the link's thread.
+  void take(LinkPacket& packet) {
+    if (orders_.take(packet)) return;
+    if (Connection order; is(packet, &order)) {
+      server_->add(std::move(packet.file), order.pid);
+    } else if (WatchWriters watch; is(packet, &watch) && is_dataset(watch.dataset)) {
+      service_.watch_writers(watch.dataset, watch.seq, [this, ask = packet.tag()](int code) {
+        code == 0 ? link_.reply<WatchWriters>(ask, {}) : link_.refuse(ask, code);
+      });
+    } else if (WatchChanges changes; is(packet, &changes) && is_dataset(changes.dataset)) {
+      service_.watch_changes(changes.dataset, changes.seq);
+    } else if (Configure configuration; is(packet, &configuration)) {
+      configure(configuration, packet.tag());
+    } else if (packet.type == LinkType::kProblems) {
+      errands_.post([this, ask = packet.tag()] {
+        link_.reply<Problems>(ask, {service_.find_problems()});
+      });
+    } else if (FollowPaths follow; is(packet, &follow)) {
+      errands_.post([this, ask = packet.tag(), follow] {
+        link_.reply<FollowPaths>(ask, {follow_links(follow.paths)});
+      });
+    } else if (packet.type == LinkType::kReportFigures) {
+      errands_.post([this, ask = packet.tag()] { link_.reply<ReportFigures>(ask, figures()); });
+    } else if (packet.type == LinkType::kSweepJobs) {
+      errands_.post([this, ask = packet.tag()] {
+        const std::string runtime = config_.runtime + "/";
+        sweep_jobs(runtime + kJobsDirectory, runtime + kReportsDirectory);
+        prune_reports(runtime + kReportsDirectory);
+        link_.reply<SweepJobs>(ask, {});
+      });
+    } else if (TellPeers news; is(packet, &news)) {
+      errands_.post([this, news] { service_.tell_peers(news); });
+    } else if (Listen listen; is(packet, &listen)) {
+      take_writers(listen, std::move(packet.file));
+    } else if (Munge munge; is(packet, &munge)) {
+      munge_.post([this, ask = packet.tag(), munge] {
+        Result<MungeSecret> decoded = decode_munge_credential(munge.credential);
+        if (!decoded) return link_.refuse(ask, decoded.error().code);
+        MungeReply reply;
+        reply.uid = decoded->uid;
+        reply.secret.assign(reinterpret_cast<const char*>(decoded->secret.data()),
+                            decoded->secret.size());
+        link_.reply<Munge>(ask, std::move(reply));
+      });
+    } else if (packet.type == LinkType::kStop) {
+      stop_order_ = packet.tag();
+      server_->stop();
+    } else {
+      link_.refuse(packet.tag(), EINVAL);
+    }
+  }
+
+  template <class Order>
+  static bool is(const LinkPacket& packet, Order* out) {
+    return packet.type == Order::kType && decode_link_body(packet.body, out);
+  }
+  bool is_dataset(std::uint32_t dataset) const { return dataset < config_.datasets.size(); }
+
+  void configure(const Configure& order, LinkTag ask) {
+    for (std::size_t i = 0; i < order.datasets.size(); ++i) {
+      const DatasetKeys& keys = order.datasets[i];
+      if (i >= config_.datasets.size()) {
+        DatasetConfig added;
+        added.path = keys.path;
+        added.frames = keys.frames;
+        const char* why = "";
+        FrameName::parse(keys.frames.data(), keys.frames.size(), &added.name, &why);
+        config_.datasets.push_back(added);
+      }
+      config_.datasets[i].push = keys.is_pushed;
+      config_.datasets[i].removed = keys.is_removed;
+    }
+    config_.has_peers = order.has_peers;
+    Config next = config_;
+    next.peers = order.peers;
+    next.writer_memory_bytes = order.writer_memory_bytes;
+    next.writer_timeout_ms = order.writer_timeout_ms;
+    const bool is_first = !std::exchange(is_configured_, true);
+    if (is_first && order.peers == config_.peers) return;
+    if (is_first) config_.peers = order.peers;  // nobody has told them anything yet
+    errands_.post([this, next, ask] {
+      if (NetworkPushes* listener = listener_) listener->learn_keys();
+      service_.renew_peers(next);
+      link_.reply<Configure>(ask, {});
+    });
+  }
+
+  // On the link's thread.
+  void take_writers(const Listen& listen, UniqueFd socket) {
+    if (listener_ == nullptr) {
+      listener_ = new NetworkPushes(config_, link_, listen.methods, listen.own_uid);
+    }
+    auto shared = std::make_shared<UniqueFd>(std::move(socket));
+    errands_.post([listener = listener_.load(), shared] {
+      listener->learn_keys();
+      listener->add(std::move(*shared));
+    });
+  }
+
+  WorkerFigures figures() {
+    WorkerFigures figures = service_.figures();
+    if (const NetworkPushes* listener = listener_) listener->add_figures(&figures);
+    return figures;
+  }
+
+  // On the server's thread, once a second.
+  void tick() {
+    service_.keep_house();
+    NetworkPushes* listener = listener_;
+    if (listener != nullptr) listener->learn_keys();
+    link_.tell(figures());
+    if (listener != nullptr) return;  // it stays
+    const std::uint64_t seen = link_.orders_seen();
+    const bool is_idle = server_->is_idle() && service_.is_idle() && orders_.is_idle() &&
+                         seen == std::exchange(last_seen_, seen);
+    if (!is_idle) idle_since_ = Clock::now();
+    if (Clock::now() - idle_since_ < kIdle) return;
+    if (link_.ask(Leave{seen}) == 0) ::_exit(0);
+    idle_since_ = Clock::now();
+  }
+
+  Config config_;
+  CacheLink link_;
+  ClientService service_;
+  OriginOrders orders_;
+  std::unique_ptr<Server> server_;
+  std::atomic<NetworkPushes*> listener_ = nullptr;
+  std::optional<LinkTag> stop_order_;
+  bool is_configured_ = false;
+  std::uint64_t last_seen_ = 0;
+  Clock::time_point idle_since_ = Clock::now();
+  WorkQueue errands_{WorkQueue::OnDemand{1}}, munge_{WorkQueue::OnDemand{64}};
+};
+
+}  // namespace
+
+// Nothing of it is destroyed: its threads may be anywhere.
+void run_worker(const Config& config, UniqueFd receive, UniqueFd send) {
+  ::mallopt(M_ARENA_MAX, 2);  // of memory for each thread
+  auto* worker = new Worker(config, std::move(receive), std::move(send));
+  until_no_shortage([worker] { worker->run(); });
+}
+
+}  // namespace zazen

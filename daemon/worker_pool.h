@@ -1,0 +1,263 @@
+// WorkerPool: the socket of zazend, and its workers (D23).
+//
+// The one thread that runs it accepts connections, asks the kernel who has connected, and passes
+// each connection on to the worker with these credentials. It reads nothing from a client, and
+// ConnectionCloser closes zazend's own descriptor. The thread also reads what workers ask and
+// hands that over to threads of the worker: what one user wants delays nobody else's requests.
+// Each dataset has threads of its own there.
+//
+// Nothing blocks this thread. A worker that does not take its messages gets no more: up to
+// kMostWaiting connections are kept for it, those beyond that are closed, and while kMostAsks of its
+// asks are not answered, or the answers not taken, it is not read from. A worker that breaks the
+// rules, or says nothing for a while, is killed.
+//
+// There is a limit for the workers of a user and one for all. At a limit, the worker that has
+// been asked for nothing for longest gives way to a new one.
+//
+// order() asks a worker and waits, up to a limit; all such waits end with the worker or when
+// stop() is called. Thread safe but for run().
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bodhi/result.h"
+#include "bodhi/unique_fd.h"
+#include "daemon/connection_closer.h"
+#include "daemon/forker.h"
+#include "daemon/link.h"
+#include "daemon/origin_lanes.h"
+#include "daemon/work_queue.h"
+
+namespace zazen {
+
+using WorkerId = std::uint64_t;
+
+struct WorkerLimits {
+  std::size_t of_a_user = 8, in_all = 256;
+  std::size_t silent_seconds = 20;  // a worker reports every second
+};
+
+class WorkerPool {
+ public:
+  static constexpr int kBacklog = 4096;
+  static constexpr std::size_t kMostAsks = 1'024;    // of a worker, that are not answered
+  static constexpr std::size_t kMostWaiting = 2'048;  // connections for a worker
+  static constexpr std::size_t kMostOrders = 1'024;   // that wait, beside these
+  // Orders for a dataset; while so many are, none is sent. One origin that hangs must not keep
+  // orders for others from the worker.
+  static constexpr std::ptrdiff_t kMostOverdue = 8;
+
+  class Worker;
+  using Reply = std::function<void(int status, std::string body, UniqueFd file)>;
+  struct Hooks {
+    // A worker has been made; the first order for it.
+    std::function<LinkPacket(const WorkerCredentials& credentials)> first_order;
+    // What a worker asks, on the serving thread. False: no worker of ours asks this.
+    std::function<bool(Worker& worker, LinkPacket packet)> take;
+    // On another thread, once nothing of it is under way.
+    std::function<void(WorkerId worker, const WorkerFigures& figures, bool has_left)> ended;
+  };
+
+  // Binds <runtime>/socket; a dead daemon's socket is replaced. The errors are whole sentences.
+  static Result<std::unique_ptr<WorkerPool>> listen(const std::string& runtime, bool all_users,
+                                                    Forker forker, Hooks hooks,
+                                                    WorkerLimits limits = {});
+  ~WorkerPool();
+
+  // Serves until stop_fd is readable, or the forker has ended. `tick` is called about once a second, and `beat` every
+  // kHeartbeatPeriodMs: both only while rounds are made, so that a beat says that clients are
+  // served.
+  void run(int stop_fd, const std::function<void()>& beat, const std::function<void()>& tick);
+  // For the stop: nobody new comes; workers are still listened to, on a thread of its own.
+  void withdraw();
+  // All orders end, and all workers.
+  void stop();
+  // The forker has ended, so that there can be no more workers.
+  bool has_failed() const { return has_failed_; }
+  // After stop(): closing a client's connection hangs, and the process must end without
+  // destructors.
+  bool is_closing() const { return is_closing_; }
+
+  // A worker of this user; it is made if there is none. 0: there can be none.
+  WorkerId worker_of(uid_t uid, gid_t gid);
+  // A worker with the rights of nobody, that no client is passed to. 0: there can be none.
+  WorkerId start_listener();
+  WorkerId own_worker() { return worker_of(own_uid_, own_gid_); }
+  std::optional<WorkerCredentials> credentials_of(WorkerId worker) const;
+
+  // 0 and the reply, or an errno: EPIPE there is no such worker, ETIMEDOUT, ECANCELED.
+  template <class Order>
+  int order(WorkerId worker, Order order, typename Order::Reply* reply,
+            std::chrono::milliseconds limit) {
+    LinkPacket packet;
+    packet.type = Order::kType;
+    packet.body = encode_link_body(order);
+    std::uint32_t dataset = kNoDataset;
+    if constexpr (requires { order.dataset; }) dataset = order.dataset;
+    int status = exchange(worker, packet, dataset, limit);
+    if (status == 0 && !decode_link_body(packet.body, reply)) status = EBADMSG;
+    return status;
+  }
+  // All workers, and one limit for them together; what they reply is not looked at.
+  template <class Order>
+  void order_all(Order order, std::chrono::milliseconds limit, WorkerId but = 0) {
+    exchange_all(Order::kType, encode_link_body(order), limit, {}, but);
+  }
+  using Look = std::function<void(Worker& worker, const LinkPacket& reply)>;
+  void exchange_all(LinkType type, const std::string& body, std::chrono::milliseconds limit,
+                    const Look& look, WorkerId but = 0);
+  // Without waiting for what comes of it.
+  template <class Order>
+  void tell(WorkerId worker, Order order, const UniqueFd& file = {}) {
+    tell_worker(worker, Order::kType, encode_link_body(order), file);
+  }
+  // Of all workers; those that do not answer within the limit have said them a moment ago.
+  std::vector<WorkerFigures> figures(std::chrono::milliseconds limit);
+  std::size_t size() const;
+
+ private:
+  using WorkerPointer = std::shared_ptr<Worker>;
+
+  WorkerPool(std::string runtime, bool all_users, Forker forker, Hooks hooks,
+             WorkerLimits limits);
+  // The packet becomes the reply.
+  int exchange(WorkerId worker, LinkPacket& packet, std::uint32_t dataset,
+               std::chrono::milliseconds limit);
+  void tell_worker(WorkerId worker, LinkType type, const std::string& body,
+                   const UniqueFd& file);
+  void accept_clients();
+  WorkerPointer find(WorkerId worker) const;
+  WorkerPointer find_or_start(const WorkerCredentials& credentials, bool any_groups);
+  WorkerPointer start(const WorkerCredentials& credentials);  // mutex_ is held
+  // These three: mutex_ is held.
+  bool may_start(const WorkerCredentials& credentials);
+  bool make_way(std::optional<uid_t> of_user);
+  bool dies_too_often(uid_t uid);
+  void pass_on(UniqueFd socket);
+  void serve(const WorkerPointer& worker, std::uint32_t events);
+  bool read_asks(Worker& worker);  // false: cut it off
+  void bury(const WorkerPointer& worker);
+  void bury_locked(const WorkerPointer& worker);  // mutex_ is held
+  void hold_funerals();
+  void hold_funerals_locked();  // mutex_ is held
+  void look_for_silent_workers();
+  void watch_again();
+  void loop(const std::function<void()>& beat, const std::function<void()>& tick);
+  bool watch(int fd, std::uint64_t id);
+
+  const std::string runtime_;
+  const bool all_users_;
+  const uid_t own_uid_;
+  const gid_t own_gid_;
+  const Forker forker_;
+  const Hooks hooks_;
+  const WorkerLimits limits_;
+  UniqueFd listener_, epoll_, wake_;
+  bool is_accepting_ = true, has_failed_ = false, must_watch_again_ = false;
+  bool is_closing_ = false;
+  ConnectionCloser closer_;
+
+  mutable std::mutex mutex_;
+  std::map<WorkerId, WorkerPointer> workers_;
+  std::map<WorkerId, WorkerPointer> dead_;  // until nothing of them is under way
+  std::map<WorkerCredentials, WorkerId> by_credentials_;
+  struct Deaths {  // of a user's workers, that were not agreed upon
+    std::size_t count = 0;
+    std::chrono::steady_clock::time_point since;
+  };
+  std::map<uid_t, Deaths> deaths_;
+  WorkerId next_id_ = 16;  // the first few are not workers
+  bool stopping_ = false;
+  UniqueFd withdrawn_, last_stop_;
+  std::atomic<bool> is_withdrawn_ = false;
+  std::thread last_rounds_;
+  WorkQueue funerals_{WorkQueue::OnDemand{WorkQueue::kAnyNumber}};
+};
+
+// One worker, as zazend sees it.
+class WorkerPool::Worker : public std::enable_shared_from_this<Worker> {
+ public:
+  Worker(WorkerId id, WorkerCredentials credentials, LinkEnds ends, int wake,
+         ConnectionCloser& closer)
+      : id_(id),
+        credentials_(std::move(credentials)),
+        send_(std::move(ends.send)),
+        receive_(std::move(ends.receive)),
+        wake_(wake),
+        closer_(closer) {}
+
+  WorkerId id() const { return id_; }
+  const WorkerCredentials& credentials() const { return credentials_; }
+
+  // `work` on a thread of the worker's: one of the dataset, or one for what names none, or one
+  // for what takes long. It answers by reply().
+  void post(std::uint32_t dataset, std::function<void()> work);
+  void post_long(std::function<void()> work);
+  // Once for each ask. A worker whose reply is lost for want of memory is cut off.
+  void reply(LinkType type, std::uint64_t request, int status, std::string body = {},
+             UniqueFd file = {}) noexcept;
+  void note(WorkerFigures figures);
+  // The worker wants to end: 0, and it gets no more orders, or EAGAIN.
+  int take_leave(std::uint64_t orders_seen);
+
+ private:
+  friend class WorkerPool;
+  struct Order {
+    std::condition_variable answered;
+    std::optional<LinkPacket> reply;
+    bool is_over = false;  // there will be none
+  };
+
+  void end_ask();
+  // These three: mutex_ is held.
+  // False: it is not to be sent, and stays with the caller. Connections among what waits are
+  // bounded, orders by overdue_.
+  bool enqueue(LinkPacket& packet, bool is_use = true);
+  // Null: it is not to be sent. The packet's number is the order's.
+  std::shared_ptr<Order> enqueue_order(LinkPacket& packet, bool is_use);
+  bool answers(std::uint32_t dataset) const;
+  void take_reply(LinkPacket packet);
+  bool send_waiting();  // false: the worker is gone. mutex_ is held
+  void end_orders();
+  void drop_waiting();
+
+  const WorkerId id_;
+  const WorkerCredentials credentials_;
+  const UniqueFd send_, receive_;
+  const int wake_;  // of the pool
+  ConnectionCloser& closer_;
+  LinkReader reader_;  // these four: of the serving thread
+  std::uint32_t watched_ = 0;
+  bool is_output_watched_ = false;
+  std::size_t silent_ticks_ = 0;
+  std::atomic<std::size_t> asks_ = 0;
+
+  std::mutex mutex_;
+  std::deque<LinkPacket> waiting_;  // to be sent
+  std::map<std::uint64_t, std::shared_ptr<Order>> orders_;
+  std::uint64_t next_order_ = 1;
+  std::uint64_t sent_ = 0;  // orders, connections among them
+  // Orders that are not waited for any more, and their datasets.
+  std::map<std::uint64_t, std::uint32_t> overdue_;
+  std::uint64_t late_figures_ = 0;   // the order; until its reply comes there is no other
+  // When there was a connection or an order for it alone.
+  std::chrono::steady_clock::time_point used_at_;
+  bool is_gone_ = false, has_left_ = false;
+  bool has_lost_ = false;  // a reply, for want of memory
+  bool is_buried_ = false;  // the pool's mutex_ is held
+  WorkerFigures figures_;
+
+  OriginLanes lanes_{2, WorkQueue::Queued::kDone};
+  WorkQueue long_{WorkQueue::OnDemand{1}};
+};
+
+}  // namespace zazen

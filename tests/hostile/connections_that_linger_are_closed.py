@@ -1,0 +1,67 @@
+"""Connections that zazend refuses, with descriptors in them whose close() blocks, are closed all the same: a user
+whose workers die too often, and who sends thousands of them, locks nobody out."""
+import array
+import os
+import signal
+import socket
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "e2e"), os.path.join(HERE, "..", "users")]
+from forked import run_as  # noqa: E402
+from lingering import Unread  # noqa: E402
+from people import BOB, CAROL, SystemNode  # noqa: E402
+from processes import expect, wait_until  # noqa: E402
+from wire import SAMPLE, ask, connect, message  # noqa: E402
+from witness import Witness  # noqa: E402
+from workers import Workers, descriptors_of, is_alive, threads_of  # noqa: E402
+
+ROUNDS, CROWD = 20, 100
+KILLS = 25  # more than a user's workers may die in two seconds
+KEPT = 200
+THREADS = 40
+
+
+with SystemNode() as node, Unread() as unread:
+    data = node.dataset(4, sizes=(1000,))
+    bobs = node.dataset(4, owner=BOB, name="bobs", sizes=(1000,))
+    node.start()
+    runtime, zazend = node.node.runtime, node.node.pid()
+    workers = Workers(zazend)
+    question = message(SAMPLE, data.path)
+
+    def be_refused():
+        """Carol's workers die, until zazend starts no more of them for a while."""
+        for _ in range(KILLS):
+            run_as(CAROL, lambda: (connect(runtime), os._exit(0)), "connect")
+            for worker in workers.of_uid(CAROL.uid):
+                try:
+                    os.kill(worker, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+
+    def crowd():
+        """Each connection is Carol's last word: the process is gone, and the sockets linger in zazend."""
+        clients = [connect(runtime) for _ in range(CROWD)]
+        for client in clients:
+            fds = array.array("i", [unread.socket().fileno()])
+            client.sendmsg([question], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
+        os._exit(0)
+
+    with Witness(BOB, node, data, bobs) as witness:
+        witness.goes_on()
+        before = descriptors_of(zazend), threads_of(zazend)
+        for _ in range(ROUNDS):
+            be_refused()
+            os.kill(zazend, signal.SIGSTOP)  # or it might accept before Carol has sent
+            run_as(CAROL, crowd, "send")
+            os.kill(zazend, signal.SIGCONT)
+        witness.goes_on()
+        expect(threads_of(zazend) < before[1] + THREADS, f"threads: {before[1]}, {threads_of(zazend)}")
+        wait_until(lambda: descriptors_of(zazend) < before[0] + KEPT,
+                   f"zazend to close {ROUNDS * CROWD} connections")
+    print(f"bob's slowest answer came after {witness.slowest:.3f} s")
+    wait_until(lambda: CAROL.do(lambda: ask(runtime, SAMPLE, data.path)) == {"value": 0}, "Carol to be served again")
+    node.node.signal(signal.SIGTERM)
+    wait_until(lambda: not is_alive(zazend), "zazend to end", 10)
+    node.node.finish()

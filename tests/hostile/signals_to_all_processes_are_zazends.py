@@ -1,0 +1,30 @@
+"""A signal that goes to zazend, its forker and its workers, as a terminal or systemd sends it, is zazend's: SIGHUP
+reloads the configuration, SIGTERM is a clean stop."""
+import os
+import signal
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+from nodes import Nodes  # noqa: E402
+from processes import expect, wait_until  # noqa: E402
+from workers import Workers, is_alive  # noqa: E402
+
+with Nodes(1) as nodes:
+    node = nodes[0]
+    data = nodes.dataset(frames=4)
+    nodes.start()
+    nodes.serial(node, ["cat", *(data.file(name) for name in data.frames)]).succeeded()
+    pid = node.pid()
+    processes = Workers(pid).everybody()
+
+    def signal_all(number):
+        for process in reversed(processes):  # zazend is the last to hear of it
+            os.kill(process, number)
+
+    signal_all(signal.SIGHUP)
+    wait_until(lambda: "event=reloaded" in node.said(), "the reload")
+    expect(all(map(is_alive, processes)) and node.status()["pid"] == pid, "the same processes serve")
+    signal_all(signal.SIGTERM)
+    wait_until(lambda: not is_alive(pid), "zazend to end")
+    expect("forker_ended" not in node.said() and "event=stopped" in node.said(), node.said())
+    node.finish()

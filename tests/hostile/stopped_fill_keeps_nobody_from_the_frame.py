@@ -1,0 +1,37 @@
+"""A worker that its user stops in the midst of a fill keeps nobody else from that frame: another user who waits
+for a fill of it gets one."""
+import os
+import signal
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "e2e"), os.path.join(HERE, "..", "users")]
+from half_a_fill import FRAME_BYTES, stop_in_a_fill, wait_for_fill  # noqa: E402
+from people import BOB, CAROL, SystemNode  # noqa: E402
+from processes import expect, wait_until  # noqa: E402
+from workers import Workers  # noqa: E402
+
+LIMIT_SECONDS = 10  # it is copied anew
+
+with SystemNode() as node:
+    data = node.dataset(2, sizes=(FRAME_BYTES, 1000))
+    node.start()
+    workers = Workers(node.node.pid())
+
+    def fill(user, name):
+        told = wait_for_fill(user, node, data, name, LIMIT_SECONDS)
+        expect(told == 0, f"{user} asks for {name} and is told: {told}")
+
+    for user in (BOB, CAROL):
+        fill(user, "f1")
+    worker = workers.of(CAROL)[0]
+    stop_in_a_fill(CAROL, worker, node, data, "f0")
+
+    fill(BOB, "f0")
+    wait_until(lambda: "f0" in node.node.copies(data), "the copy")
+    node.check(BOB, [data.file("f0")], "while carol's worker is stopped")
+
+    os.kill(worker, signal.SIGCONT)
+    fill(CAROL, "f0")
+    wait_until(lambda: node.node.status()["fills_under_way"] == 0, "nothing to be under way")
+    node.check(CAROL, [data.file("f0")], "afterwards")
