@@ -79,9 +79,16 @@ int send_to_worker(int socket, const LinkPacket& packet) {
   return code == ENOBUFS || code == ENOMEM || code == ETOOMANYREFS ? EAGAIN : code;
 }
 
+// The header is looked at first: room for the longest body would cost each message more than a
+// second call does.
 bool receive_from_zazend(int socket, LinkPacket* out) {
   LinkHeader header = {};
-  out->body.resize(kLongestLinkBody);
+  ssize_t size;
+  do {
+    size = ::recv(socket, &header, sizeof header, MSG_PEEK);
+  } while (size < 0 && errno == EINTR);
+  if (size != static_cast<ssize_t>(sizeof header) || !is_valid(header)) return false;
+  out->body.resize(header.length);
   struct iovec parts[2] = {{&header, sizeof header}, {out->body.data(), out->body.size()}};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
   struct msghdr message = {};
@@ -89,12 +96,10 @@ bool receive_from_zazend(int socket, LinkPacket* out) {
   message.msg_iovlen = 2;
   message.msg_control = control;
   message.msg_controllen = sizeof control;
-  ssize_t size;
   do {
     size = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
   } while (size < 0 && errno == EINTR);
-  if (size < static_cast<ssize_t>(sizeof header) || !is_valid(header)) return false;
-  out->body.resize(header.length);
+  if (size != static_cast<ssize_t>(sizeof header + header.length)) return false;
   read_header(header, out);
   out->file.reset();
   for (cmsghdr* one = CMSG_FIRSTHDR(&message); one != nullptr;

@@ -188,7 +188,8 @@ void Service::stop() {
   const WorkerId last = peers_worker_;
   lock.unlock();
   // The peers are told what the others have said last.
-  pool_->order_all(Stop{}, kStopLimit, last);
+  pool_->order_all(Stop{}, kStopLimit,
+                   [last](const Worker& worker) { return worker.id() != last; });
   if (last != 0) {
     NoReply reply;
     pool_->order(last, Stop{}, &reply, kStopLimit);

@@ -283,7 +283,8 @@ void Service::handle(const Asked<StatusAsk>& asked) {
     std::lock_guard lock(mutex_);
     sum = ended_figures_;
   }
-  for (const WorkerFigures& one : pool_->figures(kFiguresLimit)) add_figures(one, &sum);
+  const uid_t uid = asked.worker->credentials().uid;
+  for (const WorkerFigures& one : pool_->figures(uid, kFiguresLimit)) add_figures(one, &sum);
   push_counts_.old_key_until = keys_->old_key_until().value_or(0);
   const std::int64_t uptime_seconds = (monotonic_ms() - started_ms_) / 1000;
   std::string text = status_json(

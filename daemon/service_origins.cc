@@ -73,7 +73,7 @@ void Service::renew(const Config& next) {
     peer_keys_ = peer_keys_of(next);
   }
   const LinkPacket packet = configuration();
-  pool_->exchange_all(packet.type, packet.body, kOriginLimit, {});
+  pool_->exchange_all(packet.type, packet.body, kOriginLimit, {}, WorkerPool::everybody);
 }
 
 std::vector<std::string> Service::follow_links(const std::vector<std::string>& paths) {

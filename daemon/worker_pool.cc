@@ -63,7 +63,8 @@ void WorkerPool::Worker::reply(LinkType type, std::uint64_t request, int status,
   if (is_gone_) return;
   const bool is_kept = despite_shortage([&] { waiting_.push_back(std::move(packet)); });
   if (!is_kept) has_lost_ = true;  // it would be waited for
-  if (!is_kept || !send_waiting() || !waiting_.empty()) ::eventfd_write(wake_, 1);
+  if (!is_kept) ::eventfd_write(wake_, 1);
+  send_soon();
 }
 
 // A reply that the worker has not taken counts as an ask that is not answered.
@@ -78,19 +79,24 @@ void WorkerPool::Worker::note(WorkerFigures figures) {
 
 int WorkerPool::Worker::take_leave(std::uint64_t orders_seen) {
   std::lock_guard lock(mutex_);
-  if (orders_seen != sent_ || !orders_.empty()) return EAGAIN;
+  if (orders_seen != sent_ || !orders_.empty() || has_waiting()) return EAGAIN;
   has_left_ = true;
   return 0;
 }
 
 bool WorkerPool::Worker::enqueue(LinkPacket& packet, bool is_use) {
-  const std::size_t most =
-      packet.type == Connection::kType ? kMostWaiting : kMostWaiting + kMostOrders;
-  if (is_gone_ || has_left_ || waiting_.size() >= most) return false;
+  if (is_gone_ || has_left_ || waiting_.size() >= kMostMessages) return false;
   waiting_.push_back(std::move(packet));
-  ++sent_;
   if (is_use) used_at_ = Clock::now();
-  if (!send_waiting() || !waiting_.empty()) ::eventfd_write(wake_, 1);
+  send_soon();
+  return true;
+}
+
+bool WorkerPool::Worker::enqueue_connection(UniqueFd& socket, pid_t pid) {
+  if (is_gone_ || has_left_) return false;
+  closer_.close(credentials_.uid, connections_.add(socket, pid));
+  used_at_ = Clock::now();
+  send_soon();
   return true;
 }
 
@@ -129,21 +135,42 @@ bool WorkerPool::Worker::send_waiting() {
       continue;
     }
     if (code != 0) return false;
-    if (waiting_.front().is_reply) end_ask();
-    if (waiting_.front().type == Connection::kType) {
-      closer_.close(credentials_.uid, std::move(waiting_.front().file));
-    }
+    waiting_.front().is_reply ? end_ask() : void(++sent_);
     waiting_.pop_front();
   }
-  return true;
+  const int code = send_connections();
+  return code == 0 || code == EAGAIN;
+}
+
+int WorkerPool::Worker::send_connections() {
+  while (!connections_.empty()) {
+    const ConnectionQueue::Front next = connections_.front();
+    Connection connection{next.pid};
+    LinkPacket packet;
+    packet.type = Connection::kType;
+    packet.body = encode_link_body(connection);
+    packet.file = std::move(next.socket);
+    if (int code = send_to_worker(send_.get(), packet); code != 0) {
+      next.socket = std::move(packet.file);
+      return code;
+    }
+    ++sent_;
+    connections_.pop();
+    closer_.close(credentials_.uid, std::move(packet.file));
+  }
+  return 0;
+}
+
+void WorkerPool::Worker::send_soon() {
+  if (!send_waiting() || has_waiting()) ::eventfd_write(wake_, 1);
 }
 
 void WorkerPool::Worker::drop_waiting() {
   std::lock_guard lock(mutex_);
-  for (LinkPacket& packet : waiting_) {
-    if (packet.type == Connection::kType) closer_.close(credentials_.uid, std::move(packet.file));
-  }
   waiting_.clear();
+  for (; !connections_.empty(); connections_.pop()) {
+    closer_.close(credentials_.uid, std::move(connections_.front().socket));
+  }
 }
 
 void WorkerPool::Worker::end_orders() {
@@ -323,24 +350,17 @@ void WorkerPool::accept_clients() {
 void WorkerPool::pass_on(UniqueFd socket) {
   const std::optional<ConnectedPeer> peer = identify_peer(socket.get());
   const uid_t uid = peer ? peer->credentials.uid : ~uid_t{0};
-  LinkPacket packet;
-  packet.type = Connection::kType;
-  packet.file = std::move(socket);
-  bool is_passed = false;
   despite_shortage([&] {
     if (!peer || (!all_users_ && uid != own_uid_)) return;
-    Connection connection{peer->pid};
-    packet.body = encode_link_body(connection);
     // A worker that has just left is not asked twice.
-    for (int i = 0; i < 2 && !is_passed; ++i) {
+    for (int i = 0; i < 2 && socket.valid(); ++i) {
       WorkerPointer worker = find_or_start(peer->credentials, !all_users_);
       if (!worker) return;
       std::lock_guard lock(worker->mutex_);
-      is_passed = worker->enqueue(packet);
-      if (!worker->is_gone_ && !worker->has_left_) return;
+      worker->enqueue_connection(socket, peer->pid);
     }
   });
-  if (!is_passed) closer_.close(uid, std::move(packet.file));
+  closer_.close(uid, std::move(socket));  // if it could not be passed on
 }
 
 // ---- Workers
@@ -469,13 +489,15 @@ std::size_t WorkerPool::size() const {
   return workers_.size();
 }
 
-std::vector<WorkerFigures> WorkerPool::figures(std::chrono::milliseconds limit) {
+std::vector<WorkerFigures> WorkerPool::figures(uid_t uid, std::chrono::milliseconds limit) {
   ReportFigures order;
-  exchange_all(ReportFigures::kType, encode_link_body(order), limit,
-               [](Worker& worker, const LinkPacket& reply) {
-                 WorkerFigures figures;
-                 if (decode_link_body(reply.body, &figures)) worker.note(std::move(figures));
-               });
+  exchange_all(
+      ReportFigures::kType, encode_link_body(order), limit,
+      [](Worker& worker, const LinkPacket& reply) {
+        WorkerFigures figures;
+        if (decode_link_body(reply.body, &figures)) worker.note(std::move(figures));
+      },
+      [uid](const Worker& worker) { return worker.credentials_.uid == uid; });
   std::vector<WorkerPointer> all;
   {
     std::lock_guard lock(mutex_);
@@ -555,7 +577,7 @@ void WorkerPool::watch_again() {
     if (worker->watched_ != 0 && worker->reader_.has_packet()) unread.push_back(worker);
     std::lock_guard lock(worker->mutex_);
     if (worker->has_lost_ || !worker->send_waiting()) lost.push_back(worker);
-    if (worker->waiting_.empty()) continue;
+    if (!worker->has_waiting()) continue;
     epoll_event event = {.events = EPOLLOUT | EPOLLONESHOT,
                          .data = {.u64 = worker->id_ | kOutput}};
     const int operation = worker->is_output_watched_ ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
@@ -658,7 +680,7 @@ int WorkerPool::exchange(WorkerId id, LinkPacket& packet, std::uint32_t dataset,
 
 void WorkerPool::exchange_all(LinkType type, const std::string& body,
                               std::chrono::milliseconds limit, const Look& look,
-                              WorkerId but) {
+                              const Whom& whom) {
   const Clock::time_point deadline = Clock::now() + limit;
   struct Asked {
     WorkerPointer worker;
@@ -669,7 +691,7 @@ void WorkerPool::exchange_all(LinkType type, const std::string& body,
   {
     std::lock_guard lock(mutex_);
     for (const auto& [id, worker] : workers_) {
-      if (id != but) asked.push_back({worker, nullptr, 0});
+      if (whom(*worker)) asked.push_back({worker, nullptr, 0});
     }
   }
   for (auto& [worker, order, number] : asked) {

@@ -7,9 +7,9 @@
 // Each dataset has threads of its own there.
 //
 // Nothing blocks this thread. A worker that does not take its messages gets no more: up to
-// kMostWaiting connections are kept for it, those beyond that are closed, and while kMostAsks of its
-// asks are not answered, or the answers not taken, it is not read from. A worker that breaks the
-// rules, or says nothing for a while, is killed.
+// kMostConnections wait for it (connection_queue.h), behind its other messages. While kMostAsks
+// of its asks are not answered, or the answers not taken, it is not read from. A worker that
+// breaks the rules, or says nothing for a while, is killed.
 //
 // There is a limit for the workers of a user and one for all. At a limit, the worker that has
 // been asked for nothing for longest gives way to a new one.
@@ -32,6 +32,7 @@
 #include "bodhi/result.h"
 #include "bodhi/unique_fd.h"
 #include "daemon/connection_closer.h"
+#include "daemon/connection_queue.h"
 #include "daemon/forker.h"
 #include "daemon/link.h"
 #include "daemon/origin_lanes.h"
@@ -49,9 +50,9 @@ struct WorkerLimits {
 class WorkerPool {
  public:
   static constexpr int kBacklog = 4096;
-  static constexpr std::size_t kMostAsks = 1'024;    // of a worker, that are not answered
-  static constexpr std::size_t kMostWaiting = 2'048;  // connections for a worker
-  static constexpr std::size_t kMostOrders = 1'024;   // that wait, beside these
+  static constexpr std::size_t kMostAsks = 1'024;  // of a worker, that are not answered
+  static constexpr std::size_t kMostConnections = 2'048;  // that wait for a worker
+  static constexpr std::size_t kMostMessages = 2'048;     // the same, beside these
   // Orders for a dataset; while so many are, none is sent. One origin that hangs must not keep
   // orders for others from the worker.
   static constexpr std::ptrdiff_t kMostOverdue = 8;
@@ -107,21 +108,25 @@ class WorkerPool {
     if (status == 0 && !decode_link_body(packet.body, reply)) status = EBADMSG;
     return status;
   }
-  // All workers, and one limit for them together; what they reply is not looked at.
+  // All workers that are meant, and one limit for them together; what they reply is not looked
+  // at.
+  using Whom = std::function<bool(const Worker& worker)>;
   template <class Order>
-  void order_all(Order order, std::chrono::milliseconds limit, WorkerId but = 0) {
-    exchange_all(Order::kType, encode_link_body(order), limit, {}, but);
+  void order_all(Order order, std::chrono::milliseconds limit, const Whom& whom) {
+    exchange_all(Order::kType, encode_link_body(order), limit, {}, whom);
   }
   using Look = std::function<void(Worker& worker, const LinkPacket& reply)>;
   void exchange_all(LinkType type, const std::string& body, std::chrono::milliseconds limit,
-                    const Look& look, WorkerId but = 0);
+                    const Look& look, const Whom& whom);
+  static bool everybody(const Worker&) { return true; }
   // Without waiting for what comes of it.
   template <class Order>
   void tell(WorkerId worker, Order order, const UniqueFd& file = {}) {
     tell_worker(worker, Order::kType, encode_link_body(order), file);
   }
-  // Of all workers; those that do not answer within the limit have said them a moment ago.
-  std::vector<WorkerFigures> figures(std::chrono::milliseconds limit);
+  // Of all workers. Those of this user are asked, within the limit. The others have said them
+  // within the last second: a busy user delays nobody else's status.
+  std::vector<WorkerFigures> figures(uid_t uid, std::chrono::milliseconds limit);
   std::size_t size() const;
 
  private:
@@ -219,14 +224,18 @@ class WorkerPool::Worker : public std::enable_shared_from_this<Worker> {
 
   void end_ask();
   // These three: mutex_ is held.
-  // False: it is not to be sent, and stays with the caller. Connections among what waits are
-  // bounded, orders by overdue_.
+  // These two are false if it is not to be sent; then it stays with the caller.
   bool enqueue(LinkPacket& packet, bool is_use = true);
+  bool enqueue_connection(UniqueFd& socket, pid_t pid);
   // Null: it is not to be sent. The packet's number is the order's.
   std::shared_ptr<Order> enqueue_order(LinkPacket& packet, bool is_use);
   bool answers(std::uint32_t dataset) const;
   void take_reply(LinkPacket packet);
-  bool send_waiting();  // false: the worker is gone. mutex_ is held
+  // These four: mutex_ is held.
+  bool has_waiting() const { return !waiting_.empty() || !connections_.empty(); }
+  bool send_waiting();      // false: the worker is gone
+  int send_connections();   // 0, EAGAIN, or it is gone. Takes no memory, as send_waiting()
+  void send_soon();         // now, or when the worker has read enough
   void end_orders();
   void drop_waiting();
 
@@ -243,6 +252,7 @@ class WorkerPool::Worker : public std::enable_shared_from_this<Worker> {
 
   std::mutex mutex_;
   std::deque<LinkPacket> waiting_;  // to be sent
+  ConnectionQueue connections_{kMostConnections};
   std::map<std::uint64_t, std::shared_ptr<Order>> orders_;
   std::uint64_t next_order_ = 1;
   std::uint64_t sent_ = 0;  // orders, connections among them

@@ -11,11 +11,11 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <span>
 
 #include "bodhi/table.h"
 #include "daemon/log.h"
-#include "daemon/worker/seating.h"
 #include "daemon/shortage.h"
 
 namespace zazen {
@@ -62,7 +62,7 @@ Result<std::unique_ptr<Server>> Server::make(ClientService& service,
 
 void Server::add(UniqueFd socket, pid_t pid) {
   std::lock_guard lock(mutex_);
-  arrivals_.push_back({std::move(socket), ::geteuid(), pid});
+  arrivals_.emplace_back(std::move(socket), pid);
   ::eventfd_write(wake_.get(), 1);
 }
 
@@ -73,7 +73,7 @@ void Server::stop() {
 
 bool Server::is_idle() {
   std::lock_guard lock(mutex_);
-  return arrivals_.empty() && clients_.empty() && newcomers_.size() == 0;
+  return arrivals_.empty() && clients_.empty() && queue_.empty();
 }
 
 bool Server::watch(int fd, std::uint64_t id) {
@@ -85,7 +85,7 @@ void Server::run(const std::function<void()>& tick) {
   std::int64_t next_tick_ms = monotonic_ms() + kTickMs;
   std::array<epoll_event, kMostEvents> events;
   while (!stopping_) {
-    bool waiting = newcomers_.size() > 0 && has_seats();
+    bool waiting = !queue_.empty() && has_seats();
     int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
                              waiting ? 0 : static_cast<int>(kTickMs));
     std::span<epoll_event> ready(events.data(), static_cast<std::size_t>(std::max(count, 0)));
@@ -96,8 +96,8 @@ void Server::run(const std::function<void()>& tick) {
     }
     if (answers) deliver(service_.outbox().take());
     for (const epoll_event& event : ready) serve(event.data.u64, event.events);
-    if (arrivals) despite_shortage([&] { take_newcomers(); });
-    despite_shortage([&] { admit_newcomers(); });
+    if (arrivals) despite_shortage([&] { take_arrivals(); });
+    for (int i = 0; i < kAdmittedInARow && !queue_.empty() && has_seats(); ++i) admit_next();
     // A message that was lost may have told of a change.
     if (has_lost_) has_lost_ = !despite_shortage([&] { service_.doubt_all(); });
     if (const std::int64_t now_ms = monotonic_ms(); now_ms >= next_tick_ms) {
@@ -115,44 +115,36 @@ void Server::send_last_answers() {
   clients_.clear();
 }
 
-void Server::take_newcomers() {
+void Server::take_arrivals() {
   eventfd_t woken;
   ::eventfd_read(wake_.get(), &woken);
-  std::vector<Newcomer> arrivals;
+  std::vector<std::pair<UniqueFd, pid_t>> arrivals;
   {
     std::lock_guard lock(mutex_);
     arrivals.swap(arrivals_);
   }
-  for (Newcomer& newcomer : arrivals) {
-    // zazend's own user waits for its turn, however many programs it has.
-    newcomers_.add(std::move(newcomer),
-                   service_.is_own_user() ? std::nullopt : std::optional(client_limit_));
-  }
+  for (auto& [socket, pid] : arrivals) UniqueFd closed = queue_.add(socket, pid);
 }
 
-void Server::admit_newcomers() {
-  for (int i = 0; i < kAdmittedInARow && has_seats(); ++i) {
-    std::optional<Newcomer> next = newcomers_.next();
-    if (!next) return;
-    admit(std::move(*next));
-  }
-}
-
-void Server::admit(Newcomer newcomer) {
+void Server::admit_next() {
+  const ConnectionQueue::Front next = queue_.front();
+  UniqueFd socket = std::move(next.socket);
+  const pid_t pid = next.pid;
+  queue_.pop();
   const std::uint64_t id = next_id_++;
-  if (despite_shortage([&] { welcome(newcomer, id); })) return;
+  if (despite_shortage([&] { welcome(std::move(socket), pid, id); })) return;
   has_lost_ = true;
   close(id);
 }
 
-// Most have asked already. Who is gone again, or talks nonsense, is not looked at any closer.
-void Server::welcome(Newcomer& newcomer, std::uint64_t id) {
-  UniqueFd socket = std::move(newcomer.socket);
+// Most have asked already. A client that is gone again, or talks nonsense, is not looked at any
+// closer.
+void Server::welcome(UniqueFd socket, pid_t pid, std::uint64_t id) {
   Packet first;
   Received received = receive_packet(socket.get(), &first);
   if (received == Received::kClosed || received == Received::kMalformed) {
-    // What else it has in the line is most likely the same, and not worth a look each.
-    if (newcomer.pid != 0) newcomers_.dismiss(newcomer.uid, newcomer.pid);
+    // Its other connections are most likely the same, and not worth a look each.
+    if (pid != 0) queue_.drop(pid);
     return;
   }
   bool has_room = clients_.size() < client_limit_ || make_room();
@@ -168,25 +160,24 @@ void Server::welcome(Newcomer& newcomer, std::uint64_t id) {
   update_watch(client);
 }
 
+// The client that has been quiet longest and is owed nothing gives way.
 bool Server::make_room() {
   for (int look = 0; look < kMostLooks; ++look) {
-    std::vector<Seat> seats;
-    seats.reserve(clients_.size());
-    for (const auto& [id, client] : clients_) {
-      bool is_served = client.stalled || client.open_requests > client.output.size();
-      seats.push_back({id, ::geteuid(), client.last_turn, is_served});
+    Client* quietest = nullptr;
+    for (Client& client : std::views::values(clients_)) {
+      const bool is_served = client.stalled || client.open_requests > client.output.size();
+      if (is_served || (quietest != nullptr && quietest->last_turn < client.last_turn)) continue;
+      quietest = &client;
     }
-    std::optional<std::uint64_t> quietest = who_gives_way(seats, ::geteuid());
-    if (!quietest) return false;
+    if (quietest == nullptr) return false;
     // It may have spoken, and not been heard yet.
-    Client& client = clients_.find(*quietest)->second;
-    std::uint64_t last_turn = client.last_turn;
-    bool may_read = (client.watched & EPOLLIN) != 0;
-    if (may_read && read_requests(client) && client.last_turn != last_turn) {
-      update_watch(client);
+    const std::uint64_t last_turn = quietest->last_turn;
+    const bool may_read = (quietest->watched & EPOLLIN) != 0;
+    if (may_read && read_requests(*quietest) && quietest->last_turn != last_turn) {
+      update_watch(*quietest);
       continue;
     }
-    close(*quietest);
+    close(quietest->id);
     return true;
   }
   return false;

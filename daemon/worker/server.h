@@ -2,12 +2,13 @@
 // here blocks: sockets are non-blocking, a client that does not read its answers or has enough
 // requests open is not read from, and a malformed packet closes the connection.
 //
-// A connection may be quiet for ever; only when all places are taken does the quietest give way
-// (seating.h). Answers that lie unread hold memory: beyond kMostUnreadBytes the client that left
+// A connection may be quiet for ever; only when all places are taken does the quietest give way.
+// Answers that lie unread hold memory: beyond kMostUnreadBytes the client that left
 // most of them is closed.
 //
 // A round serves everybody a little: answers first, then the clients that are known, then
-// newcomers, process by process (newcomers.h). So a flood delays the process it comes from.
+// new connections, process by process (connection_queue.h). So a flood delays the process it
+// comes from.
 //
 // A client whose message or answer finds no memory is closed; the others are served on.
 #pragma once
@@ -17,6 +18,7 @@
 #include <atomic>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -26,7 +28,7 @@
 
 #include "bodhi/result.h"
 #include "bodhi/unique_fd.h"
-#include "daemon/worker/newcomers.h"
+#include "daemon/connection_queue.h"
 #include "daemon/worker/client_service.h"
 
 namespace zazen {
@@ -68,13 +70,15 @@ class Server {
     }
   };
 
+  // zazend's own user waits for its turn, however many programs it has.
   Server(ClientService& service, std::size_t client_limit)
-      : service_(service), client_limit_(client_limit) {}
+      : service_(service),
+        client_limit_(client_limit),
+        queue_(service.is_own_user() ? std::numeric_limits<std::size_t>::max() : client_limit) {}
   bool watch(int fd, std::uint64_t id);
-  void take_newcomers();
-  void admit_newcomers();
-  void admit(Newcomer newcomer);
-  void welcome(Newcomer& newcomer, std::uint64_t id);
+  void take_arrivals();
+  void admit_next();
+  void welcome(UniqueFd socket, pid_t pid, std::uint64_t id);
   bool has_seats() const { return clients_.size() <= client_limit_; }
   void serve(std::uint64_t id, std::uint32_t events);
   bool talk(Client& client, std::uint32_t events);  // false: close it
@@ -94,8 +98,8 @@ class Server {
   UniqueFd epoll_, wake_;
   std::atomic<bool> stopping_ = false;
   std::mutex mutex_;
-  std::vector<Newcomer> arrivals_;
-  Newcomers newcomers_;
+  std::vector<std::pair<UniqueFd, pid_t>> arrivals_;
+  ConnectionQueue queue_;
   bool has_lost_ = false;       // messages, for want of memory
   std::uint64_t next_id_ = 16;  // the first few are not clients
   std::uint64_t turn_ = 0;

@@ -33,7 +33,7 @@ Status write_file(const std::string& path, const std::string& content) {
   return Done{};
 }
 
-Status make_files(const BenchLayout& layout) {
+Status make_files(const BenchLayout& layout, bool all_users) {
   for (const std::string& directory : {layout.dataset(), layout.other_directory()}) {
     if (mkdir(directory.c_str(), 0755) != 0) return last_error(directory);
   }
@@ -44,7 +44,8 @@ Status make_files(const BenchLayout& layout) {
   Status written =
       write_file(layout.other_directory() + "/" + layout.other_name(), "no frame\n");
   if (!written) return written;
-  return write_file(layout.config(), bench_configuration(layout, kFrameTemplate, {}));
+  return write_file(layout.config(), (all_users ? "users = \"all\"\n" : "") +
+                                         bench_configuration(layout, kFrameTemplate, {}));
 }
 
 std::string whole_file(const std::string& path) {
@@ -146,11 +147,15 @@ Status push_frames(const std::string& runtime, const BenchLayout& origin,
   return Done{};
 }
 
-Result<BenchNode> BenchNode::start(const std::string& zazend, const std::string& parent) {
+Result<BenchNode> BenchNode::start(const std::string& zazend, const std::string& parent,
+                                   bool all_users) {
   Result<TemporaryDirectory> directory = TemporaryDirectory::make(parent);
   if (!directory) return directory.error();
   BenchLayout layout{directory->path()};
-  if (Status made = make_files(layout); !made) return made.error();
+  if (Status made = make_files(layout, all_users); !made) return made.error();
+  if (all_users && chmod(directory->path().c_str(), 0711) != 0) {
+    return last_error(directory->path());
+  }
 
   Result<ChildProcess> daemon = start_daemon(zazend, layout);
   if (!daemon) return daemon.error();

@@ -49,7 +49,9 @@ Result<nlohmann::json> status_of(const BenchLayout& layout);
 
 class BenchNode {
  public:
-  static Result<BenchNode> start(const std::string& zazend, const std::string& parent);
+  // `all_users`: for root; every user reaches it.
+  static Result<BenchNode> start(const std::string& zazend, const std::string& parent,
+                                 bool all_users = false);
 
   const BenchLayout& layout() const { return layout_; }
   pid_t daemon() const { return daemon_.pid(); }

@@ -2,15 +2,19 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <grp.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "bodhi/unique_fd.h"
@@ -29,6 +33,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kPatienceMs = 60'000;
 constexpr int kTries = 20;  // a connection may have to give way before its request is sent
 constexpr int kHeld = 2'500, kDeaf = 100;
+constexpr uid_t kAttacker = 65'533;  // if root runs the benchmark
 
 struct Attack {
   const char* name;
@@ -186,12 +191,43 @@ Status run_at_once(pid_t thread, int policy) {
   return Error{errno, "a real-time priority", "root may have one"};
 }
 
-// The daemon, with the threads that it starts, and this process without those that it starts.
+std::vector<pid_t> children_of(pid_t process) {
+  std::ifstream file(fmt::format("/proc/{0}/task/{0}/children", process));
+  return {std::istream_iterator<pid_t>(file), {}};
+}
+
+// The directory of a process that cannot be traced is root's, whoever its user is.
+uid_t user_of(pid_t process) {
+  std::ifstream file(fmt::format("/proc/{}/status", process));
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("Uid:")) return static_cast<uid_t>(std::stoul(line.substr(4)));
+  }
+  return ~uid_t{0};
+}
+
+// Those that serve this user.
+std::vector<pid_t> workers_of(pid_t daemon) {
+  std::vector<pid_t> workers;
+  for (pid_t forker : children_of(daemon)) {
+    for (pid_t worker : children_of(forker)) {
+      if (user_of(worker) == geteuid()) workers.push_back(worker);
+    }
+  }
+  return workers;
+}
+
+// The daemon and the client's worker, with the threads that they start, and this process without
+// those that it starts.
 Status wake_at_once(pid_t daemon) {
-  for (const auto& thread :
-       std::filesystem::directory_iterator(fmt::format("/proc/{}/task", daemon))) {
-    Status done = run_at_once(std::stoi(thread.path().filename()), SCHED_FIFO);
-    if (!done) return done.error();
+  std::vector<pid_t> processes = workers_of(daemon);
+  if (processes.empty()) return Error{ESRCH, "the client's worker", {}};
+  processes.push_back(daemon);
+  for (pid_t process : processes) {
+    for (const auto& thread :
+         std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process))) {
+      Status done = run_at_once(std::stoi(thread.path().filename()), SCHED_FIFO);
+      if (!done) return done.error();
+    }
   }
   return run_at_once(0, SCHED_FIFO | SCHED_RESET_ON_FORK);
 }
@@ -225,7 +261,8 @@ void ask_and_never_read(const std::vector<UniqueFd>& deaf) {
 Result<std::vector<ClientFigures>> measure_clients(const ClientsBenchOptions& options) {
   Result<Programs> programs = find_programs();
   if (!programs) return programs.error();
-  Result<BenchNode> node = BenchNode::start(programs->zazend, options.directory);
+  Result<BenchNode> node =
+      BenchNode::start(programs->zazend, options.directory, geteuid() == 0);
   if (!node) return node.error();
   Guest guest(node->layout(), options.requests);
   std::vector<ClientFigures> figures;
@@ -284,6 +321,10 @@ int clients_attacker(const std::string& attack, const std::string& runtime) {
   getrlimit(RLIMIT_NOFILE, &limit);
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
+  if (geteuid() == 0 && (setgroups(0, nullptr) != 0 || setgid(kAttacker) != 0 ||
+                         setuid(kAttacker) != 0)) {
+    return 1;
+  }
   std::string line;
   if (!std::getline(std::cin, line)) return 1;
   int held = attack == "hold" ? kHeld : attack == "deaf" ? kDeaf : 0;

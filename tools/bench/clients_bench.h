@@ -2,7 +2,7 @@
 // its requests alone, beside processes that only spin (the control: what any work on this
 // machine costs), and beside as many that attack, by turns; first with all of them equal, then
 // with a client and a daemon that need not wait for a CPU. A ratio is that of two turns of one
-// round. All are one user's.
+// round. Where root runs it, the attackers are another user's; otherwise all are one user's.
 #pragma once
 #include <string>
 #include <vector>
