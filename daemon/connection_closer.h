@@ -23,7 +23,7 @@ namespace zazen {
 
 class ConnectionCloser {
  public:
-  static constexpr std::size_t kThreads = 16, kThreadsOfAUser = 2;
+  static constexpr std::size_t kThreadsOfAUser = 2;
   static constexpr std::chrono::microseconds kInterrupt{200};
 
   ConnectionCloser();
@@ -43,7 +43,7 @@ class ConnectionCloser {
 
   std::mutex mutex_;
   std::map<uid_t, User> users_;  // that have connections to close
-  WorkQueue threads_{WorkQueue::OnDemand{kThreads}};
+  WorkQueue threads_{WorkQueue::OnDemand{WorkQueue::kAnyNumber}};
 };
 
 }  // namespace zazen

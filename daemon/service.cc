@@ -82,6 +82,10 @@ void Service::reconcile_again() {
 void Service::compare_young(std::uint32_t dataset) {
   std::optional<Trust::Due> due = trust_.due(dataset, kYoung);
   if (!due) return;
+  if (due->is_whole) {
+    due->frames.clear();
+    for (const StoredFrame& frame : store_.list(dataset)) due->frames.push_back(frame.seq);
+  }
   std::erase_if(due->frames, [&](FrameSeq seq) { return !store_.find(dataset, seq); });
   SampleResult result = compare_frames(store_, dataset, due->frames, comparer(0));
   settle(dataset, result);

@@ -42,8 +42,10 @@ void Trust::doubt(std::uint32_t dataset, DoubtCause cause, FrameSeq frame,
                   std::int64_t now_ms) {
   std::lock_guard lock(mutex_);
   Reasons& reasons = open_[dataset][place_of(cause)];
-  if (cause != kYoung) reasons.clear();
-  reasons.push_back({++epoch_, frame, now_ms + (cause == kYoung ? kYoungMs : 0)});
+  const bool is_whole = cause != kYoung || reasons.size() >= kMostYoung;
+  if (is_whole) reasons.clear();
+  reasons.push_back({++epoch_, is_whole ? std::nullopt : std::optional(frame),
+                     now_ms + (cause == kYoung ? kYoungMs : 0)});
   mark_(dataset, doubts(dataset));
   if (cause == kUnwatched) doubted_.notify_all();
 }
@@ -61,11 +63,11 @@ std::optional<Trust::Due> Trust::due(std::uint32_t dataset, DoubtCause cause,
 
 std::optional<Trust::Due> Trust::find_due(std::uint32_t dataset, DoubtCause cause,
                                           std::int64_t now_ms) const {
-  Due due{dataset, cause, 0, {}};
+  Due due{dataset, cause, 0, false, {}};
   for (const Reason& reason : open_[dataset][place_of(cause)]) {
     if (reason.due_ms > now_ms) break;
     due.epoch = reason.epoch;
-    if (cause == kYoung) due.frames.push_back(reason.frame);
+    reason.frame ? due.frames.push_back(*reason.frame) : void(due.is_whole = true);
   }
   return due.epoch == 0 ? std::nullopt : std::optional(std::move(due));
 }

@@ -10,7 +10,7 @@
 //   kStale       all         by the next whole pass of the sweep, if that finds nothing stale:
 //                            a simulation may be rewriting the dataset
 //   kUnwatched   all         at once
-//   kYoung       one frame   kYoungMs later
+//   kYoung       one frame   kYoungMs later; beyond kMostYoung frames all copies are, together
 //
 // A copy is young if it was taken within kYoungMs of its origin's last change: a frame that a
 // simulation is writing looks like any other between two writes. The dataset is marked before
@@ -39,6 +39,7 @@
 namespace zazen {
 
 inline constexpr std::int64_t kYoungMs = 60'000;
+inline constexpr std::size_t kMostYoung = 32'768;  // of a dataset: programs make them
 
 // By its times, and by this machine's clock.
 bool changed_lately(const struct stat& file);
@@ -50,7 +51,8 @@ class Trust {
     std::uint32_t dataset = 0;
     DoubtCause cause = {};
     std::uint64_t epoch = 0;       // of the newest reason that it answers
-    std::vector<FrameSeq> frames;  // if kYoung
+    bool is_whole = false;         // all copies
+    std::vector<FrameSeq> frames;  // otherwise
   };
 
   // `mark` gets the dataset's word for the table. Called with the lock held.
@@ -75,7 +77,7 @@ class Trust {
  private:
   struct Reason {
     std::uint64_t epoch;
-    FrameSeq frame;
+    std::optional<FrameSeq> frame;  // nothing: all
     std::int64_t due_ms;
   };
   using Reasons = std::vector<Reason>;  // the oldest first

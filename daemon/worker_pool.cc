@@ -595,7 +595,10 @@ void WorkerPool::look_for_silent_workers() {
   {
     std::lock_guard lock(mutex_);
     for (const auto& [id, worker] : workers_) {
-      if (worker->watched_ != 0 && ++worker->silent_ticks_ > limits_.silent_seconds) {
+      std::lock_guard worker_lock(worker->mutex_);
+      // One that is not read from may still have to take its messages.
+      const bool may_speak = worker->watched_ != 0 || worker->has_waiting();
+      if (may_speak && ++worker->silent_ticks_ > limits_.silent_seconds) {
         silent.push_back(worker);
       }
     }

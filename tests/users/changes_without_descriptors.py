@@ -75,13 +75,13 @@ with SystemNode() as node:
             os.chmod(path + ".new", 0o644)
             os.chown(path + ".new", ALICE.uid, ALICE.gid)
         change(way, free, path)
-        expect(os.path.exists(node.copy(path)) or way != "open", f"{way}, {free}: the daemon was told")
         wait_until(lambda: node.node.status_of(data)["checks_each_open"], f"{way}, {free}: the doubt")
+        expect(f"event=changes_not_told dataset={data.path} " in node.node.said(),
+               f"{way}, {free}: the daemon was told in another way")
         plain = node.read(BOB, [path], plain=True)
         expect(plain != before, f"{way}, {free}: nothing was changed")
         shown = node.read(BOB, [path])
         expect(shown == plain, f"{way}, {free}: {shown}, not {plain}")
-    expect("changes_not_told" in node.node.said(), "the log tells of it")
 
     # A stale copy that such a program finds is told of in the same way.
     with open(found.file("f1"), "ab") as file:

@@ -51,6 +51,22 @@ TEST_F(TrustTest, ACopyThatWasTakenAgainMeanwhileStaysYoung) {
   EXPECT_EQ(due(0, kYoung, 1'000 + 2 * kYoungMs).frames, (std::vector<FrameSeq>{7, 7}));
 }
 
+TEST_F(TrustTest, TooManyYoungCopiesAreComparedTogetherWithAllOthers) {
+  for (FrameSeq seq = 0; seq < kMostYoung; ++seq) trust.doubt(0, kYoung, seq, 1'000);
+  EXPECT_FALSE(due(0, kYoung, 1'000 + kYoungMs).is_whole);
+  trust.doubt(0, kYoung, 7, 2'000);
+  EXPECT_FALSE(trust.due(0, kYoung, 1'000 + kYoungMs)) << "the last one is to be young as long";
+  trust.doubt(0, kYoung, 8, 3'000);
+  Trust::Due all = due(0, kYoung, 2'000 + kYoungMs);
+  EXPECT_TRUE(all.is_whole);
+  EXPECT_TRUE(all.frames.empty());
+  trust.clear(all);
+  EXPECT_EQ(marks[0], kYoung);
+  Trust::Due last = due(0, kYoung, 3'000 + kYoungMs);
+  EXPECT_FALSE(last.is_whole);
+  EXPECT_EQ(last.frames, std::vector<FrameSeq>{8});
+}
+
 TEST_F(TrustTest, AComparisonClearsItsOwnCauseAndNothingNewer) {
   for (DoubtCause cause : {kStale, kUnwatched}) {
     trust.doubt(0, cause, 0, 1'000);

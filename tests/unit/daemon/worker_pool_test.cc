@@ -571,6 +571,19 @@ TEST_F(WorkersOfUsersTest, AWorkerThatDoesNotReadItsRepliesBlocksItself) {
   });
 }
 
+TEST_F(WorkerPoolTest, AWorkerThatNeverReadsItsRepliesIsKilled) {
+  apart([this] {
+    Pool pool(
+        *this,
+        [](Link& link) {
+          link.write(many_asks(10'000));
+          ::pause();
+        },
+        reply_at_once, {.silent_seconds = 1});
+    EXPECT_FALSE(pool.await_end(pool->own_worker()));
+  });
+}
+
 // ---- Ends
 
 // How many of this user's workers were started until one was refused, or there were kMany.
