@@ -204,8 +204,11 @@ class Hosts(Nodes):
         with open(names, "w") as file:
             file.write(f"127.0.0.1 localhost\n{NETWORK}.250 login\n")
             file.writelines(f"{host.address} {host.name}\n" for host in self)
-        shell("hostname login", "ip link set lo up", "ip link add switch type bridge",
-              "ip link set switch up", f"ip address add {NETWORK}.250/24 dev switch",
+        # Without an address of its own a bridge takes the lowest of its ports', and another one when that host dies:
+        # the others then send to an address that nobody has, for up to a minute.
+        shell("hostname login", "ip link set lo up",
+              "ip link add switch address 02:00:00:00:00:01 type bridge", "ip link set switch up",
+              f"ip address add {NETWORK}.250/24 dev switch",
               f"mount --bind {names} /etc/hosts")
 
     def push(self, data, *options):
