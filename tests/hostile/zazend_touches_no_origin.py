@@ -50,6 +50,7 @@ UNWATCHED = {  # of --all
                      "hostile.whoever_waits_for_a_killed_worker_goes_on",
                      "hostile.workers_that_are_killed_or_stopped",
                      "push.closed_connections_prove_nothing",
+                     "users.flood_of_one_user_starves_nobody_else",
                      "users.passed_descriptors_keep_their_state",
                      "users.signals_of_passed_descriptors_reach_nobody",
                      "users.stopped_daemon_distrusts_its_copies"),
