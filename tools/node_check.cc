@@ -7,7 +7,9 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "bodhi/cache_place.h"
 #include "bodhi/raw_call.h"
+#include "bodhi/template_check.h"
 #include "bodhi/units.h"
 #include "tools/table_state.h"
 
@@ -50,6 +52,12 @@ bool check_directory(const std::string& about, const std::string& path, Findings
   }
   findings.ok(about, path + ": there, and safe from other users");
   return true;
+}
+
+// What speaks against a cache there counts before the daemon has made it.
+void check_place(const Config& config, Findings& findings) {
+  const std::string why = describe_poor_place(config.cache);
+  if (!why.empty()) findings.warn("disk", config.cache + ": " + why, kPoorPlaceHint);
 }
 
 void check_disk(const Config& config, Findings& findings) {
@@ -168,6 +176,10 @@ void check_dataset(const TableState& daemon, const DatasetConfig& dataset, Findi
         "have zazend read the changed configuration: kill -HUP its process id");
     return;
   }
+  if (std::string mismatch = describe_mismatch(dataset); !mismatch.empty()) {
+    findings.warn("dataset", dataset.path + ": " + mismatch, kMismatchHint);
+    return;
+  }
   findings.ok("dataset", fmt::format("{} ({}): can be listed", dataset.path, dataset.frames));
 }
 
@@ -198,6 +210,7 @@ void check_node(const Node& node, Findings& findings) {
               fmt::format("{}: {} dataset{}", node.config.file, node.config.datasets.size(),
                           node.config.datasets.size() == 1 ? "" : "s"));
   bool has_runtime = check_directory("runtime", node.runtime, findings);
+  check_place(node.config, findings);
   if (check_directory("cache", node.config.cache, findings)) check_disk(node.config, findings);
   TableState daemon(node.runtime);
   check_table(node, daemon, findings);
