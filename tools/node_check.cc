@@ -67,13 +67,16 @@ void check_disk(const Config& config, Findings& findings) {
     return;
   }
   std::uint64_t free_bytes = std::uint64_t{disk.f_bavail} * disk.f_frsize;
+  const std::uint64_t keep_free =
+      config.keep_free(std::uint64_t{disk.f_blocks} * disk.f_frsize);
   std::string text = fmt::format("{}: {} free", config.cache, format_size(free_bytes));
   if (disk.f_files > 0) text += fmt::format(", {} inodes free", format_count(disk.f_favail));
   if ((disk.f_flag & ST_RDONLY) != 0) {
     findings.fail("disk", config.cache + ": mounted read-only", "remount it");
-  } else if (free_bytes < std::max(config.keep_free_bytes.get(), kLowBytes)) {
+  } else if (free_bytes < std::max(keep_free, kLowBytes)) {
     findings.warn(
-        "disk", text + (free_bytes < config.keep_free_bytes ? ": below keep_free" : ""),
+        "disk",
+        text + (free_bytes < keep_free ? ": below keep_free, " + format_size(keep_free) : ""),
         "frames that a miss would bring are not cached: zazenctl evict, or more room");
   } else if (disk.f_files > 0 && disk.f_favail < kLowInodes) {
     findings.warn("disk", text, "each frame needs an inode: zazenctl evict makes room");
