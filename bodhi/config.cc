@@ -132,27 +132,41 @@ std::uint64_t size_of(const toml::table& table, const char* key) {
   return *size;
 }
 
-void read_native_share(const toml::table& table, Config* config) {
-  constexpr std::uint64_t kPercentOfMany = 50;
-  config->native_share_percent = config->all_users ? kPercentOfMany : 100;
-  const toml::node* node = table.get("native_share");
-  if (!node) return;
-  const auto* text = node->as_string();
-  if (!text || !text->get().ends_with('%')) {
-    config->native_share_bytes = size_of(table, "native_share");
-    if (config->native_share_bytes == 0) {
-      complain(line_of(*node), "'native_share' must be more than 0");
-    }
-    return;
-  }
+// "40%"; nothing if it is no such text.
+std::optional<std::uint64_t> percent_of(const toml::node& node, const char* key) {
+  const auto* text = node.as_string();
+  if (!text || !text->get().ends_with('%')) return std::nullopt;
   const std::string& words = text->get();
   std::uint64_t percent = 0;
   auto [end, error] = std::from_chars(words.data(), words.data() + words.size(), percent);
   if (error != std::errc() || *end != '%' || end + 1 != words.data() + words.size() ||
       percent < 1 || percent > 100) {
-    complain(line_of(*node), "'native_share' must be 1% to 100%, or a size");
+    complain(line_of(node), fmt::format("'{}' must be 1% to 100%, or a size", key));
   }
-  config->native_share_percent = percent;
+  return percent;
+}
+
+void read_native_share(const toml::table& table, Config* config) {
+  constexpr std::uint64_t kPercentOfMany = 50;
+  config->native_share_percent = config->all_users ? kPercentOfMany : 100;
+  const toml::node* node = table.get("native_share");
+  if (!node) return;
+  if (const auto percent = percent_of(*node, "native_share")) {
+    config->native_share_percent = *percent;
+    return;
+  }
+  config->native_share_bytes = size_of(table, "native_share");
+  if (config->native_share_bytes == 0) {
+    complain(line_of(*node), "'native_share' must be more than 0");
+  }
+}
+
+void read_keep_free(const toml::table& table, Config* config) {
+  const toml::node* node = table.get("keep_free");
+  if (!node) return;
+  const auto percent = percent_of(*node, "keep_free");
+  config->keep_free_percent = percent.value_or(0);
+  if (!percent) config->keep_free_bytes = size_of(table, "keep_free");
 }
 
 std::uint64_t count_of(const toml::table& table, const char* key) {
@@ -452,7 +466,7 @@ Config read_table(const toml::table& table, const std::string& text, const std::
   config.runtime = runtime_of(table, text);
   config.capacity_bytes = size_of(table, "capacity");
   config.max_files = count_of(table, "max_files");
-  config.keep_free_bytes = size_of(table, "keep_free");
+  read_keep_free(table, &config);
   config.sweep_ms = period_of(table, "sweep", config.sweep_ms);
   config.read_order = choice_of<ReadOrderKey>(table, "read_order",
                                               {{"auto", ReadOrderKey::kAuto},

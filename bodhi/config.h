@@ -36,6 +36,8 @@ struct Config {
   std::string runtime;
   Live<std::uint64_t> capacity_bytes = 0;  // 0: no limit
   Live<std::uint64_t> max_files = 0;       // 0: no limit
+  // What stays free on the cache's disk: a part of it, or bytes. The other one is 0.
+  Live<std::uint64_t> keep_free_percent = 5;
   Live<std::uint64_t> keep_free_bytes = 0;
   // The most that the natives of one owner may take: of the capacity, or bytes if not 0.
   Live<std::uint64_t> native_share_percent = 100;
@@ -62,6 +64,9 @@ struct Config {
 
   bool has_native_share() const {
     return native_share_bytes != 0 || native_share_percent != 100;
+  }
+  std::uint64_t keep_free(std::uint64_t disk_bytes) const {
+    return keep_free_bytes + disk_bytes / 100 * keep_free_percent;
   }
   const DatasetConfig* dataset_at(const std::string& path) const;  // exact path
 };

@@ -10,6 +10,7 @@
 #include <limits>
 #include <utility>
 
+#include "bodhi/directory_entries.h"
 #include "bodhi/raw_call.h"
 
 namespace zazen {
@@ -44,30 +45,16 @@ struct Entries {
 };
 
 int read_entries(int fd, const FrameName& name, Entries* out) {
-  // The kernel's layout of one entry: u64 ino, i64 offset, u16 size, u8 type, name.
-  constexpr std::size_t kSizeAt = 16, kTypeAt = 18, kNameAt = 19;
-  std::vector<char> buffer(kEntriesBytes);
-  for (;;) {
-    long got = raw_call(SYS_getdents64, fd, buffer.data(), buffer.size());
-    if (got == 0) return 0;
-    if (got < 0) return static_cast<int>(-got);
-    for (const char *at = buffer.data(), *end = at + got; at < end;) {
-      std::uint64_t ino;
-      std::uint16_t size;
-      std::memcpy(&ino, at, sizeof ino);
-      std::memcpy(&size, at + kSizeAt, sizeof size);
-      std::uint8_t type = static_cast<std::uint8_t>(at[kTypeAt]);
-      const char* text = at + kNameAt;
-      std::size_t length = std::strlen(text);
-      FrameSeq seq;
-      if (name.type_fits(type) && name.match_entry(text, length, &seq)) {
-        out->frames.emplace_back(seq, ino);
-      } else {
-        out->others.push_back({std::string(text, length), ino, type});
-      }
-      at += size;
-    }
-  }
+  return visit_entries(
+      fd, kEntriesBytes, [&](std::string_view text, std::uint64_t ino, std::uint8_t type) {
+        FrameSeq seq;
+        if (name.type_fits(type) && name.match_entry(text.data(), text.size(), &seq)) {
+          out->frames.emplace_back(seq, ino);
+        } else {
+          out->others.push_back({std::string(text), ino, type});
+        }
+        return true;
+      });
 }
 
 Listing make_listing(const DirectoryIdentity& directory, std::int64_t taken_at_ns,

@@ -165,7 +165,8 @@ DiskRoom CacheDisk::room() const {
   bool counts_files = fs.f_files != 0;
   return {std::uint64_t{fs.f_bavail} * fs.f_frsize, counts_files ? fs.f_favail : kUnknown,
           std::uint64_t{fs.f_blocks - fs.f_bfree} * fs.f_frsize,
-          counts_files ? fs.f_files - fs.f_ffree : kVeryMany};
+          counts_files ? fs.f_files - fs.f_ffree : kVeryMany,
+          std::uint64_t{fs.f_blocks} * fs.f_frsize};
 }
 
 int sync_disk(int directory) {

@@ -63,6 +63,7 @@ struct DiskRoom {
   std::uint64_t files;
   std::uint64_t used_bytes;  // by anybody; very many if it cannot be known
   std::uint64_t used_files;
+  std::uint64_t disk_bytes = 0;  // all that there are; 0 if it cannot be known
 };
 
 // The whole file system of an open directory, which is told here of every write that failed

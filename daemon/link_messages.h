@@ -333,14 +333,18 @@ struct ContentReply {
     a(body);
   }
 };
-struct StatusAsk {
-  static constexpr LinkType kType = LinkType::kStatus;
-  using Reply = ContentReply;
-  std::vector<std::string> problems;  // of the origins, as the worker sees them
+// What a person should know of the origins, as the worker sees them; one phrase each.
+struct OriginFindings {
+  std::vector<std::string> problems, warnings;
+  bool is_whole = true;  // false: an origin has not answered yet
   template <class A>
   void fields(A& a) {
-    a(problems);
+    a(is_whole, warnings, problems);
   }
+};
+struct StatusAsk : OriginFindings {
+  static constexpr LinkType kType = LinkType::kStatus;
+  using Reply = ContentReply;
 };
 struct ListAsk {
   static constexpr LinkType kType = LinkType::kList;
@@ -668,13 +672,7 @@ struct Configure {
 };
 struct Problems {
   static constexpr LinkType kType = LinkType::kProblems;
-  struct Reply {
-    std::vector<std::string> problems;
-    template <class A>
-    void fields(A& a) {
-      a(problems);
-    }
-  };
+  using Reply = OriginFindings;
   template <class A>
   void fields(A&) {}
 };

@@ -40,7 +40,9 @@ void Reload::run() {
               {"datasets", std::to_string(served)},
               {"capacity_bytes", std::to_string(config_.capacity_bytes.get())},
               {"max_files", std::to_string(config_.max_files.get())},
-              {"keep_free_bytes", std::to_string(config_.keep_free_bytes.get())}});
+              {"keep_free", config_.keep_free_percent != 0
+                                ? std::to_string(config_.keep_free_percent.get()) + "%"
+                                : std::to_string(config_.keep_free_bytes.get())}});
   } else {
     log_line(LogLevel::kError, "reload_failed",
              {{"error", done.error().context}, {"hint", done.error().hint}});
@@ -59,6 +61,7 @@ Status Reload::apply(const Config& next) {
   if (next.known_as != config_.known_as) say_needs_restart(config_.file, "known_as");
   config_.capacity_bytes = next.capacity_bytes;
   config_.max_files = next.max_files;
+  config_.keep_free_percent = next.keep_free_percent;
   config_.keep_free_bytes = next.keep_free_bytes;
   config_.native_share_percent = next.native_share_percent;
   config_.native_share_bytes = next.native_share_bytes;

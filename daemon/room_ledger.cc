@@ -249,9 +249,9 @@ Room RoomLedger::deficit(const Lock& lock, Room wanted) const {
   if (config_.max_files != 0) {
     need.files = excess(held_files + reserved_.files + wanted.files, config_.max_files);
   }
-  need.bytes =
-      std::max(need.bytes,
-               excess(unallocated_bytes_ + wanted.bytes + config_.keep_free_bytes, room.bytes));
+  const std::uint64_t keep_free = config_.keep_free(room.disk_bytes);
+  need.bytes = std::max(
+      need.bytes, excess(unallocated_bytes_ + wanted.bytes + keep_free, room.bytes));
   need.files = std::max(need.files, excess(wanted.files, room.files));
   return need;
 }
@@ -261,8 +261,8 @@ std::uint64_t RoomLedger::native_share(const Lock&) const {
   if (config_.native_share_bytes != 0) return config_.native_share_bytes;
   std::uint64_t all = config_.capacity_bytes;
   if (all == 0) {
-    const std::uint64_t there = inventory_.total_bytes() + disk_.room().bytes;
-    all = excess(there, config_.keep_free_bytes);
+    const DiskRoom room = disk_.room();
+    all = excess(inventory_.total_bytes() + room.bytes, config_.keep_free(room.disk_bytes));
   }
   return all / 100 * config_.native_share_percent;
 }

@@ -1,6 +1,7 @@
 // What zazend does by itself, from its start to its end.
 #include "daemon/service.h"
 
+#include "bodhi/cache_place.h"
 #include "daemon/log.h"
 #include "daemon/shortage.h"
 
@@ -21,6 +22,7 @@ Service::Service(const Config& config, Store& store, Publisher& publisher)
       store_(store),
       publisher_(publisher),
       started_ms_(monotonic_ms()),
+      poor_place_(describe_poor_place(config.cache)),
       next_sweep_ms_(started_ms_),
       keys_(std::make_shared<KeyRing>(config.key_file)),
       trust_([&publisher](std::uint32_t dataset, std::uint32_t doubts) {
@@ -49,6 +51,9 @@ Service::Service(const Config& config, Store& store, Publisher& publisher)
               .compare = comparer(0)}),
       reads_(store) {
   store.health().watch([this](bool usable) { disk_changed(usable); });
+  if (poor_place_.empty()) return;
+  log_line(LogLevel::kWarn, "cache_place",
+           {{"cache", config.cache}, {"what", poor_place_}, {"hint", kPoorPlaceHint}});
 }
 
 void Service::take_up(std::uint32_t dataset) {
@@ -166,6 +171,7 @@ void Service::keep_house() {
     if (work.posted.exchange(true)) continue;
     if (!samples_.post(i, [this, i] { do_housework(i); })) work.posted = false;
   }
+  if (findings_left_ > 0) post_once(findings_posted_, errands_, [this] { log_findings(); });
   if (monotonic_ms() < next_sweep_ms_) return;
   next_sweep_ms_ = monotonic_ms() + kJobSweepPeriodMs;
   post_once(job_sweep_posted_, errands_, [this] { sweep_jobs(kOriginLimit); });

@@ -132,6 +132,8 @@ class Service {
   void place_received(std::uint32_t dataset);
   // What dead jobs left, by the workers of their users; one limit for all.
   void sweep_jobs(std::chrono::milliseconds limit);
+  // Logs what a person should know of the origins, each once.
+  void log_findings();
 
   // ---- By itself: service.cc
   void compare_young(std::uint32_t dataset);
@@ -152,6 +154,7 @@ class Service {
   Publisher& publisher_;
   WorkerPool* pool_ = nullptr;
   const std::int64_t started_ms_;
+  const std::string poor_place_;  // what speaks against the place of the cache, or ""
   std::int64_t next_sweep_ms_;
   std::int64_t next_rights_ms_ = 0;
   struct Housework {  // of one dataset; while its origin hangs no more of it is posted
@@ -160,7 +163,10 @@ class Service {
     std::atomic<bool> reconciling = false;
   };
   std::array<Housework, kMaxDatasets> housework_;
-  std::atomic<bool> chores_posted_ = false, job_sweep_posted_ = false;
+  std::atomic<bool> chores_posted_ = false, job_sweep_posted_ = false, findings_posted_ = false;
+  // An origin may answer late: so often more is it looked at for the log, after a start or reload.
+  std::atomic<int> findings_left_ = 0;
+  std::set<std::string> logged_findings_;  // of log_findings()
   std::int64_t next_reconcile_ms_ = 0;  // these two: of the chores
   struct UntoldChanges {                // of one dataset, found in the counters
     bool compare = false;

@@ -19,6 +19,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kCompareLimit(10'000);  // kMostCompared copies of a dataset
 constexpr milliseconds kFollowLimit(3'000);  // the worker gives up after a second
+constexpr int kMostFindings = 30;  // looks, one in a second
 constexpr std::size_t kMostCompared = 256, kMostVerified = 64;
 constexpr std::size_t kMostLooked = 8;  // contents: their pages are in the message
 
@@ -58,13 +59,20 @@ void Service::start(WorkerPool& pool) {
   for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) take_up(i);
   sweep_.start();
   changes_.greet(false);
-  errands_.post([this] {
-    Problems::Reply reply;
-    if (pool_->order(pool_->own_worker(), Problems{}, &reply, kOriginLimit) != 0) return;
-    for (const std::string& problem : reply.problems) {
-      log_line(LogLevel::kWarn, "problem", {{"what", problem}});
-    }
-  });
+  findings_left_ = kMostFindings;
+}
+
+void Service::log_findings() {
+  Problems::Reply found;
+  --findings_left_;
+  if (pool_->order(pool_->own_worker(), Problems{}, &found, kOriginLimit) != 0) return;
+  if (found.is_whole) findings_left_ = 0;
+  auto log = [this](const char* event, const std::string& text) {
+    if (!logged_findings_.insert(text).second) return;
+    log_line(LogLevel::kWarn, event, {{"what", text}});
+  };
+  for (const std::string& problem : found.problems) log("problem", problem);
+  for (const std::string& warning : found.warnings) log("warning", warning);
 }
 
 void Service::renew(const Config& next) {
@@ -74,6 +82,7 @@ void Service::renew(const Config& next) {
   }
   const LinkPacket packet = configuration();
   pool_->exchange_all(packet.type, packet.body, kOriginLimit, {}, WorkerPool::everybody);
+  findings_left_ = kMostFindings;
 }
 
 std::vector<std::string> Service::follow_links(const std::vector<std::string>& paths) {

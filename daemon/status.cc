@@ -111,11 +111,14 @@ void add_figures(const WorkerFigures& more, WorkerFigures* sum) {
 
 std::string status_json(StatusFacts facts) {
   const auto& [config, store, publisher, trust, fills, workers, worker_count, pushes, sweep, changes,
-               uptime_seconds, copies_read, origin_problems] = facts;
+               uptime_seconds, copies_read, origins, poor_place] = facts;
   StoreUsage usage = store.usage();
-  std::vector<std::string> problems = origin_problems;
+  std::vector<std::string> problems = origins.problems, warnings = origins.warnings;
   if (std::string why = store.health().problem(); !why.empty()) {
     problems.insert(problems.begin(), "cache " + config.cache + " is out of use: " + why);
+  }
+  if (!poor_place.empty()) {
+    warnings.insert(warnings.begin(), "cache " + config.cache + ": " + poor_place);
   }
   std::uint64_t hits = 0, misses = 0;
   nlohmann::ordered_json datasets = nlohmann::ordered_json::array();
@@ -145,6 +148,7 @@ std::string status_json(StatusFacts facts) {
                                    {"uptime_seconds", uptime_seconds},
                                    {"healthy", problems.empty()},
                                    {"problems", problems},
+                                   {"warnings", warnings},
                                    {"cache", config.cache},
                                    {"runtime", config.runtime},
                                    {"capacity_bytes", config.capacity_bytes.get()},

@@ -30,7 +30,8 @@ struct StatusFacts {
   const PeerChanges& changes;
   std::int64_t uptime_seconds;
   std::uint64_t copies_read;
-  std::vector<std::string> problems;  // of the origins, as the user who asks sees them
+  OriginFindings origins;  // as the user who asks sees them
+  std::string poor_place;  // what speaks against the place of the cache, or ""
 };
 std::string status_json(StatusFacts facts);
 

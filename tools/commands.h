@@ -97,7 +97,15 @@ struct DoctorOptions : CommonOptions {
   std::string program;  // "": only the node
 };
 
+struct InitOptions : CommonOptions {
+  std::string directory;
+  std::string frames;                // "": guessed
+  std::optional<std::string> cache;  // where a new configuration puts it
+  bool dry_run = false;
+};
+
 int status_command(const StatusOptions& options);
+int init_command(const InitOptions& options);
 int ls_command(const LsOptions& options);
 int evict_command(const EvictOptions& options);
 int pin_command(const PinOptions& options, bool pin);

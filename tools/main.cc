@@ -67,6 +67,7 @@ class RunHelp : public CLI::Formatter {
 
 // What may be said to each command; one of them is chosen.
 struct Invocation {
+  InitOptions init;
   StatusOptions status;
   LsOptions ls;
   EvictOptions evict;
@@ -94,6 +95,21 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
   app.get_formatter()->label("Positionals", "Arguments");
   app.get_formatter()->label("REQUIRED", "");
   app.get_formatter()->label("Needs", "with");
+
+  CLI::App* init = add_command(
+      app, "init",
+      "Look at a directory of frames and write a configuration for it, or add it to the one there is.",
+      "zazenctl init /sim1", chosen.init);
+  init->add_option("DIR", chosen.init.directory, "The directory of the frames")
+      ->type_name("")
+      ->required();
+  init->add_option("--frames", chosen.init.frames,
+                   "Their names, such as \"frame-{seq:06}.xtc\" (default: what most files are named)")
+      ->type_name("TEMPLATE");
+  init->add_option("--cache", chosen.init.cache,
+                   "Where a new configuration puts the copies (default: the local disk with most room)")
+      ->type_name("DIR");
+  init->add_flag("--dry-run", chosen.init.dry_run, "Only print the configuration");
 
   CLI::App* status = add_command(
       app, "status", "Show whether the daemon of this node is healthy, and what it holds.",
@@ -313,6 +329,7 @@ int zazenctl(int argc, char** argv) {
     if (!options.config) options.config = config;
     return options;
   };
+  if (line.command == "init") return init_command(with_config(chosen.init));
   if (line.command == "status") return status_command(with_config(chosen.status));
   if (line.command == "ls") return ls_command(with_config(chosen.ls));
   if (line.command == "evict") return evict_command(with_config(chosen.evict));

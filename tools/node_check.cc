@@ -7,7 +7,9 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "bodhi/cache_place.h"
 #include "bodhi/raw_call.h"
+#include "bodhi/template_check.h"
 #include "bodhi/units.h"
 #include "tools/table_state.h"
 
@@ -52,6 +54,12 @@ bool check_directory(const std::string& about, const std::string& path, Findings
   return true;
 }
 
+// What speaks against a cache there counts before the daemon has made it.
+void check_place(const Config& config, Findings& findings) {
+  const std::string why = describe_poor_place(config.cache);
+  if (!why.empty()) findings.warn("disk", config.cache + ": " + why, kPoorPlaceHint);
+}
+
 void check_disk(const Config& config, Findings& findings) {
   struct statvfs disk;
   if (::statvfs(config.cache.c_str(), &disk) != 0) {
@@ -59,13 +67,16 @@ void check_disk(const Config& config, Findings& findings) {
     return;
   }
   std::uint64_t free_bytes = std::uint64_t{disk.f_bavail} * disk.f_frsize;
+  const std::uint64_t keep_free =
+      config.keep_free(std::uint64_t{disk.f_blocks} * disk.f_frsize);
   std::string text = fmt::format("{}: {} free", config.cache, format_size(free_bytes));
   if (disk.f_files > 0) text += fmt::format(", {} inodes free", format_count(disk.f_favail));
   if ((disk.f_flag & ST_RDONLY) != 0) {
     findings.fail("disk", config.cache + ": mounted read-only", "remount it");
-  } else if (free_bytes < std::max(config.keep_free_bytes.get(), kLowBytes)) {
+  } else if (free_bytes < std::max(keep_free, kLowBytes)) {
     findings.warn(
-        "disk", text + (free_bytes < config.keep_free_bytes ? ": below keep_free" : ""),
+        "disk",
+        text + (free_bytes < keep_free ? ": below keep_free, " + format_size(keep_free) : ""),
         "frames that a miss would bring are not cached: zazenctl evict, or more room");
   } else if (disk.f_files > 0 && disk.f_favail < kLowInodes) {
     findings.warn("disk", text, "each frame needs an inode: zazenctl evict makes room");
@@ -168,6 +179,10 @@ void check_dataset(const TableState& daemon, const DatasetConfig& dataset, Findi
         "have zazend read the changed configuration: kill -HUP its process id");
     return;
   }
+  if (std::string mismatch = describe_mismatch(dataset); !mismatch.empty()) {
+    findings.warn("dataset", dataset.path + ": " + mismatch, kMismatchHint);
+    return;
+  }
   findings.ok("dataset", fmt::format("{} ({}): can be listed", dataset.path, dataset.frames));
 }
 
@@ -198,6 +213,7 @@ void check_node(const Node& node, Findings& findings) {
               fmt::format("{}: {} dataset{}", node.config.file, node.config.datasets.size(),
                           node.config.datasets.size() == 1 ? "" : "s"));
   bool has_runtime = check_directory("runtime", node.runtime, findings);
+  check_place(node.config, findings);
   if (check_directory("cache", node.config.cache, findings)) check_disk(node.config, findings);
   TableState daemon(node.runtime);
   check_table(node, daemon, findings);

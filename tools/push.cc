@@ -20,6 +20,7 @@
 
 #include "bodhi/listing.h"
 #include "bodhi/push_address.h"
+#include "bodhi/template_check.h"
 #include "bodhi/units.h"
 #include "bodhi/writer.h"
 #include "tools/commands.h"
@@ -227,6 +228,12 @@ int push_dataset(const Node& node, const DatasetConfig& dataset, std::vector<Pus
                  const PushOptions& options, Totals& totals) {
   Result<Listing> listing =
       list_directory(frame_directory(dataset.path, dataset.name), dataset.name);
+  if (listing ? listing->frames.empty() : listing.error().code == ENOENT) {
+    if (std::string mismatch = describe_mismatch(dataset); !mismatch.empty()) {
+      print_error(dataset.path + ": " + mismatch, kMismatchHint);
+      return kFailed;
+    }
+  }
   UniqueFd directory(static_cast<int>(past_the_shim(SYS_openat, AT_FDCWD, dataset.path.c_str(),
                                                     O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
   if (!listing || !directory.valid()) {
@@ -350,7 +357,8 @@ int push_command(const PushOptions& options) {
     int result = push_dataset(node, *dataset, *peers, options, totals);
     if (result != kDone) outcome = result;
   }
-  print_summary(options, *peers, totals);
+  // Without frames no node was asked.
+  if (options.json || outcome == kDone || totals.frames > 0) print_summary(options, *peers, totals);
   Interruption::pass_on();
   return outcome;
 }

@@ -41,9 +41,10 @@ std::string traffic_line(const Json& status) {
   return line + "   " + plural(status.at("evictions"), "eviction") + "   (since it started)";
 }
 
-void print_problems(const Json& status) {
-  for (const Json& problem : status.at("problems")) {
-    fmt::print("{}   {}\n", coloured("problem", Colour::kBad),
+void print_problems(const Json& status, const char* key = "problems",
+                    const char* word = "problem") {
+  for (const Json& problem : status.at(key)) {
+    fmt::print("{}   {}\n", coloured(word, Colour::kBad),
                printable(problem.get<std::string>()));
   }
 }
@@ -77,6 +78,7 @@ void print_screen(const Json& status, bool exact) {
              printable(status.at("node")), health,
              format_duration(status.at("uptime_seconds").get<std::uint64_t>()));
   print_problems(status);
+  print_problems(status, "warnings", "warning");
   if (!status.at("reconciled").get<bool>()) {
     fmt::print(
         "starting  after an unclean stop the copies are being gone through; "

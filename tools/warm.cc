@@ -19,6 +19,7 @@
 
 #include "bodhi/frame_set.h"
 #include "bodhi/listing.h"
+#include "bodhi/template_check.h"
 #include "bodhi/units.h"
 #include "tools/commands.h"
 #include "tools/frame_range.h"
@@ -215,6 +216,11 @@ Result<FrameSet> frames_of(const Order& order, const FrameRange& range) {
   if (order.whole) {
     Result<Listing> listing = list_directory(
         frame_directory(order.dataset->path, order.dataset->name), order.dataset->name);
+    if (listing ? listing->frames.empty() : listing.error().code == ENOENT) {
+      if (std::string mismatch = describe_mismatch(*order.dataset); !mismatch.empty()) {
+        return Error{EINVAL, mismatch, kMismatchHint};
+      }
+    }
     if (!listing) return listing.error();
     std::ranges::copy_if(listing->frames, std::back_inserter(frames),
                          [&](FrameSeq seq) { return range.contains(seq); });
@@ -347,7 +353,10 @@ int warm_command(const WarmOptions& options) {
   for (const Order& order : *orders) {
     Result<Work> work = look_at_origin(order, *range);
     if (!work) {
-      print_error(order.dataset->path + ": " + std::strerror(work.error().code));
+      const Error& error = work.error();
+      print_error(order.dataset->path + ": " +
+                      (error.code == EINVAL ? error.context : std::strerror(error.code)),
+                  error.hint);
       outcome = kFailed;
       continue;
     }

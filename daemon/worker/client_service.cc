@@ -324,7 +324,7 @@ void ClientService::tell_status() {
   errands_.post([this] {
     const std::vector<Asked> askers = statuses_.begin(kOnlyQuestion);
     const bool asked = despite_shortage(
-        [&] { forward_content(askers, StatusAsk{problems_.find(is_own_user_)}); });
+        [&] { forward_content(askers, StatusAsk{find_problems()}); });
     for (const Asked& one : asked ? std::vector<Asked>() : askers) answer(one, ENOMEM);
     if (statuses_.end(kOnlyQuestion)) until_no_shortage([&] { tell_status(); });
   });

@@ -53,7 +53,7 @@ class ClientService {
   // To be called about once a second.
   void keep_house() { writer_.keep_house(); }
   WorkerFigures figures();
-  std::vector<std::string> find_problems() { return problems_.find(is_own_user_); }
+  OriginFindings find_problems() { return problems_.find(is_own_user_); }
   bool is_idle();
   // Within the limit, as far as origins allow; then the outbox has the last answers.
   void stop(std::chrono::milliseconds limit);

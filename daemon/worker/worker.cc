@@ -78,7 +78,7 @@ class Worker {
       configure(configuration, packet.tag());
     } else if (packet.type == LinkType::kProblems) {
       errands_.post([this, ask = packet.tag()] {
-        link_.reply<Problems>(ask, {service_.find_problems()});
+        link_.reply<Problems>(ask, service_.find_problems());
       });
     } else if (FollowPaths follow; is(packet, &follow)) {
       errands_.post([this, ask = packet.tag(), follow] {

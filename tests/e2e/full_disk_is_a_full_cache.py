@@ -12,7 +12,7 @@ with Nodes(1) as nodes:
     data = nodes.dataset(frames=FRAMES, sizes=(SIZE,), ordinary=False)
     node = nodes[0]
     with FileSystem(nodes.path("image"), node.cache, 64):
-        nodes.configure()
+        nodes.configure("keep_free = 0\n")
         node.start()
         words = ["sha256sum", *(data.file(f"f{seq}") for seq in range(FRAMES))]
         plain = run(words, nodes.env).succeeded().stdout

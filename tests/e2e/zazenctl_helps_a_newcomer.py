@@ -2,7 +2,7 @@
 from nodes import ZAZENCTL, Nodes
 from processes import expect, run
 
-COMMANDS = ("status", "top", "ls", "evict", "pin", "unpin", "push", "warm", "verify", "run", "report",
+COMMANDS = ("init", "status", "top", "ls", "evict", "pin", "unpin", "push", "warm", "verify", "run", "report",
             "explain", "doctor")
 
 with Nodes(1) as nodes:

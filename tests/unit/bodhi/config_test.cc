@@ -63,7 +63,7 @@ TEST(Config, ReadsEverything) {
   EXPECT_EQ(config.runtime, "/run/my zazen");
   EXPECT_EQ(config.capacity_bytes, 1'800'000'000'000u);
   EXPECT_EQ(config.max_files, 1000u);
-  EXPECT_EQ(config.keep_free_bytes, 4096u);
+  EXPECT_EQ(config.keep_free(1'000'000), 4096u);
   EXPECT_EQ(config.sweep_ms, 0u);
   EXPECT_EQ(config.writer_memory_bytes, 64'000'000u);
   EXPECT_EQ(config.writer_timeout_ms, 2'000u);
@@ -85,6 +85,16 @@ TEST(Config, ReadsEverything) {
   EXPECT_EQ(config.dataset_at("/sim"), nullptr);
 }
 
+TEST(Config, KeepFreeIsAPartOrASize) {
+  auto kept = [](const std::string& value) {
+    return parsed(kTop + "keep_free = " + value + "\n" + kDataset).keep_free(2'000'000);
+  };
+  EXPECT_EQ(kept("\"1%\""), 20'000u);
+  EXPECT_EQ(kept("\"100%\""), 2'000'000u);
+  EXPECT_EQ(kept("\"3kB\""), 3'000u);
+  EXPECT_EQ(kept("0"), 0u);
+}
+
 TEST(Config, Defaults) {
   Config config = parsed(kTop + kDataset);
   char host[256] = {};
@@ -93,7 +103,7 @@ TEST(Config, Defaults) {
   EXPECT_EQ(config.capacity_bytes, 0u);
   EXPECT_FALSE(config.has_native_share());
   EXPECT_EQ(config.max_files, 0u);
-  EXPECT_EQ(config.keep_free_bytes, 0u);
+  EXPECT_EQ(config.keep_free(1'000'000), 50'000u);
   EXPECT_EQ(config.sweep_ms, 3'600'000u);
   EXPECT_EQ(config.writer_memory_bytes, 256'000'000u);
   EXPECT_EQ(config.writer_timeout_ms, 5'000u);
@@ -169,6 +179,10 @@ TEST(Config, WrongTypes) {
   expect_complaint(kTop + "capacity = \"1.8XB\"\n" + kDataset, "z.toml:3: 'capacity': '1.8XB'",
                    "1.8TB");
   expect_complaint(kTop + "keep_free = \"a lot\"\n" + kDataset, "z.toml:3: 'keep_free':");
+  for (const char* wrong : {"0%", "101%", "x%", "5 %", "-5%", "5%%", "%"}) {
+    expect_complaint(kTop + "keep_free = \"" + wrong + "\"\n" + kDataset,
+                     "z.toml:3: 'keep_free' must be 1% to 100%, or a size");
+  }
   expect_complaint(kTop + "sweep = \"often\"\n" + kDataset, "z.toml:3: 'sweep': 'often'", "1h");
   expect_complaint(kTop + "spool_limit = \"1GB\"\n" + kDataset,
                    "z.toml:3: 'spool_limit' without");

@@ -111,8 +111,8 @@ TEST(LinkCodecTest, ALengthThatLiesTakesNoMemory) {
   EXPECT_FALSE(decode_link_body(ten, &list));
   EXPECT_LE(list.datasets.capacity(), kFew);
   StatusAsk status;
-  EXPECT_FALSE(decode_link_body(ten, &status));
-  EXPECT_LE(status.problems.capacity(), kFew);
+  EXPECT_FALSE(decode_link_body('\1' + ten, &status));
+  EXPECT_LE(status.warnings.capacity() + status.problems.capacity(), kFew);
   Notice notice;
   EXPECT_FALSE(decode_link_body(ten, &notice));
   EXPECT_LE(notice.bytes.capacity(), kFew);
@@ -124,7 +124,8 @@ TEST(LinkCodecTest, ALengthThatLiesTakesNoMemory) {
   EXPECT_FALSE(decode_link_body(lie, &listing));
   EXPECT_LE(listing.reached.capacity() * sizeof(ReachedDirectory), 16 * zeros.size());
   // The length of the second string of two.
-  StatusAsk second = {{"a", "b"}};
+  StatusAsk second;
+  second.problems = {"a", "b"};
   std::string bytes = encode_link_body(second);
   bytes.replace(bytes.size() - 5, 4, as_bytes(kVeryMany));
   EXPECT_FALSE(decode_link_body(bytes, &status));
