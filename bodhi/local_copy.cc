@@ -81,10 +81,10 @@ bool needs_the_disk(int fd, off_t offset) {
 }
 
 // A turn at a spinning disk (D17): the daemon brings a copy that is not in memory in, for one
-// program after the other. If it does not answer, the program reads by itself.
+// program after the other, and answers when its beginning is there. If it does not answer, the program reads by itself.
 [[gnu::noinline, gnu::cold]] void await_read_in(const LocalCopy& copy, int fd) {
   struct stat st;
-  if (raw_fstat(fd, &st) != 0 || st.st_size == 0) return;
+  if (raw_fstat(fd, &st) != 0 || st.st_size < kOrderedBytes) return;
   if (!needs_the_disk(fd, 0) && !needs_the_disk(fd, st.st_size - 1)) return;
   if (!heart_beats(copy.table, monotonic_ms())) return;
   copy.ask({.type = MessageType::kReadIn, .answer_ms = kReadInMs});
@@ -126,7 +126,7 @@ int open_local_copy(const LocalCopy& copy, int flags) {
   const CopyUse verdict = judge(facts).use;
   if (verdict == CopyUse::kOrigin) return -1;
   if (verdict == CopyUse::kCompare && !passes_comparison(copy, facts, fd)) return -1;
-  if (copy.table.orders_reads != 0) [[unlikely]]
+  if (copy.table.orders_reads.load(std::memory_order_relaxed) != 0) [[unlikely]]
     await_read_in(copy, fd);
   return fd;
 }

@@ -25,7 +25,7 @@ enum class MessageType : std::uint16_t {
   kKeepListing = 8,   // the fd of an encoded Listing (D20)
   kPin = 20,          // answered with EvictReply: what is held of the range
   kUnpin = 21,        // the same
-  kReadIn = 22,       // answered when the copy has been read into memory (D17)
+  kReadIn = 22,       // answered when the copy's beginning is in memory (D17)
   kVerify = 23,       // answered with VerifyReply and its findings
   kPushContent = 24,  // an fd of the content (a memory file: sealed), which the origin may not
                       // have yet: nothing tells whether it will

@@ -80,7 +80,7 @@ struct Table {
   std::int32_t pid;
   std::atomic<DaemonState> state;
   std::atomic<std::int64_t> heartbeat_ms;  // CLOCK_MONOTONIC
-  std::uint32_t orders_reads;              // 0 or 1: copies are read in by turns (D17)
+  std::atomic<std::uint32_t> orders_reads;  // 0 or 1: copies are read in by turns (D17)
   std::uint32_t has_peers;  // 0 or 1: other nodes may hold copies of a frame that is made anew
   TableDataset datasets[];
 };

@@ -18,6 +18,8 @@ inline constexpr std::uint16_t kWireVersion = 1;
 inline constexpr std::size_t kMaxMessage = 8192;
 inline constexpr std::size_t kLongestNotice = 8'000;  // the body of a kPeerNotice
 inline constexpr int kReadInMs = 10'000;  // nobody waits longer for a kReadIn
+// Smaller copies are not read in by turns: the kernel's read-ahead reads them at once.
+inline constexpr std::int64_t kOrderedBytes = 128 << 10;
 
 struct MessageHeader {
   std::uint32_t magic;

@@ -9,7 +9,6 @@
 #include <limits>
 
 #include "daemon/mapped_file.h"
-#include "daemon/read_order.h"
 #include "daemon/start_error.h"
 
 namespace zazen {
@@ -54,7 +53,6 @@ Status describe(const Config& config, const NodeId& node, dev_t cache_dev,
   table->node_id = node;
   table->cache_dev = cache_dev;
   table->instance = instance;
-  table->orders_reads = orders_reads(config, cache_dev) ? 1 : 0;
   table->has_peers = config.has_peers ? 1 : 0;
   table->pid = ::getpid();
   bool fits = copy_text(config.node, table->node_name, sizeof table->node_name) &&
@@ -182,6 +180,7 @@ Status Publisher::republish(const Config& config) {
   }
   next.table->heartbeat_ms = monotonic_ms();
   next.table->state = state();
+  next.table->orders_reads = orders_reads_ ? 1 : 0;
   std::string path = runtime_ + kTableFile;
   if (std::rename((path + ".new").c_str(), path.c_str()) != 0) {
     Error error =
@@ -197,6 +196,12 @@ Status Publisher::republish(const Config& config) {
     superseded_.erase(superseded_.begin());
   }
   return Done{};
+}
+
+void Publisher::order_reads(bool ordered) {
+  std::lock_guard lock(mutex_);
+  orders_reads_ = ordered;
+  current_.table->orders_reads = ordered ? 1 : 0;
 }
 
 void Publisher::set_usable(bool usable) {

@@ -38,6 +38,8 @@ class Publisher {
   // The table of a changed configuration, in which each dataset has the position that it had.
   // Who sees the old one superseded finds the new one serving.
   Status republish(const Config& config);
+  // Programs take turns at the cache's disk from now on (D17), or do not.
+  void order_reads(bool ordered);
   // False: the daemon lives, but programs are to read the origin.
   void set_usable(bool usable);
   // Says that the daemon has stopped. The table stays: who changes a frame meanwhile learns
@@ -83,6 +85,7 @@ class Publisher {
   bool stopping_ = false;
   bool serving_ = false;
   bool usable_ = true;
+  bool orders_reads_ = false;
   std::int64_t last_beat_ms_ = 0;  // of the serving thread
 };
 

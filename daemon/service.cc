@@ -1,6 +1,8 @@
 // What zazend does by itself, from its start to its end.
 #include "daemon/service.h"
 
+#include <fmt/format.h>
+
 #include "bodhi/cache_place.h"
 #include "daemon/log.h"
 #include "daemon/shortage.h"
@@ -49,7 +51,8 @@ Service::Service(const Config& config, Store& store, Publisher& publisher)
              {.drop = [this](std::uint32_t dataset,
                              const SampleResult& result) { settle(dataset, result); },
               .compare = comparer(0)}),
-      reads_(store) {
+      reads_(store, config.read_order) {
+  publisher.order_reads(reads_.state().is_ordered);
   store.health().watch([this](bool usable) { disk_changed(usable); });
   if (poor_place_.empty()) return;
   log_line(LogLevel::kWarn, "cache_place",
@@ -151,10 +154,18 @@ void Service::do_chores() {
   note_counted();
   if (keys_->drop_ended()) log_line(LogLevel::kInfo, "old_key_ended");
   changes_.look_again();
+  reads_.measure_when_due([this](const ReadOrder::State& state) { note_read_order(state); });
   if (monotonic_ms() >= next_reconcile_ms_) {
     next_reconcile_ms_ = monotonic_ms() + kReconcileAgainMs;
     reconcile_again();
   }
+}
+
+void Service::note_read_order(const ReadOrder::State& state) {
+  publisher_.order_reads(state.is_ordered);
+  log_line(LogLevel::kInfo, "read_order",
+           {{"ordered", state.is_ordered ? "yes" : "no"},
+            {"seek_ms", state.seek_ms ? fmt::format("{:.2f}", *state.seek_ms) : "unknown"}});
 }
 
 void Service::keep_house() {

@@ -134,6 +134,7 @@ class Service {
   void sweep_jobs(std::chrono::milliseconds limit);
   // Logs what a person should know of the origins, each once.
   void log_findings();
+  void note_read_order(const ReadOrder::State& state);
 
   // ---- By itself: service.cc
   void compare_young(std::uint32_t dataset);

@@ -289,7 +289,7 @@ void Service::handle(const Asked<StatusAsk>& asked) {
   const std::int64_t uptime_seconds = (monotonic_ms() - started_ms_) / 1000;
   std::string text = status_json(
       {config_, store_, publisher_, trust_, cache_.counts(), sum, pool_->size(), push_counts_,
-       sweep_.progress(), changes_, uptime_seconds, reads_.copies_read(), asked.ask,
+       sweep_.progress(), changes_, uptime_seconds, reads_, asked.ask,
        poor_place_});
   ContentReply reply{{}, content_file(text.data(), text.size())};
   reply.file.valid() ? asked.reply(std::move(reply)) : asked.reply(ENOMEM);

@@ -76,6 +76,14 @@ nlohmann::ordered_json sweep_json(const Config& config, const StoreUsage& usage,
           {"stale", sweep.stale}};
 }
 
+// By "measured" the seek's cost decides, else the configuration; seek_ms is null if not known.
+nlohmann::ordered_json read_order_json(const ReadOrder::State& state) {
+  return {{"ordered", state.is_ordered},
+          {"measured", state.is_measured},
+          {"seek_ms", state.seek_ms ? nlohmann::ordered_json(*state.seek_ms)
+                                    : nlohmann::ordered_json()}};
+}
+
 }  // namespace
 
 void add_figures(const WorkerFigures& more, WorkerFigures* sum) {
@@ -111,7 +119,7 @@ void add_figures(const WorkerFigures& more, WorkerFigures* sum) {
 
 std::string status_json(StatusFacts facts) {
   const auto& [config, store, publisher, trust, fills, workers, worker_count, pushes, sweep, changes,
-               uptime_seconds, copies_read, origins, poor_place] = facts;
+               uptime_seconds, reads, origins, poor_place] = facts;
   StoreUsage usage = store.usage();
   std::vector<std::string> problems = origins.problems, warnings = origins.warnings;
   if (std::string why = store.health().problem(); !why.empty()) {
@@ -169,7 +177,8 @@ std::string status_json(StatusFacts facts) {
                                    {"fills_under_way", fills.under_way + workers.fills_queued},
                                    {"copied_bytes", fills.bytes},
                                    {"sweep", sweep_json(config, usage, sweep)},
-                                   {"read_in", copies_read},
+                                   {"read_in", reads.copies_read()},
+                                   {"read_order", read_order_json(reads.state())},
                                    {"workers", worker_count},
                                    {"datasets", datasets}};
   // A path need not be UTF-8; what is not becomes U+FFFD.

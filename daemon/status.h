@@ -8,6 +8,7 @@
 #include "daemon/peer_changes.h"
 #include "daemon/publisher.h"
 #include "daemon/push_counts.h"
+#include "daemon/read_order.h"
 #include "daemon/store.h"
 #include "daemon/store_cache.h"
 #include "daemon/sweep.h"
@@ -29,7 +30,7 @@ struct StatusFacts {
   const SweepProgress& sweep;
   const PeerChanges& changes;
   std::int64_t uptime_seconds;
-  std::uint64_t copies_read;
+  const ReadOrder& reads;
   OriginFindings origins;  // as the user who asks sees them
   std::string poor_place;  // what speaks against the place of the cache, or ""
 };

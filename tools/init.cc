@@ -79,11 +79,9 @@ Result<Found> look_at(const InitOptions& options) {
   return found;
 }
 
-std::string in_words(const Found& found) {
-  std::string text =
-      fmt::format("{} of {}{} files", format_count(found.matches),
-                  found.is_whole ? "" : "the first ", format_count(found.names));
-  return text + (found.matches == 1 ? " is named " : " are named ") + found.frames;
+std::string part_in_words(const Found& found) {
+  return fmt::format("{} of {}{} files", format_count(found.matches),
+                     found.is_whole ? "" : "the first ", format_count(found.names));
 }
 
 // A TOML string; what is no UTF-8 is refused when the text is read again.
@@ -103,7 +101,7 @@ std::string quoted(const std::string& text) {
 
 std::string dataset_text(const Found& found) {
   std::string text = fmt::format("[[dataset]]\npath   = {}\nframes = {}  # {}\n", quoted(found.path),
-                                 quoted(found.frames), printable(in_words(found)));
+                                 quoted(found.frames), part_in_words(found));
   if (!found.others.empty()) {
     const bool has_more = found.others.size() > kMostOthersNamed;
     std::vector<std::string> shown = found.others;
@@ -122,12 +120,13 @@ std::string node_text(const NewPlaces& places) {
       "cache   = {}  # on a local disk{}\n"
       "runtime = {}  # the daemon's socket\n"
       "# capacity  = \"500GB\"  # the most that the copies may take\n"
-      "# keep_free = \"5%\"     # what stays free on the disk\n\n",
+      "# keep_free = \"5%\"     # what stays free on the disk\n{}\n",
       quoted(places.cache),
       places.cache.starts_with("/var/tmp/")
           ? "; systemd removes what nobody has used for 30 days"
           : "",
-      quoted(places.runtime));
+      quoted(places.runtime),
+      ::geteuid() == 0 ? "# users     = \"all\"    # serve every user of this node\n" : "");
 }
 
 // Where zazend and zazenctl look for it by default, or will.
@@ -241,7 +240,8 @@ void print_outcome(const InitOptions& options, const Found& found, const Config&
     fmt::print("# {}\n{}", printable(config.file), text);
     return;
   }
-  fmt::print("{}: {}\n", printable(found.path), printable(in_words(found)));
+  fmt::print("{}: {} {} named {}\n", printable(found.path), part_in_words(found),
+             found.matches == 1 ? "is" : "are", printable(found.frames));
   fmt::print("{} {}; the cache is {}\n", is_added ? "wrote" : "it is in", printable(config.file),
              printable(config.cache));
   fmt::print("next:\n");

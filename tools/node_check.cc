@@ -11,6 +11,7 @@
 #include "bodhi/raw_call.h"
 #include "bodhi/template_check.h"
 #include "bodhi/units.h"
+#include "tools/read_order_words.h"
 #include "tools/table_state.h"
 
 namespace zazen {
@@ -118,6 +119,7 @@ void check_status(const Config& config, const nlohmann::json& status, Findings& 
   for (const std::string problem : status.at("problems")) {
     findings.fail("daemon", "zazend says: " + problem, "zazenctl status shows more");
   }
+  findings.ok("read order", read_order_words(status.at("read_order")));
   std::uint64_t used = status.at("used_bytes"), files = status.at("used_files");
   bool full = (config.capacity_bytes > 0 && used >= config.capacity_bytes / 100 * 99) ||
               (config.max_files > 0 && files >= config.max_files);

@@ -9,6 +9,7 @@
 #include "tools/metrics.h"
 #include "tools/node.h"
 #include "tools/output.h"
+#include "tools/read_order_words.h"
 
 namespace zazen {
 namespace {
@@ -86,7 +87,8 @@ void print_screen(const Json& status, bool exact) {
   }
   print_peers(status);
   print_old_key(status);
-  fmt::print("{}\n{}\n\n", cache_line(status, exact), traffic_line(status));
+  fmt::print("{}\n{}\nreads     {}\n\n", cache_line(status, exact), traffic_line(status),
+             read_order_words(status.at("read_order")));
 
   TextTable table({{"DATASET", TextTable::kLeft},
                    {"NATIVE", TextTable::kRight},

@@ -1,15 +1,15 @@
 """read_order = "fifo": a copy that is not in memory is read in by the daemon before the program
 gets it; one that is in memory costs nothing; a daemon that does not answer stops nobody."""
-import ctypes
-import mmap
 import os
 import signal
 
+from filesystem import resident_pages
 from nodes import Nodes, skip
 from processes import Process, expect, run
 
 with Nodes(1) as nodes:
     data = nodes.dataset(frames=8, sizes=(300_000,), ordinary=False)
+    small = nodes.dataset(frames=8, name="small", sizes=(100_000,), ordinary=False)
     nodes.configure('read_order = "fifo"\n')
     node = nodes[0]
     node.start()
@@ -18,29 +18,13 @@ with Nodes(1) as nodes:
     words = ["sha256sum", *map(data.file, names)]
     plain = run(words, nodes.env).succeeded().stdout
 
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.mmap.restype = ctypes.c_void_p
-    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int,
-                          ctypes.c_int, ctypes.c_long]
-    libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p]
-    libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
-
-    def in_memory(fd):
-        """By mincore: a read with RWF_NOWAIT would start to read ahead."""
-        size = os.fstat(fd).st_size
-        pages = ctypes.create_string_buffer((size + 4095) // 4096)
-        address = libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_SHARED, fd, 0)
-        libc.mincore(address, size, pages)
-        libc.munmap(address, size)
-        return any(page & 1 for page in pages.raw)
-
     def forget():
         """Out of the page cache; how many went."""
         gone = 0
         for name in names:
             fd = os.open(f"{node.cache}{data.path}/{name}", os.O_RDONLY)
             os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-            gone += not in_memory(fd)
+            gone += resident_pages(fd) == 0
             os.close(fd)
         return gone
 
@@ -61,6 +45,13 @@ with Nodes(1) as nodes:
     expect(any(read_at_once() == len(names) for _ in range(20)),
            f"each by the daemon: {node.status()}")
     read_in = node.status()["read_in"]
+    nodes.warm(node, small, sorted(small.frames))
+    for name in small.frames:
+        fd = os.open(f"{node.cache}{small.path}/{name}", os.O_RDONLY)
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.close(fd)
+    nodes.serial(node, ["sha256sum", *map(small.file, small.frames)]).succeeded()
+    expect(node.status()["read_in"] == read_in, "small copies have no turns")
     nodes.serial(node, words).succeeded()
     expect(node.status()["read_in"] == read_in, "from memory nobody asks")
 

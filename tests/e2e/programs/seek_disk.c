@@ -1,6 +1,7 @@
 /* A disk with one head, as a file: "disk" is the backing file, read through a lock; a read that
  * does not begin where the last one ended takes a seek, and each takes its time at the platter's
- * rate. "seeks" tells how many seeks there were. Writes go to the disk's buffer: they cost nothing.
+ * rate. "seeks" tells how many seeks there were; what is written to "seek_us" is what one takes from
+ * then on. Writes go to the disk's buffer: they cost nothing.
  * A loop device on "disk" is a block device that behaves so.
  *
  *   seek_disk BACKING SEEK_US BYTES_PER_US -f MOUNTPOINT
@@ -33,7 +34,7 @@ static int disk_getattr(const char* path, struct stat* st, struct fuse_file_info
   }
   st->st_mode = S_IFREG | 0600;
   if (!is_disk(path)) {
-    if (strcmp(path, "/seeks") != 0) return -ENOENT;
+    if (strcmp(path, "/seeks") != 0 && strcmp(path, "/seek_us") != 0) return -ENOENT;
     st->st_size = 32;
     return 0;
   }
@@ -77,9 +78,20 @@ static int disk_read(const char* path, char* buffer, size_t size, off_t offset,
 static int disk_write(const char* path, const char* buffer, size_t size, off_t offset,
                       struct fuse_file_info* info) {
   (void)info;
+  if (strcmp(path, "/seek_us") == 0) {
+    char text[32] = {0};
+    memcpy(text, buffer, size < sizeof text ? size : sizeof text - 1);
+    seek_us = atol(text);
+    return (int)size;
+  }
   if (!is_disk(path)) return -EACCES;
   ssize_t put = pwrite(backing, buffer, size, offset);
   return put < 0 ? -errno : (int)put;
+}
+
+static int disk_truncate(const char* path, off_t size, struct fuse_file_info* info) {
+  (void)size, (void)info;
+  return strcmp(path, "/seek_us") == 0 ? 0 : -EACCES;
 }
 
 static int disk_fsync(const char* path, int only_data, struct fuse_file_info* info) {
@@ -91,6 +103,7 @@ static const struct fuse_operations kOperations = {.getattr = disk_getattr,
                                                    .open = disk_open,
                                                    .read = disk_read,
                                                    .write = disk_write,
+                                                   .truncate = disk_truncate,
                                                    .fsync = disk_fsync};
 
 int main(int argc, char** argv) {

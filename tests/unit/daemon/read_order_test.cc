@@ -3,10 +3,10 @@
 #include "daemon/read_order.h"
 
 #include <sys/mman.h>
-#include <sys/sysmacros.h>
 
 #include <future>
 
+#include "daemon/seek_cost.h"
 #include "tests/unit/daemon/scratch.h"
 
 namespace zazen {
@@ -21,22 +21,31 @@ class ReadOrderTest : public Scratch {
     ASSERT_TRUE(store.ok());
     store_ = std::move(*store);
   }
-  void make_copy(FrameSeq seq) {
-    write_file(copy("f" + std::to_string(seq)), std::string(1 << 20, 'x'));
+  void make_copy(FrameSeq seq, std::size_t size = 1 << 20) {
+    write_file(copy("f" + std::to_string(seq)), std::string(size, 'x'));
     UniqueFd file = store_->open_copy(0, seq);
     ASSERT_EQ(::fsync(file.get()), 0);
     ASSERT_EQ(::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED), 0);
   }
-  // The last page; looking at it by a read would bring it in.
-  bool is_in_memory(FrameSeq seq) {
-    constexpr std::size_t kSize = 1 << 20;
-    UniqueFd file = store_->open_copy(0, seq);
-    void* memory = ::mmap(nullptr, kSize, PROT_READ, MAP_SHARED, file.get(), 0);
+  static constexpr std::size_t kLastPage = ~std::size_t{0};
+  bool is_in_memory(FrameSeq seq) { return is_in_memory(store_->open_copy(0, seq), kLastPage); }
+  // Looking at it by a read would bring it in. It is not closed: that ends its turn.
+  bool is_in_memory(const UniqueFd& file, std::size_t page) {
+    struct stat st = {};
+    EXPECT_EQ(::fstat(file.get(), &st), 0);
+    const auto size = static_cast<std::size_t>(st.st_size);
+    void* memory = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
     EXPECT_NE(memory, MAP_FAILED);
-    unsigned char pages[kSize / 4096] = {};
-    EXPECT_EQ(::mincore(memory, kSize, pages), 0);
-    ::munmap(memory, kSize);
-    return (pages[std::size(pages) - 1] & 1) != 0;
+    std::vector<unsigned char> pages(size / 4096);
+    EXPECT_EQ(::mincore(memory, size, pages.data()), 0);
+    ::munmap(memory, size);
+    return (pages[std::min(page, pages.size() - 1)] & 1) != 0;
+  }
+  // What was asked before it has had its turn, too.
+  int ask_and_wait(ReadOrder& order, FrameSeq seq) {
+    std::promise<int> answer;
+    order.ask(0, seq, [&](int status) { answer.set_value(status); });
+    return answer.get_future().get();
   }
 
   std::unique_ptr<Store> store_;
@@ -49,7 +58,7 @@ TEST_F(ReadOrderTest, OneAtATimeInTheOrderOfArrival) {
   Frames done;
   bool one_at_a_time = true;
   std::promise<void> all;
-  ReadOrder order(*store_);
+  ReadOrder order(*store_, ReadOrderKey::kFifo);
   for (FrameSeq seq : asked) {
     order.ask(0, seq, [&, seq](int status) {
       EXPECT_EQ(status, 0);
@@ -67,25 +76,91 @@ TEST_F(ReadOrderTest, OneAtATimeInTheOrderOfArrival) {
 }
 
 TEST_F(ReadOrderTest, CopyThatIsGoneIsToldSo) {
-  ReadOrder order(*store_);
+  ReadOrder order(*store_, ReadOrderKey::kFifo);
   std::promise<int> answer;
   order.ask(0, 1, [&](int status) { answer.set_value(status); });
   EXPECT_EQ(answer.get_future().get(), ENOENT);
 }
 
-TEST_F(ReadOrderTest, ConfigurationDecidesElseTheDevice) {
-  config_.read_order = ReadOrderKey::kFifo;
-  EXPECT_TRUE(orders_reads(config_, 0));
-  config_.read_order = ReadOrderKey::kNone;
-  EXPECT_FALSE(orders_reads(config_, 0));
-  config_.read_order = ReadOrderKey::kAuto;
-  EXPECT_FALSE(orders_reads(config_, 0)) << "a device that is not known";
-  for (const auto& disk : std::filesystem::directory_iterator("/sys/block")) {
-    unsigned major = 0, minor = 0;
-    std::sscanf(read_file(disk.path() / "dev").c_str(), "%u:%u", &major, &minor);
-    bool rotational = read_file(disk.path() / "queue/rotational").starts_with("1");
-    EXPECT_EQ(orders_reads(config_, makedev(major, minor)), rotational) << disk.path();
+// The answer comes with the first megabyte; whoever keeps the copy open gets the rest as well.
+TEST_F(ReadOrderTest, AnswersWhenTheBeginningIsThere) {
+  constexpr std::size_t kSize = 32 << 20;
+  make_copy(1, kSize);
+  make_copy(2);
+  if (is_in_memory(1)) GTEST_SKIP() << "this file system keeps what it is told to forget";
+  ReadOrder order(*store_, ReadOrderKey::kFifo);
+  const UniqueFd open = store_->open_copy(0, 1);
+  bool is_early = false;
+  order.ask(0, 1, [&](int status) {
+    EXPECT_EQ(status, 0);
+    is_early = !is_in_memory(open, kLastPage) && is_in_memory(open, 0);
+  });
+  EXPECT_EQ(ask_and_wait(order, 2), 0);
+  EXPECT_TRUE(is_early);
+  EXPECT_TRUE(is_in_memory(1)) << "the turn goes on to the copy's end";
+  EXPECT_EQ(order.copies_read(), 2u);
+}
+
+TEST_F(ReadOrderTest, CopyThatIsClosedIsReadNoFurther) {
+  constexpr std::size_t kSize = 32 << 20;
+  for (FrameSeq seq : {1, 2, 3}) make_copy(seq, kSize);
+  if (is_in_memory(1)) GTEST_SKIP() << "this file system keeps what it is told to forget";
+  ReadOrder order(*store_, ReadOrderKey::kFifo);
+  for (FrameSeq seq : {1, 2}) {
+    UniqueFd open = store_->open_copy(0, seq);
+    order.ask(0, seq, [&](int status) {
+      EXPECT_EQ(status, 0);
+      EXPECT_TRUE(is_in_memory(open, 0));
+      open = UniqueFd();  // it has read the header
+    });
+    // Others that are closed do not count.
+    UniqueFd other = store_->open_copy(0, 3);
+    EXPECT_EQ(ask_and_wait(order, 9), ENOENT);
+    EXPECT_FALSE(is_in_memory(seq));
   }
+  // A watch that has fired once says nothing of the next turn.
+  const UniqueFd open = store_->open_copy(0, 1);
+  EXPECT_EQ(ask_and_wait(order, 1), 0);
+  ask_and_wait(order, 9);
+  EXPECT_TRUE(is_in_memory(1));
+}
+
+TEST_F(ReadOrderTest, ConfigurationDecidesElseTheSeek) {
+  EXPECT_TRUE(ReadOrder(*store_, ReadOrderKey::kFifo).state().is_ordered);
+  EXPECT_FALSE(ReadOrder(*store_, ReadOrderKey::kNone).state().is_ordered);
+  ReadOrder order(*store_, ReadOrderKey::kAuto);
+  EXPECT_FALSE(order.state().is_ordered) << "until it is known";
+  order.measure_when_due([](const ReadOrder::State&) { ADD_FAILURE() << "without copies"; });
+  ask_and_wait(order, 9);
+  EXPECT_FALSE(order.state().is_measured);
+}
+
+ReadTimes times(std::vector<double> random, std::vector<double> sequential) {
+  return {std::move(random), std::move(sequential)};
+}
+
+TEST(SeekCostTest, IsWhatARandomReadTakesLonger) {
+  const std::vector<double> flash(24, 0.12), disk(24, 9.5), buffer(24, 0.2), far(24, 6.0);
+  EXPECT_GT(*seek_cost_ms(times(disk, buffer)), kExpensiveSeekMs);
+  EXPECT_LT(*seek_cost_ms(times(flash, flash)), kExpensiveSeekMs);
+  EXPECT_LT(*seek_cost_ms(times(far, far)), kExpensiveSeekMs) << "a slow way is no seek";
+  EXPECT_EQ(*seek_cost_ms(times(buffer, flash)), 0.2 - 0.12);
+  EXPECT_EQ(*seek_cost_ms(times(flash, buffer)), 0) << "never less than nothing";
+}
+
+TEST(SeekCostTest, FewSlowReadsDoNotDecide) {
+  std::vector<double> random(24, 0.1), sequential(24, 0.1);
+  for (std::size_t i = 0; i < 8; ++i) random[i * 3] = 200;  // somebody else was at the disk
+  EXPECT_LT(*seek_cost_ms(times(random, sequential)), kExpensiveSeekMs);
+  std::vector<double> disk(24, 9.0);
+  for (std::size_t i = 0; i < 8; ++i) disk[i * 3] = 0.1;  // the disk had them in its memory
+  EXPECT_GT(*seek_cost_ms(times(disk, sequential)), kExpensiveSeekMs);
+}
+
+TEST(SeekCostTest, TooFewReadsTellNothing) {
+  EXPECT_FALSE(seek_cost_ms({}));
+  EXPECT_FALSE(seek_cost_ms(times({9, 9, 9}, {0, 0, 0})));
+  EXPECT_FALSE(seek_cost_ms(times(std::vector<double>(24, 9.0), {})));
 }
 
 }  // namespace

@@ -119,7 +119,7 @@ class Link {  // a worker's
 void answer_orders(Link& link) {
   for (;;) {
     const LinkPacket order = link.next_order();
-    link.answer<Problems>(order, {{std::to_string(::getuid()), std::to_string(link.seen())}});
+    link.answer<Problems>(order, {{std::to_string(::getuid()), std::to_string(link.seen())}, {}});
   }
 }
 
@@ -438,7 +438,7 @@ TEST_F(WorkerPoolTest, RepliesThatNobodyWaitsForArePassedOver) {
         LinkPacket order = link.next_order();
         const std::uint64_t number = order.request;
         for (order.request = number + 50; order.request >= number; --order.request) {
-          link.answer<Problems>(order, {{std::to_string(order.request - number)}});
+          link.answer<Problems>(order, {{std::to_string(order.request - number)}, {}});
         }
       }
     });
@@ -640,7 +640,7 @@ TEST_F(WorkerPoolTest, AWorkerMayNotLeaveWithMessagesOnTheirWay) {
                                      link.seen() + 1}) {
             statuses.push_back(std::to_string(link.ask(Leave{seen})));
           }
-          link.answer<Problems>(order, {statuses});
+          link.answer<Problems>(order, {statuses, {}});
           if (link.ask(Leave{link.seen()}) != 0) ::pause();
         },
         take_leave);
