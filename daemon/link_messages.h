@@ -335,7 +335,7 @@ struct ContentReply {
 };
 // What a person should know of the origins, as the worker sees them; one phrase each.
 struct OriginFindings {
-  std::vector<std::string> problems, warnings;
+  std::vector<std::string> problems = {}, warnings = {};
   bool is_whole = true;  // false: an origin has not answered yet
   template <class A>
   void fields(A& a) {
