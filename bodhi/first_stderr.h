@@ -17,8 +17,10 @@ class FirstStderr {
   }
   bool is_there() const {
     struct stat st;
-    return known_ && raw_fstat(STDERR_FILENO, &st) == 0 && st.st_dev == dev_ &&
-           st.st_ino == ino_;
+    return raw_fstat(STDERR_FILENO, &st) == 0 && is(st);
+  }
+  bool is(const struct stat& st) const {
+    return known_ && st.st_dev == dev_ && st.st_ino == ino_;
   }
 
  private:

@@ -3,57 +3,87 @@
 // full neighbours do not pile up into long searches.
 #include "bodhi/ledger.h"
 
+#include <linux/futex.h>
 #include <sys/mman.h>
 
-#include <cerrno>
+#include <cstring>
+
+#include "bodhi/raw_call.h"
 
 namespace zazen {
 namespace {
 
 constexpr std::uint64_t kMaxProbes = 64;
 
-std::uint64_t mix(std::uint64_t x) {
-  x ^= x >> 32;
-  x *= 0xd6e8feb86659fd93ULL;
-  x ^= x >> 32;
-  x *= 0xd6e8feb86659fd93ULL;
-  x ^= x >> 32;
-  return x;
+// Whether this page can be written to. The kernel ORs a word of it with 0, which gives the page
+// its memory, or EFAULT where an access of our own would be a SIGBUS.
+bool can_write(void* page) {
+  constexpr int kChangesNothing = FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_EQ, 0);
+  return raw_call(SYS_futex, page, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, nullptr, page,
+                  kChangesNothing) >= 0;
+}
+
+bool can_write(char* begin, std::size_t size) {
+  const auto first = reinterpret_cast<std::uintptr_t>(begin) & ~std::uintptr_t{4095};
+  const auto end = reinterpret_cast<std::uintptr_t>(begin) + size;
+  for (std::uintptr_t page = first; page < end; page += 4096) {
+    if (!can_write(reinterpret_cast<void*>(page))) return false;
+  }
+  return true;
 }
 
 }  // namespace
 
-void Ledger::note(std::uint32_t dataset, FrameSeq seq, std::uint32_t new_flags) {
-  if (dataset >= 255 || seq > kMaxSeq) {
-    overflowed.store(1, std::memory_order_relaxed);
-    return;
+std::uint32_t Ledger::dataset_of(std::uint64_t key, const char* path) {
+  for (std::uint32_t probe = 0; probe < kDatasets; ++probe) {
+    const auto i = static_cast<std::uint32_t>((key + probe) % kDatasets);
+    std::uint64_t found = dataset_keys[i].load(std::memory_order_relaxed);
+    if (found == 0 &&
+        dataset_keys[i].compare_exchange_strong(found, key, std::memory_order_relaxed)) {
+      const std::size_t size = std::strlen(path) + 1;
+      if (size <= kMaxPath && can_write(paths[i], size)) {
+        std::memcpy(paths[i], path, size);
+        has_path[i].store(1, std::memory_order_release);
+      }
+      return i;
+    }
+    if (found == key) return i;
   }
-  std::uint64_t wanted = (std::uint64_t{dataset} + 1) << 56 | seq;
+  return kNoDataset;
+}
+
+bool Ledger::note(std::uint32_t dataset, FrameSeq seq, std::uint32_t new_flags) {
+  if (dataset >= kDatasets || seq > kMaxSeq) {
+    overflowed.store(1, std::memory_order_relaxed);
+    return false;
+  }
+  const std::uint64_t wanted = (std::uint64_t{dataset} + 1) << 54 | seq;
   for (std::uint64_t probe = 0; probe < kMaxProbes; ++probe) {
-    std::uint64_t hash = mix(wanted / kBlockSlots * kMaxProbes + probe);
-    std::size_t block = (hash >> 8) % kBlocks;
-    Slot& slot = slots[block * kBlockSlots + (wanted ^ hash) % kBlockSlots];
-    std::uint64_t key = slot.key.load(std::memory_order_relaxed);
-    if (key == 0) {
-      used_blocks[block / 64].fetch_or(std::uint64_t{1} << (block % 64),
-                                       std::memory_order_relaxed);
-      slot.key.compare_exchange_strong(key, wanted, std::memory_order_relaxed);
-      if (key == 0) key = wanted;
+    const std::uint64_t hash = mix_bits(wanted / kBlockSlots * kMaxProbes + probe);
+    const std::size_t block = (hash >> 9) % kBlocks;
+    std::atomic<std::uint64_t>& slot =
+        slots[block * kBlockSlots + (wanted ^ hash) % kBlockSlots];
+    const std::uint64_t bit = std::uint64_t{1} << (block % 64);
+    if ((used_blocks[block / 64].load(std::memory_order_relaxed) & bit) == 0) {
+      if (!can_write(&slots[block * kBlockSlots])) break;
+      used_blocks[block / 64].fetch_or(bit, std::memory_order_relaxed);
     }
-    if (key == wanted) {
-      slot.flags.fetch_or(new_flags, std::memory_order_relaxed);
-      return;
+    std::uint64_t found = slot.load(std::memory_order_relaxed);
+    if (found == 0 && slot.compare_exchange_strong(found, wanted << 2 | new_flags,
+                                                   std::memory_order_relaxed)) {
+      return true;
     }
+    if (found >> 2 != wanted) continue;
+    if ((found & new_flags) == new_flags) return false;
+    return (slot.fetch_or(new_flags, std::memory_order_relaxed) & new_flags) != new_flags;
   }
   overflowed.store(1, std::memory_order_relaxed);
+  return false;
 }
 
 Ledger* make_ledger() {
-  int saved = errno;
-  void* memory = ::mmap(nullptr, sizeof(Ledger), PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  errno = saved;
-  return memory == MAP_FAILED ? nullptr : static_cast<Ledger*>(memory);
+  return static_cast<Ledger*>(raw_map(sizeof(Ledger), PROT_READ | PROT_WRITE,
+                                      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1));
 }
 
 }  // namespace zazen

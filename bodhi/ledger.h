@@ -1,7 +1,11 @@
-// Ledger: which frames a process listed and opened when it has no view, kept only if
-// ZAZEN_REPORT asks for a report. A fixed hash table in shared anonymous memory, so that
-// forked children write into the same one; plain atomics, no lock, no allocation after the
-// first mmap. Lean.
+// Ledger: which frames were listed and opened, and how often, by all processes that share it. A
+// job under `zazenctl run` has one on each node (run_record.h); a rank has one of its own if
+// ZAZEN_REPORT asks for a report and it has no view. A fixed hash table in shared memory, sparse:
+// plain atomics, no lock, no allocation. Lean.
+//
+// The memory may be a file on a disk that is full, where a first touch of a page would be a
+// SIGBUS. So the kernel is asked before (can_write), and a frame whose page cannot be had is
+// counted as one that could not be noted.
 #pragma once
 #include <atomic>
 
@@ -9,29 +13,59 @@
 
 namespace zazen {
 
+inline std::uint64_t mix_bits(std::uint64_t x) {
+  x ^= x >> 32;
+  x *= 0xd6e8feb86659fd93ULL;
+  x ^= x >> 32;
+  x *= 0xd6e8feb86659fd93ULL;
+  x ^= x >> 32;
+  return x;
+}
+
+// A text as a number, never 0: the path of a dataset, the words of a command.
+inline std::uint64_t text_key(const char* text) {
+  std::uint64_t key = 0xcbf29ce484222325ULL;
+  for (; *text != '\0'; ++text) {
+    key = (key ^ static_cast<unsigned char>(*text)) * 0x100000001b3ULL;
+  }
+  key = mix_bits(key);
+  return key == 0 ? 1 : key;
+}
+
 struct Ledger {
   static constexpr std::size_t kSlots = std::size_t{1} << 22;  // pages are touched as needed
   static constexpr std::uint32_t kListed = 1, kOpened = 2;
-  static constexpr FrameSeq kMaxSeq = (FrameSeq{1} << 56) - 1;
+  static constexpr FrameSeq kMaxSeq = (FrameSeq{1} << 54) - 1;
+  static constexpr std::uint32_t kDatasets = 255;
+  static constexpr std::uint32_t kNoDataset = kDatasets;
 
-  struct Slot {
-    std::atomic<std::uint64_t> key;  // (dataset index + 1) << 56 | seq; 0: free
-    std::atomic<std::uint32_t> flags;
-  };
-
-  static constexpr std::size_t kBlockSlots = 256;  // one page
+  static constexpr std::size_t kBlockSlots = 512;  // one page
   static constexpr std::size_t kBlocks = kSlots / kBlockSlots;
 
-  std::atomic<std::uint64_t> hits;
+  std::atomic<std::uint64_t> frames;  // opened, each counted once
+  std::atomic<std::uint64_t> hits;    // opens
   std::atomic<std::uint64_t> misses;
-  std::atomic<std::uint64_t> bytes_local;
+  std::atomic<std::uint64_t> bytes_local;  // of the frames, by where their first open went
   std::atomic<std::uint64_t> bytes_origin;
   std::atomic<std::uint32_t> overflowed;  // a frame could not be noted: the counts are short
   std::atomic<std::uint64_t> used_blocks[kBlocks / 64];  // bitmap: which were written to
-  alignas(4096) Slot slots[kSlots];
+  std::atomic<std::uint64_t> dataset_keys[kDatasets];    // 0: free
+  std::atomic<std::uint8_t> has_path[kDatasets];
+  alignas(4096) char paths[kDatasets][kMaxPath];
+  // (dataset + 1) << 56 | seq << 2 | flags; 0: free
+  alignas(4096) std::atomic<std::uint64_t> slots[kSlots];
 
-  // Notes flags for a frame. A number of 2^56 or more has no slot: it overflows.
-  void note(std::uint32_t dataset, FrameSeq seq, std::uint32_t flags);
+  // The number of a dataset in this ledger; kNoDataset if there are too many.
+  std::uint32_t dataset_of(std::uint64_t key, const char* path);
+
+  // Notes flags for a frame; true if they are new. A number above kMaxSeq has no slot: it
+  // overflows, and so does kNoDataset.
+  bool note(std::uint32_t dataset, FrameSeq seq, std::uint32_t flags);
+
+  // "" if it could not be kept.
+  const char* path_of(std::uint32_t dataset) const {
+    return has_path[dataset].load(std::memory_order_acquire) != 0 ? paths[dataset] : "";
+  }
 
   // Calls visit(dataset, seq, flags) for each frame noted, in no order, and touches no page
   // that note() did not: reading shared memory for the first time would allocate it.
@@ -41,10 +75,10 @@ struct Ledger {
       auto bits = used_blocks[block / 64].load(std::memory_order_relaxed);
       if ((bits >> (block % 64) & 1) == 0) continue;
       for (std::size_t i = block * kBlockSlots; i < (block + 1) * kBlockSlots; ++i) {
-        std::uint64_t key = slots[i].key.load(std::memory_order_relaxed);
-        if (key == 0) continue;
-        visit(static_cast<std::uint32_t>((key >> 56) - 1), key & kMaxSeq,
-              slots[i].flags.load(std::memory_order_relaxed));
+        std::uint64_t slot = slots[i].load(std::memory_order_relaxed);
+        if (slot == 0) continue;
+        visit(static_cast<std::uint32_t>((slot >> 56) - 1), slot >> 2 & kMaxSeq,
+              static_cast<std::uint32_t>(slot & 3));
       }
     }
   }

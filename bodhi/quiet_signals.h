@@ -1,5 +1,6 @@
-// QuietSignals: while one lives, what this thread writes brings no SIGPIPE and no SIGXFSZ; what
-// its writes brought is taken away at the end. Our own files and lines are written so, in other
+// QuietSignals: while one lives, what this thread writes brings no SIGPIPE and no SIGXFSZ, nor does
+// a terminal stop it as a background process (SIGTTOU); what its writes brought is taken away at the
+// end. Our own files and lines are written so, in other
 // people's programs: a reader that left, or `ulimit -f`, must not end them. Keeps errno. Lean.
 #pragma once
 #include <signal.h>
@@ -30,7 +31,8 @@ class QuietSignals {
 
  private:
   // Sets of signals as the kernel has them.
-  static constexpr std::uint64_t kHeld = 1ULL << (SIGPIPE - 1) | 1ULL << (SIGXFSZ - 1);
+  static constexpr std::uint64_t kHeld =
+      1ULL << (SIGPIPE - 1) | 1ULL << (SIGXFSZ - 1) | 1ULL << (SIGTTOU - 1);
   std::uint64_t pending_ = 0, before_ = 0;
 };
 

@@ -125,7 +125,9 @@ void write_rank(JsonFile& json, const RankReport& rank) {
 }
 
 void write_json(JsonFile& json, const JobReport& report) {
-  json.text("{\n  \"filtered\": ");
+  json.text("{\n  \"schema_version\": ");
+  json.number(kSchemaVersion);
+  json.text(",\n  \"filtered\": ");
   json.boolean(report.filtered);
   json.text(",\n  \"complete\": ");
   json.boolean(report.complete);
@@ -142,7 +144,6 @@ void write_json(JsonFile& json, const JobReport& report) {
                 {"frames_read", report.frames_read},
                 {"frames_read_twice", report.frames_read_twice},
                 {"frames_never_read", report.frames_never_read},
-
                 {"hits", report.hits},
                 {"misses", report.misses},
                 {"bytes_local", report.bytes_local},
@@ -161,6 +162,12 @@ void write_json(JsonFile& json, const JobReport& report) {
   }
   json.text(",\n  \"exactly_once\": ");
   json.boolean(report.exactly_once);
+  json.text(",\n  \"duration_seconds\": ");
+  if (report.duration_seconds < 0) {
+    json.text("null");
+  } else {
+    json.seconds(report.duration_seconds);
+  }
   json.text(",\n  \"protocol_seconds\": ");
   json.seconds(report.protocol_seconds);
   json.text(",\n  \"listing_seconds\": ");

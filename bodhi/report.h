@@ -5,6 +5,9 @@
 
 namespace zazen {
 
+// Of every JSON that Zazen prints: "schema_version". A field that is added does not change it.
+inline constexpr int kSchemaVersion = 1;
+
 struct RankReport {
   std::int32_t rank;
   char node[kMaxNodeName];  // "" if the rank has no daemon
@@ -33,6 +36,7 @@ struct JobReport {
   std::uint64_t misses;
   std::uint64_t bytes_local;
   std::uint64_t bytes_origin;
+  double duration_seconds;    // of the whole job; -1: not known
   double protocol_seconds;    // what MPI_Init took longer, but for listing_seconds
   double listing_seconds;     // reading the origin's directories, where no node had a listing
   const PhaseReport* phases;  // of both, on rank 0; `phase_count` of them

@@ -25,6 +25,7 @@ inline constexpr KnownVariable kVariables[] = {
     {"ZAZEN_DISABLE", "0|1", Accepts::kChoice},
     {"ZAZEN_REPORT", "", Accepts::kText},
     {"ZAZEN_VIEW", "", Accepts::kText},
+    {"ZAZEN_JOB", "", Accepts::kText},
     {"ZAZEN_DATASETS", "", Accepts::kText},
     {"ZAZEN_DIVISION", "", Accepts::kText},
     {"ZAZEN_TRACE_FILE", "", Accepts::kText},

@@ -157,7 +157,7 @@ Audit merge_fragments(const Agreement& agreement,
 std::vector<std::string> start_words(const Agreement& agreement, double seconds) {
   std::vector<std::string> lines;
   for (const LeftOut& dataset : agreement.left_out)
-    lines.push_back(fmt::format("zazen: not filtered: {}: {}", dataset.path, dataset.why));
+    lines.push_back(fmt::format("zazen: {} is not divided: {}", dataset.path, dataset.why));
   if (!agreement.filtered) {
     if (agreement.left_out.empty())
       lines.push_back(fmt::format("zazen: not filtered: {}", agreement.reason));
@@ -224,6 +224,7 @@ std::vector<std::string> loss_words(const Audit& audit) {
 std::vector<std::string> closing_words(const Audit& audit) {
   const std::uint64_t listed = audit.sum(&DatasetAudit::listed);
   const std::uint64_t twice = audit.sum(&DatasetAudit::read_twice);
+  if (listed == 0) return {"zazen: no frame was listed or read"};
   std::string how = audit.exactly_once ? ", each once" : "";
   if (!audit.exactly_once && twice != 0)
     how += fmt::format(", {} of them by several ranks", format_count(twice));

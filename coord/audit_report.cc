@@ -22,6 +22,7 @@ AuditReport::AuditReport(const Audit& audit, int nodes) : ranks_(audit.by_rank.s
   report_.frames_read_twice = audit.sum(&DatasetAudit::read_twice);
   report_.frames_never_read = audit.sum(&DatasetAudit::never_read);
   report_.frames_arrived_later = -1;
+  report_.duration_seconds = -1;
   report_.exactly_once = audit.exactly_once;
   report_.hits = audit.hits;
   report_.misses = audit.misses;

@@ -102,8 +102,13 @@ class JobStart {
             settings_.filter,   host_.ledger != nullptr,
             settings_.protocol, settings_.selection,
             host_.expected,     host_.expected_paths == nullptr ? "" : host_.expected_paths};
+      if (host_.run != nullptr) me->run = host_.run->number;
       if (has_daemon_) me->member.node = table->node_id;
       if (rank_ != 0) return;
+      identity_ = new_job_identity();
+      // One MPI job of a run has the run's number.
+      if (host_.run != nullptr && host_.run->is_taken.exchange(1) == 0)
+        identity_.id = host_.run->job;
       const bool speaks = has_daemon_ && me->filter != FilterWish::kOff;
       me->opening =
           encode_opening(open_with(speaks ? wanted_datasets() : std::vector<NamedDataset>()));
@@ -111,7 +116,7 @@ class JobStart {
     all_.introduce(me ? &*me : nullptr);
     trouble_.attempt([&] {
       for (const Introduction& who : all_.members()) {
-        agreement_.places.push_back({who.node_name, who.has_ledger});
+        agreement_.places.push_back({who.node_name, who.has_ledger, who.run});
         if (who.expected <= agreement_.expected) continue;
         agreement_.expected = who.expected;
         agreement_.expected_paths = who.expected_paths;
@@ -296,8 +301,8 @@ class JobStart {
     return name;
   }
 
-  static Opening open_with(std::vector<NamedDataset> datasets) {
-    Opening opening{std::move(datasets), {}, new_job_identity()};
+  Opening open_with(std::vector<NamedDataset> datasets) const {
+    Opening opening{std::move(datasets), {}, identity_};
     for (const NamedDataset& dataset : opening.datasets) {
       const FrameName name = compiled(dataset.frames);
       Result<DirectoryIdentity> identity =
@@ -311,6 +316,7 @@ class JobStart {
   void take_opening(const std::string& bytes) {
     Opening opening = decode_opening(bytes);
     view_.job = opening.job;
+    agreement_.job = opening.job.id;
     datasets_.clear();
     for (std::size_t i = 0; i < opening.datasets.size(); ++i) {
       DatasetStart& dataset = datasets_.emplace_back();
@@ -563,6 +569,7 @@ class JobStart {
   const Settings& settings_;
   const int rank_;
 
+  JobIdentity identity_;  // rank 0 gives it
   Agreement agreement_;
   Clock::time_point phase_began_ = Clock::now();
   bool has_daemon_ = false;

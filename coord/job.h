@@ -21,6 +21,7 @@ namespace zazen {
 struct RankPlace {   // what every rank knows of each
   std::string node;  // "" if the rank has no daemon
   bool has_ledger = false;
+  std::uint64_t run = 0;  // the number of its RunRecord; 0: it has none
 };
 
 struct AgreedDataset {
@@ -54,6 +55,7 @@ struct Agreement {
   std::vector<LeftOut> left_out;
   int rank = 0;
   int ranks = 1;
+  std::uint64_t job = 0;  // its number; 0 if the ranks could not talk
   int nodes = 0;
   std::vector<RankPlace> places;  // by rank; empty if the ranks could not talk
   std::vector<AgreedDataset> datasets;

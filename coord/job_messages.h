@@ -25,6 +25,7 @@ struct Introduction {
   FilterMode expected = FilterMode::kOff;               // of this job, by what the rank knows
   std::string expected_paths = {};
   std::string opening = {};                             // rank 0's: the job's
+  std::uint64_t run = 0;                                // as in RankPlace
 };
 std::string encode_introduction(const Introduction& introduction);
 Introduction decode_introduction(const std::string& bytes);

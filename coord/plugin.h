@@ -8,12 +8,13 @@
 #include "bodhi/first_stderr.h"
 #include "bodhi/launcher.h"
 #include "bodhi/ledger.h"
+#include "bodhi/run_record.h"
 #include "bodhi/table.h"
 #include "bodhi/view.h"
 
 namespace zazen {
 
-inline constexpr std::uint32_t kPluginVersion = 4;
+inline constexpr std::uint32_t kPluginVersion = 5;
 
 struct PluginHost {  // what the shim offers; valid until the process ends
   std::uint32_t version;
@@ -36,6 +37,7 @@ struct PluginHost {  // what the shim offers; valid until the process ends
   void (*watch_reading)(bool does, const View* rank_0, const Tally* of_rank_0) = nullptr;
   LauncherPlace place = {};  // as the process began: MPI_Init may change the environment
   const FirstStderr* first_stderr = nullptr;  // null: standard error is what it was
+  RunRecord* run = nullptr;  // of this rank's job; null if `zazenctl run` did not start it
   // How long rank 0 waits in MPI_Finalize for the figures of the others, if the job was short.
   double audit_seconds = 600;
 };

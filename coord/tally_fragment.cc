@@ -1,9 +1,9 @@
-// From the mapped tally, or the ledger, to a fragment; and its bytes. Reading a ledger touches
-// all of its 64 MB, which only a job that was not filtered and wants a report pays for.
+// From the mapped tally, or the ledger, to a fragment; and its bytes.
 #include "coord/tally_fragment.h"
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
 #include "coord/byte_stream.h"
 
@@ -68,7 +68,7 @@ Fragment fragment_of_view(const View& view, Tally* tally) {
   return fragment;
 }
 
-Fragment fragment_of_ledger(const Ledger& ledger, const Table* table, int rank) {
+Fragment fragment_of_ledger(const Ledger& ledger, int rank) {
   Fragment fragment;
   fragment.rank = rank;
   fragment.whole = ledger.overflowed == 0;
@@ -76,29 +76,28 @@ Fragment fragment_of_ledger(const Ledger& ledger, const Table* table, int rank) 
   fragment.misses = ledger.misses;
   fragment.bytes_local = ledger.bytes_local;
   fragment.bytes_origin = ledger.bytes_origin;
-  if (table == nullptr) {
-    if (fragment.hits + fragment.misses != 0) fragment.whole = false;
-    return fragment;
-  }
 
   struct Notes {
     std::vector<FrameSeq> listed, opened;
   };
-  std::vector<Notes> notes(table->dataset_count);
+  std::map<std::uint32_t, Notes> notes;
   ledger.for_each([&](std::uint32_t dataset, FrameSeq seq, std::uint32_t flags) {
-    if (dataset >= notes.size()) return;
     if (flags & Ledger::kListed) notes[dataset].listed.push_back(seq);
     if (flags & Ledger::kOpened) notes[dataset].opened.push_back(seq);
   });
-  for (std::uint32_t d = 0; d < table->dataset_count; ++d) {
-    if (notes[d].listed.empty() && notes[d].opened.empty()) continue;
+  for (auto& [dataset, frames] : notes) {
     DatasetFragment part;
-    part.path = table->datasets[d].path;
-    part.listed = !notes[d].listed.empty();
-    part.listed_frames = FrameSet(std::move(notes[d].listed));
-    part.opened_frames = FrameSet(std::move(notes[d].opened));
+    part.path = ledger.path_of(dataset);
+    if (part.path.empty()) {
+      fragment.whole = false;
+      continue;
+    }
+    part.listed = !frames.listed.empty();
+    part.listed_frames = FrameSet(std::move(frames.listed));
+    part.opened_frames = FrameSet(std::move(frames.opened));
     fragment.datasets.push_back(std::move(part));
   }
+  std::ranges::sort(fragment.datasets, {}, &DatasetFragment::path);
   return fragment;
 }
 

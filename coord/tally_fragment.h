@@ -11,7 +11,6 @@
 
 #include "bodhi/frame_set.h"
 #include "bodhi/ledger.h"
-#include "bodhi/table.h"
 #include "bodhi/view.h"
 
 namespace zazen {
@@ -46,9 +45,8 @@ struct Fragment {
 };
 
 Fragment fragment_of_view(const View& view, Tally* tally);
-// Datasets are named by the table that the shim looked them up in. Without one, frames that
-// were noted all the same (the daemon came later) cannot be named: the fragment is not whole.
-Fragment fragment_of_ledger(const Ledger& ledger, const Table* table, int rank);
+// Frames of a dataset whose path could not be kept cannot be named: the fragment is not whole.
+Fragment fragment_of_ledger(const Ledger& ledger, int rank);
 
 // Adds the figures of another fragment of the same rank, and the datasets that are new.
 void add_fragment(Fragment more, Fragment* fragment);

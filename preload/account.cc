@@ -1,5 +1,6 @@
 #include "preload/account.h"
 
+#include "preload/current_run.h"
 #include "preload/raw.h"
 #include "preload/reading_watch.h"
 #include "preload/settings.h"
@@ -12,17 +13,26 @@ namespace {
 
 constinit std::atomic<std::uint64_t> hits{0}, misses{0};
 
-template <class Figures>
-void add(Figures& figures, Source source, std::uint64_t bytes) {
-  bool local = source == Source::kCache;
-  (local ? figures.hits : figures.misses).fetch_add(1, std::memory_order_relaxed);
-  (local ? figures.bytes_local : figures.bytes_origin)
-      .fetch_add(bytes, std::memory_order_relaxed);
-}
-
 std::uint64_t size_of(int fd) {
   struct stat st;
   return raw::fstat(fd, &st) == 0 ? static_cast<std::uint64_t>(st.st_size) : 0;
+}
+
+// Each open counts, and the bytes of each frame once.
+template <class Figures>
+void add(Figures& figures, Source source, bool is_first, int fd) {
+  bool local = source == Source::kCache;
+  (local ? figures.hits : figures.misses).fetch_add(1, std::memory_order_relaxed);
+  if (!is_first) return;
+  (local ? figures.bytes_local : figures.bytes_origin)
+      .fetch_add(size_of(fd), std::memory_order_relaxed);
+}
+
+void note_open(Ledger& ledger, const Route& route, int fd, Source source) {
+  const std::uint32_t dataset = ledger.dataset_of(route.place->key, route.place->path);
+  const bool is_first = ledger.note(dataset, route.seq, Ledger::kOpened);
+  if (is_first) ledger.frames.fetch_add(1, std::memory_order_relaxed);
+  add(ledger, source, is_first, fd);
 }
 
 }  // namespace
@@ -38,19 +48,23 @@ void count_opened(const Route& route, int fd, Source source) {
   if (route.view != nullptr) {
     const View& view = *route.view->view;
     Tally* tally = route.view->tally;
-    add(*tally, source, size_of(fd));
-    const bool is_first =
-        mark_opened(view, tally, view.datasets[route.view_dataset], route.seq);
+    const ViewDataset& dataset = view.datasets[route.view_dataset];
+    const bool is_first = mark_opened(view, tally, dataset, route.seq);
+    add(*tally, source, is_first || domain_index(view, dataset, route.seq) < 0, fd);
     if (is_first && reading_is_watched()) [[unlikely]]
       look_at_open(*route.view, route.view_dataset, route.seq);
-  } else if (settings.ledger != nullptr && route.node != nullptr) {
-    add(*settings.ledger, source, size_of(fd));
-    settings.ledger->note(route.dataset, route.seq, Ledger::kOpened);
+  }
+  RunRecord* run = settings.run.number == 0 ? nullptr : current_run();
+  if (run != nullptr) note_open(run->ledger, route, fd, source);
+  if (settings.ledger != nullptr && route.view == nullptr &&
+      (run == nullptr || settings.ledger != &run->ledger)) {
+    note_open(*settings.ledger, route, fd, source);
   }
 }
 
-void count_listed(std::uint32_t dataset, FrameSeq seq) {
-  settings.ledger->note(dataset, seq, Ledger::kListed);
+void count_listed(const Place& place, FrameSeq seq) {
+  Ledger& ledger = *settings.ledger;
+  ledger.note(ledger.dataset_of(place.key, place.path), seq, Ledger::kListed);
 }
 
 OpenCounts opens_of_this_process() {

@@ -1,6 +1,7 @@
-// The account of what a process did with frames: in the daemon's counters, and in the
-// rank's tally (with a view) or in the ledger (without one, if a report is wanted). Plain
-// atomics in shared memory; forked children add to the same.
+// The account of what a process did with frames: in the daemon's counters, in the record of its
+// job (under `zazenctl run`), and in the rank's tally (with a view) or in the ledger of a report
+// (without one, if a report is wanted). Plain atomics in shared memory; forked children add to the
+// same.
 #pragma once
 #include "preload/route.h"
 
@@ -16,7 +17,7 @@ void count_opened(const Route& route, int fd, Source source);
 extern constinit thread_local int last_open __attribute__((tls_model("initial-exec")));
 
 // A frame's name was shown in a listing that no view filters.
-void count_listed(std::uint32_t dataset, FrameSeq seq);
+void count_listed(const Place& place, FrameSeq seq);
 
 struct OpenCounts {
   std::uint64_t hits;

@@ -77,24 +77,28 @@ const CurrentView* own_view() {
   return own ? current : nullptr;
 }
 
-// <runtime>/jobs/X becomes <runtime>/reports/X.
-bool move_to_reports(const char* directory) {
-  std::size_t runtime = std::strlen(settings.runtime), jobs = sizeof kJobsDirectory - 1;
-  if (std::strncmp(directory, settings.runtime, runtime) != 0) return false;
-  const char* below = directory + runtime;
-  if (below[0] != '/' || std::strncmp(below + 1, kJobsDirectory, jobs) != 0) return false;
-  const char* name = below + 1 + jobs;
-  char target[kMaxPath + sizeof kReportsDirectory];
-  char* out = target;
-  std::memcpy(out, directory, runtime + 1);
-  out += runtime + 1;
-  std::memcpy(out, kReportsDirectory, sizeof kReportsDirectory - 1);
-  out += sizeof kReportsDirectory - 1;
-  std::memcpy(out, name, std::strlen(name) + 1);
-  return raw::renameat2(AT_FDCWD, directory, AT_FDCWD, target, 0) == 0;
+}  // namespace
+
+bool path_in_reports(const char* directory, char* out, std::size_t capacity) {
+  const char* slash = std::strrchr(directory, '/');
+  constexpr std::size_t kJobs = sizeof kJobsDirectory - 1, kReports = sizeof kReportsDirectory - 1;
+  if (slash == nullptr || static_cast<std::size_t>(slash - directory) < kJobs + 1) return false;
+  const char* jobs = slash - kJobs;
+  if (jobs[-1] != '/' || std::strncmp(jobs, kJobsDirectory, kJobs) != 0) return false;
+  const auto runtime = static_cast<std::size_t>(jobs - directory);
+  const std::size_t name = std::strlen(slash) + 1;
+  if (runtime + kReports + name > capacity) return false;
+  std::memcpy(out, directory, runtime);
+  std::memcpy(out + runtime, kReportsDirectory, kReports);
+  std::memcpy(out + runtime + kReports, slash, name);
+  return true;
 }
 
-}  // namespace
+bool move_to_reports(const char* directory) {
+  char target[kMaxPath + sizeof kReportsDirectory];
+  return path_in_reports(directory, target, sizeof target) &&
+         raw::renameat2(AT_FDCWD, directory, AT_FDCWD, target, 0) == 0;
+}
 
 int adopt_view(const char* directory, const View** view, Tally** tally) {
   ErrnoKeeper keep;

@@ -37,6 +37,10 @@ void note_ending(Ending ending);
 // removes it if there are none.
 void put_away_own_view();
 
+// <runtime>/jobs/X becomes <runtime>/reports/X; false if it is not below there, or does not fit.
+bool path_in_reports(const char* directory, char* out, std::size_t capacity);
+bool move_to_reports(const char* directory);
+
 // The view's dataset with this path, or -1.
 int view_dataset(const CurrentView& view, const char* path);
 

@@ -173,7 +173,7 @@ void note_entry(const StreamSource& source, const char* name, unsigned char type
   FrameSeq seq;
   if (!frame.type_fits(type)) return;
   if (!frame.match_entry(name, std::strlen(name), &seq)) return;
-  count_listed(source.dataset, seq);
+  count_listed(source.node->places[source.dataset], seq);
 }
 
 struct dirent64* next_entry(DirectoryStream& stream, DIR* directory,

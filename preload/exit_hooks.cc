@@ -1,15 +1,17 @@
 // The calls by which a process ends without exit handlers: a rank that does so after
-// MPI_Finalize has the exit status of its job, too (D24). exit() is libc's own; the plug-in has
-// a handler there.
+// MPI_Finalize has the exit status of its job, too (D24), and the process that `zazenctl run` became
+// ends its job as at exit. exit() is libc's own; the plug-in and the shim have handlers there.
 //
-// May run in a vfork child and in a signal handler: the plug-in makes system calls only, and in
-// the rank's own process only.
+// May run in a vfork child and in a signal handler: the plug-in and the shim make system calls
+// only, the plug-in in the rank's own process only.
 #include <stdlib.h>
 
+#include "preload/current_run.h"
 #include "preload/hook.h"
 #include "preload/mpi_session.h"
 #include "preload/raw.h"
 #include "preload/real.h"
+#include "preload/serial_report.h"
 
 using zazen::real::known;
 using zazen::real::next;
@@ -18,6 +20,8 @@ namespace {
 
 [[noreturn]] void end_process(void (*real)(int), int status) {
   status = zazen::status_at_end(status);
+  if (zazen::is_process_of_run()) zazen::write_serial_report();
+  zazen::end_run();
   if (real != nullptr) real(status);
   for (;;) zazen::raw_call(SYS_exit_group, status);
 }

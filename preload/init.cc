@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "bodhi/quiet_signals.h"
+#include "preload/current_run.h"
 #include "preload/current_view.h"
 #include "preload/first_look.h"
 #include "preload/guard.h"
@@ -71,6 +72,7 @@ __attribute__((destructor)) void end() {
   ErrnoKeeper keep;
   write_serial_report();
   log_closing_line();
+  end_run();
   note_ending(Ending::kExited);
   put_away_own_view();
 }

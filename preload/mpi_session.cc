@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "coord/plugin.h"
+#include "preload/current_run.h"
 #include "preload/current_view.h"
 #include "preload/division.h"
 #include "preload/guard.h"
@@ -178,6 +179,7 @@ void fill_host() {
   host.watch_reading = watch_reading;
   host.place = settings.place;
   host.first_stderr = &settings.first_stderr;
+  host.run = current_run();
 }
 
 // MPI_COMM_WORLD: a pointer in Open MPI, to an object that the program may have a copy of, which

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "bodhi/ledger.h"
 #include "preload/raw.h"
 
 namespace zazen {
@@ -35,6 +36,7 @@ bool make_place(const char* path, const char* frames, Place* place) {
   if (!FrameName::parse(frames, length, &place->name, &why)) return false;
   place->path = path;
   place->path_length = static_cast<std::uint32_t>(std::strlen(path));
+  place->key = text_key(path);
   return place->path_length != 0;
 }
 

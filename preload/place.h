@@ -16,6 +16,7 @@ struct Place {
   std::uint32_t copies_length;
   const char* copies;  // where they lie, with '/' at its end; null in a view
   FrameName name;
+  std::uint64_t key;  // of the path, see bodhi/ledger.h
   mutable CopyTrust trust;  // of this process
 };
 

@@ -4,6 +4,7 @@
 
 #include "bodhi/report.h"
 #include "preload/account.h"
+#include "preload/current_run.h"
 #include "preload/guard.h"
 #include "preload/hook.h"
 #include "preload/log.h"
@@ -44,7 +45,13 @@ void write_serial_report() {
   const Ledger& ledger = *settings.ledger;
   std::uint64_t hits = ledger.hits.load(), misses = ledger.misses.load();
   LedgerSums sums = sum(ledger);
-  if (sums.listed == 0 && raw::faccessat(AT_FDCWD, settings.report, F_OK, 0) == 0) return;
+  // The ranks that this process started write the report of their job.
+  const RunRecord* run = current_run();
+  const bool others_report = run != nullptr && run->ranks.load(std::memory_order_relaxed) != 0;
+  if ((sums.listed == 0 || others_report) &&
+      raw::faccessat(AT_FDCWD, settings.report, F_OK, 0) == 0) {
+    return;
+  }
   bool alive = false;
   const Node* node = current_node(&alive);
 
@@ -66,6 +73,8 @@ void write_serial_report() {
   report.misses = misses;
   report.bytes_local = ledger.bytes_local.load();
   report.bytes_origin = ledger.bytes_origin.load();
+  report.duration_seconds =
+      run == nullptr ? -1 : static_cast<double>(wall_clock_ns() - run->started_ns) / 1e9;
   report.nodes = node != nullptr ? 1 : 0;
   report.ranks = 1;
   report.rank_reports = &rank;
@@ -79,9 +88,11 @@ void write_serial_report() {
 
 void log_closing_line() {
   if (settings.log_level < LogLevel::kInfo || !is_serial()) return;
+  if (settings.run.voice != RunVoice::kSilent) return;  // the job has a summary
   OpenCounts counts = opens_of_this_process();
   if (counts.hits + counts.misses == 0) return;
-  log_line(LogLevel::kInfo, "read %llu frames: %llu from the cache, %llu from the origin",
+  log_line(LogLevel::kInfo,
+           "opened frames %llu times: %llu from the cache, %llu from the origin",
            static_cast<unsigned long long>(counts.hits + counts.misses),
            static_cast<unsigned long long>(counts.hits),
            static_cast<unsigned long long>(counts.misses));

@@ -3,12 +3,13 @@
 
 namespace zazen {
 
-// For `zazenctl run -- sh -c '...'` there are many processes and one file: a process that
-// touched no frame writes only if there is no report yet, and of those that did the last one
-// to end leaves its own. Forked children add to their parent's ledger and write nothing.
+// The processes of a job under `zazenctl run` share a ledger, and the last one to end leaves the
+// report of all. Elsewhere there are many processes and one file: a process that touched no frame
+// writes only if there is no report yet, and of those that did the last one to end leaves its own.
+// Forked children add to their parent's ledger and write nothing.
 void write_serial_report();
 
-// The closing line of ZAZEN_LOG=info, for a process that opened frames.
+// The closing line of ZAZEN_LOG=info, for a process that opened frames and whose job has no summary.
 void log_closing_line();
 
 }  // namespace zazen

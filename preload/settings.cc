@@ -8,6 +8,7 @@
 #include "bodhi/runtime_line.h"
 #include "bodhi/variables.h"
 #include "bodhi/view.h"
+#include "preload/current_run.h"
 #include "preload/hook.h"
 #include "preload/log.h"
 #include "preload/raw.h"
@@ -158,8 +159,11 @@ void read_settings(const char* const* environment) {
   }
   settings.log_level = log_level(variables);
   copy_file_variable(variables, "ZAZEN_LOG_FILE", settings.log_file);
-  if (settings.active && copy_file_variable(variables, "ZAZEN_REPORT", settings.report)) {
-    settings.ledger = make_ledger();
+  if (!settings.active) return;
+  const char* run = variables.find(kRunVariable);
+  if (run != nullptr && read_run_place(run, &settings.run)) begin_run();
+  if (copy_file_variable(variables, "ZAZEN_REPORT", settings.report)) {
+    settings.ledger = ledger_of_report();
   }
   if (settings.ledger != nullptr || settings.log_level != LogLevel::kOff) {
     settings.pid = static_cast<pid_t>(raw_call(SYS_getpid));

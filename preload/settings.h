@@ -5,6 +5,7 @@
 #include "bodhi/first_stderr.h"
 #include "bodhi/launcher.h"
 #include "bodhi/ledger.h"
+#include "bodhi/run_record.h"
 
 namespace zazen {
 
@@ -15,7 +16,7 @@ struct Settings {
   bool configured = false;  // ZAZEN_RUNTIME or ZAZEN_CONFIG is set, be its content good or bad
   LogLevel log_level = LogLevel::kOff;
   int pid = 0;                         // of the process that read them, if it may report
-  Ledger* ledger = nullptr;            // null unless a report is wanted
+  Ledger* ledger = nullptr;            // what the report is of; null unless one is wanted
   char runtime[kMaxPath] = {};         // "" if there is none
   char log_file[kMaxPath] = {};        // "": standard error
   char report[kMaxPath] = {};          // "": none wanted
@@ -25,6 +26,7 @@ struct Settings {
   FilterWish filter = FilterWish::kAuto;
   LauncherPlace place;
   FirstStderr first_stderr;  // known if there is a ZAZEN_ variable
+  RunPlace run;              // ZAZEN_JOB
 };
 extern Settings settings;
 

@@ -80,6 +80,7 @@ struct RunOptions : CommonOptions {
   std::string trace_file;
   std::vector<std::string> command;
   bool verbose = false;
+  bool quiet = false;
   bool dry_run = false;
 };
 

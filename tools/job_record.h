@@ -1,11 +1,14 @@
-// JobRecord: what the ranks of one job left on this node, or on several: their views and
-// tallies (bodhi/view.h), of ranks that ended or still run, put together by the job's number.
+// JobRecord: what one job left on this node, or on several, put together by its number: the views
+// and tallies of its ranks (bodhi/view.h) and the records of `zazenctl run` (bodhi/run_record.h),
+// of processes that ended or still run.
 #pragma once
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "bodhi/run_record.h"
 #include "bodhi/view.h"
 #include "coord/audit.h"
 
@@ -38,23 +41,56 @@ class RankRecord {
   Life life_;
 };
 
-struct JobRecord {
-  std::vector<std::unique_ptr<RankRecord>> ranks;  // by rank; null: it left nothing here
+class RunFile {  // of one node
+ public:
+  // Nothing if the directory has no record that this user may trust.
+  static std::unique_ptr<RunFile> open(const std::string& directory, Whereabouts where);
+  ~RunFile() { unmap_run_record(record_); }
+  RunFile(const RunFile&) = delete;
+  RunFile& operator=(const RunFile&) = delete;
 
-  const RankRecord& any() const;  // there is at least one
+  const RunRecord& record() const { return *record_; }
+  Life life() const { return life_; }
+  bool ended_in_order() const { return record_->is_over != 0 || record_->runs == 0; }
+
+ private:
+  RunFile(RunRecord* record, Whereabouts where);
+
+  RunRecord* record_;
+  Life life_;
+};
+
+struct JobAudit {
+  Audit audit;
+  std::vector<std::optional<Fragment>> fragments;  // by rank
+};
+
+struct JobRecord {
+  std::uint64_t id = 0;
+  std::vector<std::unique_ptr<RankRecord>> ranks;  // by rank; null: it left nothing here
+  std::vector<std::unique_ptr<RunFile>> runs;      // of `zazenctl run`, one for each node
+
+  bool is_divided() const { return !ranks.empty(); }
+  const RankRecord& any() const;  // of a divided job: there is at least one
   std::size_t count() const;
-  Life life() const;           // runs if a rank does; over if all are that are known here
+  Life life() const;           // runs if a process does; over if all are that are known here
+  bool ended_in_order() const;
   std::string number() const;  // 16 hexadecimal digits
+  std::string command() const;
+  std::int64_t started_ns() const;
+  std::size_t rank_count() const;  // 0: it is no MPI program
+  int node_count() const;
+  std::optional<std::int64_t> duration_ns() const;  // of one that is over, if it is known
+  RunFigures figures() const;
 };
 
 // Those of these runtime directories, the latest first.
 std::vector<JobRecord> find_jobs(const std::vector<std::string>& of_this_node,
                                  const std::vector<std::string>& of_others);
 
-struct JobAudit {
-  Audit audit;
-  std::vector<std::optional<Fragment>> fragments;  // by rank
-};
-JobAudit audit_of(const JobRecord& job);
+JobAudit audit_of(const JobRecord& job);  // a divided one
+
+// Frames that a job opened, by the dataset's path, where it has records of `zazenctl run`.
+std::map<std::string, FrameSet> opened_frames(const JobRecord& job);
 
 }  // namespace zazen

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bodhi/identity.h"
+#include "bodhi/report.h"
 #include "bodhi/units.h"
 #include "tools/commands.h"
 #include "tools/node.h"
@@ -77,7 +78,7 @@ Details details_of(const Config& config, const DatasetConfig& dataset,
 class FrameLines {
  public:
   FrameLines(const Node& node, const LsOptions& options) : node_(node), options_(options) {
-    if (options_.json) fmt::print("{{\"frames\": [");
+    if (options_.json) fmt::print("{{\"schema_version\": {}, \"frames\": [", kSchemaVersion);
   }
   ~FrameLines() {
     if (options_.json) fmt::print("\n]}}\n");

@@ -218,6 +218,7 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
       ->type_name("FILE")
       ->needs(trace);
   run->add_flag("--verbose", chosen.run.verbose, "Say at start and end what the cache did");
+  run->add_flag("--quiet", chosen.run.quiet, "No summary of the job at its end");
   CLI::Option* dry_run = run->add_flag("--dry-run", chosen.run.dry_run,
                                        "Only print the environment that would be set");
   run->get_option("--json")->needs(dry_run)->description("Print JSON, with --dry-run");
@@ -226,11 +227,11 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
 
   CLI::App* report = add_command(
       app, "report",
-      "List the recent jobs, or say of one who read what, what was lost, and how to mend it.",
+      "List the recent jobs, say of one who read what and how long it took, or compare two.",
       "zazenctl report last", chosen.report);
   report
       ->add_option("JOB", chosen.report.jobs,
-                   "The beginning of a job's number, or: last (default: a list)")
+                   "The beginning of a job's number, or: last (default: a list; two: compare)")
       ->type_name("");
   report
       ->add_option("--from", chosen.report.from,

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "bodhi/report.h"
 #include "bodhi/units.h"
 
 namespace zazen {
@@ -25,6 +26,12 @@ std::size_t width_of(const std::string& text) {
   }));
 }
 
+nlohmann::ordered_json with_version(const nlohmann::ordered_json& object) {
+  nlohmann::ordered_json versioned = {{"schema_version", kSchemaVersion}};
+  versioned.update(object);
+  return versioned;
+}
+
 }  // namespace
 
 void print_error(const std::string& message, const std::string& hint) {
@@ -35,9 +42,13 @@ void print_warning(const std::string& message, const std::string& hint) {
   print_message("warning", message, hint);
 }
 
-void print_json(const nlohmann::ordered_json& value) {
-  fmt::print("{}\n",
-             value.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+void print_json(const nlohmann::ordered_json& object) {
+  fmt::print("{}\n", with_version(object).dump(
+                         2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+std::string json_line(const nlohmann::ordered_json& object) {
+  return compact_json(with_version(object));
 }
 
 std::string compact_json(const nlohmann::ordered_json& value) {

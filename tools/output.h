@@ -15,8 +15,11 @@ enum ExitCode : int { kDone = 0, kFailed = 1, kUsage = 2, kNoDaemon = 3, kUnheal
 void print_error(const std::string& message, const std::string& hint = {});
 void print_warning(const std::string& message, const std::string& hint = {});
 
-void print_json(const nlohmann::ordered_json& value);
-// One line, valid UTF-8 whatever the bytes of a path are.
+// An object, with its schema_version first (bodhi/report.h).
+void print_json(const nlohmann::ordered_json& object);
+// The same as one line.
+std::string json_line(const nlohmann::ordered_json& object);
+// One line, valid UTF-8 whatever the bytes of a path are: a part of something larger.
 std::string compact_json(const nlohmann::ordered_json& value);
 
 // Control characters and backslashes as \xNN, so that a name cannot play with a terminal.

@@ -1,34 +1,26 @@
-// zazenctl report: the recent jobs of this node, and of one of them in plain words what was
-// listed, read, read twice and never read, by which ranks, which rank ended without a word, and
-// what to do about it. It needs no MPI_Finalize and no running daemon: it reads what the ranks
-// left (job_record.h).
-#include <fmt/chrono.h>
+// zazenctl report: the recent jobs of this node, two of them side by side (job_table.h), and of one
+// in plain words how long it took, what was listed, read, read twice and never read, by which ranks,
+// which rank ended without a word, and what to do about it. It needs no MPI_Finalize and no running
+// daemon: it reads what the processes left (job_record.h).
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "bodhi/run_summary.h"
 #include "bodhi/units.h"
 #include "coord/audit_report.h"
 #include "tools/commands.h"
 #include "tools/job_record.h"
+#include "tools/job_table.h"
 #include "tools/node.h"
 #include "tools/output.h"
 
 namespace zazen {
 namespace {
 
-constexpr std::size_t kNumberShown = 8;  // digits; any beginning names a job
 constexpr std::size_t kMostRunsShown = 6;
-constexpr std::int64_t kNanoseconds = 1'000'000'000;
-
-std::string when(std::int64_t nanoseconds) {
-  std::time_t time = nanoseconds / kNanoseconds;
-  std::tm local = {};
-  ::localtime_r(&time, &local);
-  return fmt::format("{:%Y-%m-%d %H:%M:%S}", local);
-}
 
 // "3", "3 and 7", "0-5, 8 and 9"
 std::string numbers(const std::vector<std::size_t>& sorted) {
@@ -134,10 +126,12 @@ void print_datasets(const JobRecord& job, const JobAudit& audited) {
     fmt::print("No rank listed or read a dataset that was divided among the ranks.\n");
   }
   for (const DatasetAudit& dataset : audited.audit.datasets) {
+    // A rank of which nothing is known may have read what the others did not.
+    const bool is_known = audited.audit.ranks_missing == 0;
     fmt::print("{}: {} listed, {} read, {} of them by several ranks, {} never read\n",
                printable(dataset.path), plural(dataset.listed, "frame"),
                format_count(dataset.read), format_count(dataset.read_twice),
-               format_count(dataset.never_read));
+               is_known ? format_count(dataset.never_read) : "not known how many");
     std::string frames = template_of(job, dataset.path);
     for (const Lost& lost : lost_frames(audited, dataset.path)) {
       fmt::print("  never read: {} of rank {}: {}\n", plural(lost.frames.size(), "frame"),
@@ -223,25 +217,88 @@ void print_advice(const JobRecord& job, const JobAudit& audited) {
   }
 }
 
+// Opens, bytes and time, as far as they are known.
+void print_figures(const JobRecord& job) {
+  const RunFigures figures = job.figures();
+  const char* place = job.node_count() > 1 ? "the nodes' caches" : "this node's cache";
+  fmt::print("{}{}, {} opened: {} times from {} ({}), {} times from the origin ({})\n",
+             figures.is_whole ? "" : "at least ", plural(figures.frames, "frame"),
+             format_size(figures.bytes_local + figures.bytes_origin), format_count(figures.hits),
+             place, format_size(figures.bytes_local), format_count(figures.misses),
+             format_size(figures.bytes_origin));
+  const std::optional<std::int64_t> duration = job.duration_ns();
+  if (!duration) return;
+  fmt::print("{}{}", job.ended_in_order() ? "it took " : "its last process was seen after ",
+             duration_words(*duration));
+  RunSummary summary;
+  summary.figures = figures;
+  summary.earlier = job.runs.front()->record().earlier;
+  summary.earlier_count = kMaxEarlierRuns;
+  const EarlierRun* earlier = choose_earlier(summary);
+  if (earlier != nullptr) {
+    fmt::print("; the same command before: {}, {}% from the cache",
+               duration_words(earlier->duration_ns),
+               percent_of(earlier->hits, earlier->opens));
+  }
+  fmt::print("\n");
+}
+
 void print_job(const JobRecord& job) {
-  const View& view = job.any().view();
+  const std::string who = job.rank_count() == 0
+                              ? ""
+                              : fmt::format("   {} on {}", plural(job.rank_count(), "rank"),
+                                            plural(static_cast<std::uint64_t>(job.node_count()),
+                                                   "node"));
+  fmt::print("job {}{}   began {}   {}\n", job.number().substr(0, kNumberShown), who,
+             began_words(job.started_ns(), "{:%Y-%m-%d %H:%M:%S}"), life_words(job.life()));
+  fmt::print("{}\n\n", printable(job.command()));
+  if (!job.is_divided()) {
+    for (const auto& [path, frames] : opened_frames(job)) {
+      fmt::print("{}: {} opened\n", printable(path), plural(frames.size(), "frame"));
+    }
+    print_figures(job);
+    if (job.life() == Life::kOver && !job.ended_in_order()) {
+      fmt::print("Its first process ended without a word: it crashed, or it was killed.\n");
+    }
+    return;
+  }
   JobAudit audited = audit_of(job);
-  fmt::print("job {}   {} on {}   began {}   {}\n", job.number().substr(0, kNumberShown),
-             plural(job.ranks.size(), "rank"),
-             plural(static_cast<std::uint64_t>(view.nodes), "node"), when(view.started_ns),
-             life_words(job.life()));
-  fmt::print("{}\n\n", printable(view.command));
   print_datasets(job, audited);
-  const Audit& audit = audited.audit;
-  fmt::print("{} from the nodes' caches ({}), {} from the origin ({})\n\n",
-             plural(audit.hits, "open"), format_size(audit.bytes_local),
-             format_count(audit.misses), format_size(audit.bytes_origin));
-  print_ranks(job, audit);
+  print_figures(job);
+  fmt::print("\n");
+  print_ranks(job, audited.audit);
   fmt::print("\n");
   print_advice(job, audited);
 }
 
+// The figures of a job that was not divided.
+JobReport report_of(const JobRecord& job) {
+  const RunFigures figures = job.figures();
+  JobReport report = {};
+  report.complete = figures.is_whole;
+  report.frames_listed = figures.frames;
+  report.frames_read = figures.frames;
+  report.frames_arrived_later = -1;
+  report.hits = figures.hits;
+  report.misses = figures.misses;
+  report.bytes_local = figures.bytes_local;
+  report.bytes_origin = figures.bytes_origin;
+  report.nodes = job.node_count();
+  report.ranks = std::max(1, static_cast<int>(job.rank_count()));
+  report.reason = "the frames were not divided";
+  return report;
+}
+
+int print_report_json(const JobRecord& job, JobReport report) {
+  const std::optional<std::int64_t> duration = job.duration_ns();
+  report.duration_seconds = duration ? static_cast<double>(*duration) / 1e9 : -1;
+  int code = write_report_to(STDOUT_FILENO, report);
+  if (code != 0) print_error(std::string("standard output: ") + std::strerror(code));
+  return code == 0 ? kDone : kFailed;
+}
+
 int print_job_json(const JobRecord& job) {
+  if (!job.is_divided()) return print_report_json(job, report_of(job));
   JobAudit audited = audit_of(job);
   AuditReport figures(audited.audit, job.any().view().nodes);
   for (const auto& rank : job.ranks) {
@@ -249,54 +306,7 @@ int print_job_json(const JobRecord& job) {
     double& seconds = figures.report().protocol_seconds;
     seconds = std::max(seconds, rank->protocol_seconds());
   }
-  int code = write_report_to(STDOUT_FILENO, figures.report());
-  if (code != 0) print_error(std::string("standard output: ") + std::strerror(code));
-  return code == 0 ? kDone : kFailed;
-}
-
-void print_list(const std::vector<JobRecord>& jobs, bool json) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  TextTable table({{"JOB", TextTable::kLeft},
-                   {"BEGAN", TextTable::kLeft},
-                   {"RANKS", TextTable::kRight},
-                   {"READ", TextTable::kRight},
-                   {"OF", TextTable::kRight},
-                   {"ENDED", TextTable::kLeft},
-                   {"COMMAND", TextTable::kLeft}});
-  for (const JobRecord& job : jobs) {
-    const View& view = job.any().view();
-    const Audit audit = audit_of(job).audit;
-    std::uint64_t read = audit.sum(&DatasetAudit::read);
-    std::uint64_t listed = audit.sum(&DatasetAudit::listed);
-    bool silent = std::ranges::any_of(
-        job.ranks, [](const auto& rank) { return ended_without_a_word(rank.get()); });
-    nlohmann::ordered_json running;  // null: not known
-    if (job.life() != Life::kUnknown) running = job.life() == Life::kRuns;
-    list.push_back({{"job", job.number()},
-                    {"command", view.command},
-                    {"started_at", view.started_ns / kNanoseconds},
-                    {"running", running},
-                    {"ranks", job.ranks.size()},
-                    {"ranks_known", job.count()},
-                    {"ended_in_order", job.life() == Life::kOver && !silent},
-                    {"frames_listed", listed},
-                    {"frames_read", read},
-                    {"exactly_once", audit.exactly_once}});
-    table.add({job.number().substr(0, kNumberShown), when(view.started_ns),
-               std::to_string(job.ranks.size()), format_count(read), format_count(listed),
-               job.life() == Life::kRuns      ? "runs"
-               : silent                       ? "not in order"
-               : job.life() == Life::kUnknown ? "not known"
-               : audit.exactly_once           ? "each frame once"
-                                              : "see its report",
-               printable(view.command)});
-  }
-  if (json) return print_json(list);
-  if (jobs.empty()) {
-    fmt::print("No job with divided frames ended on this node in the last days.\n");
-    return;
-  }
-  table.print();
+  return print_report_json(job, figures.report());
 }
 
 }  // namespace
@@ -310,7 +320,7 @@ int report_command(const ReportOptions& options) {
   }
   std::vector<JobRecord> jobs = find_jobs(runtimes, options.from);
   if (options.jobs.empty()) {
-    print_list(jobs, options.json);
+    print_job_list(jobs, options.json);
     return kDone;
   }
 
@@ -329,6 +339,10 @@ int report_command(const ReportOptions& options) {
       return kUsage;
     }
     chosen.push_back(&*found);
+  }
+  if (chosen.size() == 2) {
+    print_comparison(*chosen[0], *chosen[1], options.json);
+    return kDone;
   }
   int outcome = kDone;
   for (std::size_t i = 0; i < chosen.size(); ++i) {

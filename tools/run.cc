@@ -18,9 +18,11 @@
 
 #include "bodhi/filter_wish.h"
 #include "bodhi/launcher.h"
+#include "bodhi/run_record.h"
 #include "bodhi/table.h"
 #include "coord/settings.h"
 #include "tools/commands.h"
+#include "tools/new_run.h"
 #include "tools/node.h"
 #include "tools/output.h"
 #include "tools/shim_environment.h"
@@ -188,7 +190,13 @@ Result<Environment> environment_for(const Node& node, const RunOptions& options)
     environment["ZAZEN_TRACE_FILE"] = fs::absolute(options.trace_file, ignored).string();
   }
   if (options.verbose && variable("ZAZEN_LOG") != "debug") environment["ZAZEN_LOG"] = "info";
-  if (is_mpi_launcher(options.command)) forward_to_other_hosts(options, environment);
+  const bool starts_ranks = is_mpi_launcher(options.command);
+  if (!options.dry_run && !shim_is_disabled()) {
+    const std::string job =
+        begin_run({node.runtime, options.command, options.quiet, starts_ranks});
+    if (!job.empty()) environment[kRunVariable] = job;
+  }
+  if (starts_ranks) forward_to_other_hosts(options, environment);
   return environment;
 }
 
@@ -238,13 +246,14 @@ void print_plan(const RunOptions& options, const Environment& environment) {
   if (!line.empty()) fmt::print("{}\n", line);
 }
 
-int become(const std::vector<std::string>& command) {
+int become(const std::vector<std::string>& command, const std::string& job) {
   std::vector<char*> words;
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   std::fflush(nullptr);
   execvp(words[0], words.data());
   int reason = errno;
+  abandon_run(job);
   print_error(command.front() + ": " + std::strerror(reason));
   return reason == ENOENT ? kNotFound : kNotExecutable;
 }
@@ -277,7 +286,7 @@ int run_command(const RunOptions& options) {
       return kRunFailed;
     }
   }
-  return become(options.command);
+  return become(options.command, (*environment)[kRunVariable]);
 }
 
 }  // namespace zazen

@@ -178,7 +178,7 @@ void show(const Node& node, const LiveScreen& live, bool json, const Look& befor
   std::vector<std::string> lines;
   if (!now.status) {
     if (json) {
-      lines = {compact_json({{"time", std::time(nullptr)},
+      lines = {json_line({{"time", std::time(nullptr)},
                              {"node", node.config.node},
                              {"answers", false},
                              {"reason", now.reason}})};
@@ -190,7 +190,7 @@ void show(const Node& node, const LiveScreen& live, bool json, const Look& befor
     double seconds = std::chrono::duration<double>(now.at - before.at).count();
     Activity activity =
         activity_between(before.status ? &*before.status : nullptr, *now.status, seconds);
-    lines = json ? std::vector{compact_json(json_of(*now.status, activity))}
+    lines = json ? std::vector{json_line(json_of(*now.status, activity))}
                  : screen(*now.status, activity);
   }
   if (live.active()) return live.draw(lines);

@@ -1,5 +1,5 @@
 // Messages between two ranks, without a collective (D13): at the end of a job the fragments to
-// rank 0 and what follows from them, and at its start where rank 0's view is.
+// rank 0, what the nodes' runs did, and what follows from them; at its start where rank 0's view is.
 //
 // Some rank may have died or left; so everything here is bounded. A message travels in pieces
 // of at most 2 KB, which MPI sends eagerly: the sender is done whether or not anybody ever
@@ -13,7 +13,7 @@
 
 namespace zazen {
 
-inline constexpr int kFragmentTag = 2, kLossTag = 3, kViewTag = 4;
+inline constexpr int kFragmentTag = 2, kLossTag = 3, kViewTag = 4, kRunTag = 5;
 
 // Returns within a second or so.
 void send_message(MPI_Comm comm, int to, int tag, const std::string& message);

@@ -27,6 +27,7 @@
 #include "coord/mpi/mpi_communicator.h"
 #include "coord/mpi/patience.h"
 #include "coord/mpi/presence.h"
+#include "coord/run_gathering.h"
 #include "coord/undivided.h"
 
 namespace zazen {
@@ -170,11 +171,11 @@ std::optional<Fragment> own_fragment(const PluginHost& host) {
     Fragment fragment = fragment_of_view(*agreement.view, agreement.tally);
     // Datasets that are not filtered are in the ledger.
     if (host.ledger != nullptr)
-      add_fragment(fragment_of_ledger(*host.ledger, host.table, agreement.rank), &fragment);
+      add_fragment(fragment_of_ledger(*host.ledger, agreement.rank), &fragment);
     return fragment;
   }
   if (host.ledger == nullptr) return std::nullopt;
-  return fragment_of_ledger(*host.ledger, host.table, agreement.rank);
+  return fragment_of_ledger(*host.ledger, agreement.rank);
 }
 
 // Frames that the origin has now and the agreed listings lack. One stat for each dataset;
@@ -199,13 +200,16 @@ std::int64_t frames_arrived_later(const Agreement& agreement) {
   return arrived;
 }
 
-void write_job_report(const Audit& audit, std::int64_t arrived_later, const char* reason) {
+void write_job_report(const Audit& audit, std::int64_t arrived_later, const char* reason,
+                      const RunRecord* run = nullptr) {
   const Agreement& agreement = job->agreement;
   AuditReport figures(audit, agreement.nodes);
   JobReport& report = figures.report();
   report.frames_arrived_later = arrived_later;
   std::vector<PhaseReport> phases;
   for (const Phase& phase : agreement.phases) phases.push_back({phase.name, phase.seconds});
+  if (run != nullptr)
+    report.duration_seconds = static_cast<double>(wall_clock_ns() - run->started_ns) / 1e9;
   report.protocol_seconds = job->protocol_seconds;
   report.listing_seconds = agreement.listing_seconds;
   report.phases = phases.data();
@@ -263,6 +267,20 @@ void begin_watch(const PluginHost& host) {
   host.watch_reading(true, view, view == nullptr ? nullptr : tally);
 }
 
+bool has_met() {
+  return job->comm != MPI_COMM_NULL && !job->agreement.places.empty();
+}
+
+// The record of this rank's run is one of the MPI job's.
+void join_run(RunRecord& run) {
+  const Agreement& agreement = job->agreement;
+  run.ranks = std::max(run.ranks.load(), agreement.ranks);
+  if (!has_met()) return;
+  run.nodes = agreement.nodes;
+  std::uint64_t own = run.number;
+  run.job.compare_exchange_strong(own, agreement.job);
+}
+
 void after_init(const PluginHost* host) {
   as_guest([&] {
     if (job == nullptr) return;
@@ -278,6 +296,7 @@ void after_init(const PluginHost* host) {
       job->agreement.tally->protocol_us =
           static_cast<std::uint64_t>(job->protocol_seconds * 1e6);
     if (job->agreement.filtered) begin_watch(*host);
+    if (host->run != nullptr) join_run(*host->run);
     if (job->agreement.rank == 0) {
       say_if_asked(job->settings, start_words(job->agreement, job->protocol_seconds));
       if (job->agreement.filtered || host->ledger != nullptr) begin_report();
@@ -286,11 +305,56 @@ void after_init(const PluginHost* host) {
   });
 }
 
+// By rank; nothing from one that did not send in time.
+std::vector<std::optional<Fragment>> receive_fragments(const PluginHost& host, int tag,
+                                                       const std::vector<bool>& expected) {
+  // Ranks with more to do come later, and the real MPI_Finalize would wait for them all the
+  // same: so wait much longer than the job has run. It ends even if one never comes.
+  const double wait =
+      std::max(host.audit_seconds, kAuditPatience * (seconds_now() - job->started_at));
+  std::vector<std::optional<std::string>> arrived =
+      receive_messages(job->comm, tag, expected, wait);
+  const std::uint64_t most_frames = most_frames_of_a_fragment(job->agreement.view);
+  std::vector<std::optional<Fragment>> fragments(expected.size());
+  for (std::size_t r = 1; r < arrived.size(); ++r) {
+    if (!arrived[r]) continue;
+    Result<Fragment> fragment = decode_fragment(*arrived[r], most_frames);
+    if (fragment && fragment->rank == static_cast<int>(r)) fragments[r] = std::move(*fragment);
+  }
+  return fragments;
+}
+
+// What the ranks with other records did, for the summary that ends the job. Of each record the
+// rank that comes last sends it; the others send that they came.
+void gather_runs(const PluginHost& host) {
+  const Agreement& agreement = job->agreement;
+  if (!has_met()) return;
+  const std::uint64_t speaker = agreement.places[0].run;
+  if (speaker == 0) return;
+  if (agreement.rank != 0) {
+    if (host.run == nullptr || host.run->number == speaker) return;
+    const auto sharing = std::ranges::count(agreement.places, host.run->number, &RankPlace::run);
+    const bool is_last = host.run->finalized.fetch_add(1) + 1 == sharing;
+    Fragment mine;
+    if (is_last) {
+      host.run->finalized = 0;  // for the next MPI job of this run
+      mine = fragment_of_ledger(host.run->ledger, agreement.rank);
+    }
+    mine.rank = agreement.rank;
+    return send_message(job->comm, 0, kRunTag, encode_fragment(mine));
+  }
+  std::vector<bool> expected(agreement.places.size());
+  for (std::size_t r = 1; r < expected.size(); ++r)
+    expected[r] = agreement.places[r].run != 0 && agreement.places[r].run != speaker;
+  if (std::ranges::count(expected, true) == 0) return;
+  add_others(receive_fragments(host, kRunTag, expected), *host.run);
+}
+
 // Whether the job has lost frames, as rank 0 sees it.
 bool audit(const PluginHost& host) {
   const Agreement& agreement = job->agreement;
   // Unfiltered ranks report only if rank 0 writes a report, which all know from the start.
-  const bool met = job->comm != MPI_COMM_NULL && !agreement.places.empty();
+  const bool met = has_met();
   const bool wanted = agreement.filtered || (met && agreement.places[0].has_ledger);
   std::optional<Fragment> mine = own_fragment(host);
 
@@ -304,19 +368,7 @@ bool audit(const PluginHost& host) {
     std::vector<bool> expected(fragments.size());
     for (std::size_t r = 1; r < expected.size(); ++r)
       expected[r] = agreement.filtered || agreement.places[r].has_ledger;
-    // Ranks with more to do come later, and the real MPI_Finalize would wait for them all the
-    // same: so wait much longer than the job has run. It ends even if one never comes.
-    const double wait =
-        std::max(host.audit_seconds, kAuditPatience * (seconds_now() - job->started_at));
-    std::vector<std::optional<std::string>> arrived =
-        receive_messages(job->comm, kFragmentTag, expected, wait);
-    const std::uint64_t most_frames = most_frames_of_a_fragment(agreement.view);
-    for (std::size_t r = 1; r < arrived.size(); ++r) {
-      if (!arrived[r]) continue;
-      Result<Fragment> fragment = decode_fragment(*arrived[r], most_frames);
-      if (fragment && fragment->rank == static_cast<int>(r))
-        fragments[r] = std::move(*fragment);
-    }
+    fragments = receive_fragments(host, kFragmentTag, expected);
   }
   fragments[0] = std::move(mine);
   const Audit merged = merge_fragments(agreement, fragments);
@@ -328,7 +380,7 @@ bool audit(const PluginHost& host) {
   say_if_asked(job->settings, closing_words(merged));
   if (!job->settings.report.empty())
     write_job_report(merged, agreement.filtered ? frames_arrived_later(agreement) : 0,
-                     agreement.filtered ? nullptr : agreement.reason.c_str());
+                     agreement.filtered ? nullptr : agreement.reason.c_str(), host.run);
   return is_lost;
 }
 
@@ -340,6 +392,7 @@ void before_finalize(const PluginHost* host) {
     if (job == nullptr || initialized == 0 || finalized != 0) return;
     bool is_lost = false;
     as_guest([&] { is_lost = audit(*host); });
+    as_guest([&] { gather_runs(*host); });
     if (job->agreement.filtered && job->agreement.ranks > 1)
       share_loss(job->comm, is_lost, seconds_now() - job->started_at);
   });

@@ -12,28 +12,46 @@
 #include <vector>
 
 #include "bodhi/process_life.h"
+#include "bodhi/run_record.h"
 #include "bodhi/unique_fd.h"
 #include "bodhi/view.h"
 
 namespace zazen {
 namespace {
 
-bool owner_is_dead(int job_fd, bool* has_view) {
-  View view = {};
-  UniqueFd file(::openat(job_fd, kViewFile, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  *has_view = file.valid() && ::pread(file.get(), &view, sizeof view, 0) == sizeof view &&
-              view.magic == kViewMagic && view.version == kViewVersion && view.owner_pid > 0;
-  return *has_view && process_is_over(view.owner_pid);
+// The beginning of a file, if that is all there.
+bool read_front(int job_fd, const char* name, void* out, std::size_t size) {
+  UniqueFd file(::openat(job_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  return file.valid() && ::pread(file.get(), out, size, 0) == static_cast<ssize_t>(size);
 }
 
-// What a rank did can still be told from its directory, if it has a view.
-bool is_over(int job_fd, bool* has_view_out) {
-  bool has_view = false;
-  bool dead = owner_is_dead(job_fd, &has_view);
-  *has_view_out = has_view;
-  if (dead) return true;
+// The process that must end before the job is over, or 0: the directory tells of none.
+pid_t owner_of(int job_fd) {
+  View view = {};
+  if (read_front(job_fd, kViewFile, &view, sizeof view) && view.magic == kViewMagic &&
+      view.version == kViewVersion) {
+    return view.owner_pid;
+  }
+  struct {
+    std::uint64_t magic;
+    std::uint32_t version;
+    std::int32_t owner_pid;
+  } run = {};
+  static_assert(offsetof(RunRecord, owner_pid) == offsetof(decltype(run), owner_pid));
+  if (read_front(job_fd, kRunFile, &run, sizeof run) && run.magic == kRunMagic &&
+      run.version == kRunVersion) {
+    return run.owner_pid;
+  }
+  return 0;
+}
+
+// What a job did can still be told from its directory, if it has an owner.
+bool is_over(int job_fd, bool* has_owner) {
+  const pid_t owner = owner_of(job_fd);
+  *has_owner = owner > 0;
+  if (*has_owner) return process_is_over(owner);
   struct stat st = {};
-  if (has_view || ::fstat(job_fd, &st) != 0) return false;
+  if (::fstat(job_fd, &st) != 0) return false;
   return std::time(nullptr) - st.st_mtime > kOrphanAgeSeconds;
 }
 
@@ -83,11 +101,12 @@ struct KeptReport {
 
 std::uint64_t bytes_in(int job_fd) {
   std::uint64_t bytes = 0;
-  for (const char* name : {kViewFile, kTallyFile}) {
+  constexpr std::uint64_t kBlock = 512;
+  for (const char* name : {kViewFile, kTallyFile, kRunFile}) {
     struct stat st = {};
-    if (::fstatat(job_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
-      bytes += static_cast<std::uint64_t>(st.st_size);
-    }
+    if (::fstatat(job_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    const auto held = static_cast<std::uint64_t>(st.st_blocks) * kBlock;  // it may be sparse
+    bytes += std::min(static_cast<std::uint64_t>(st.st_size), held);
   }
   return bytes;
 }
@@ -102,9 +121,9 @@ int sweep_jobs(const std::string& jobs_directory, const std::string& reports_dir
   while (dirent* entry = ::readdir(jobs)) {
     if (entry->d_name[0] == '.') continue;
     UniqueFd job = open_job(::dirfd(jobs), entry->d_name);
-    bool has_view = false;
-    if (!job.valid() || !is_over(job.get(), &has_view)) continue;
-    if (!has_view || !keep_job(::dirfd(jobs), entry->d_name, job.get(), reports.get())) {
+    bool has_owner = false;
+    if (!job.valid() || !is_over(job.get(), &has_owner)) continue;
+    if (!has_owner || !keep_job(::dirfd(jobs), entry->d_name, job.get(), reports.get())) {
       remove_job(::dirfd(jobs), entry->d_name, job.get());
     }
     struct stat st = {};

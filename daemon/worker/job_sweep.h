@@ -1,6 +1,7 @@
-// The directories of ended jobs: <runtime>/jobs/XXXXXX belongs to a rank, which moves it to
-// <runtime>/reports when it ends; for one that was killed the worker of its user does. There
-// `zazenctl report` finds what the rank did, for a while. All here is about this user's only.
+// The directories of ended jobs: <runtime>/jobs/XXXXXX belongs to a rank (bodhi/view.h) or to a job
+// under `zazenctl run` (bodhi/run_record.h), which moves it to <runtime>/reports when it ends; for
+// one that was killed the worker of its user does. There `zazenctl report` finds what it did, for
+// a while. All here is about this user's only.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,8 +10,8 @@ namespace zazen {
 
 inline constexpr std::int64_t kOrphanAgeSeconds = 3'600;
 
-// Takes away the directories whose owner is dead, to the reports if it has a view and there is
-// a directory for them, and those that are older than kOrphanAgeSeconds and have no valid view.
+// Takes away the directories whose owner is dead, to the reports if there is a directory for them,
+// and those that are older than kOrphanAgeSeconds and tell of no owner.
 // Returns how many.
 int sweep_jobs(const std::string& jobs_directory, const std::string& reports_directory);
 

@@ -32,7 +32,7 @@ with Nodes(2) as nodes:
     def ctl(*words, ranks=3, env=None, in_front=False):
         """A job by `zazenctl run`."""
         out, report = nodes.output_of_a_job()
-        tool = [ZAZENCTL, "--config", nodes[0].config, "run", *words, "--"]
+        tool = [ZAZENCTL, "--config", nodes[0].config, "run", "--quiet", *words, "--"]
         launch = [MPIRUN, "-n", ranks]
         argv = [*tool, *launch] if in_front else [*launch, *tool]
         return nodes.start_job([*argv, *program("list_and_read_c"), data.path, out],
@@ -138,7 +138,7 @@ with Nodes(2) as nodes:
     ctl("--divide", ranks=1).check_unfiltered()
     mpirun(REQUIRE, ranks=[1, 0]).check_unfiltered()
     out, _ = nodes.output_of_a_job()
-    alone = run([ZAZENCTL, "--config", nodes[0].config, "run", "--divide", "--",
+    alone = run([ZAZENCTL, "--config", nodes[0].config, "run", "--quiet", "--divide", "--",
                  *program("list_and_read_c"), data.path, out], nodes.env).succeeded()
     expect(alone.stderr == "", f"{alone}")
 

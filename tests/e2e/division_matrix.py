@@ -32,7 +32,7 @@ def command(program, data):
 def launch(nodes, program, data, switch, bare_node):
     argv = [MPIRUN]
     for node, (at, count) in zip(nodes, enumerate(RANKS)):
-        shim = [ZAZENCTL, "--config", node.config, "run", *filter(None, [switch]), "--"]
+        shim = [ZAZENCTL, "--config", node.config, "run", "--quiet", *filter(None, [switch]), "--"]
         argv += [*([":"] if at else []), "-n", str(count), *([] if at == bare_node else shim),
                  *command(program, data)]
     return run(argv, nodes.env, seconds=60)

@@ -42,7 +42,7 @@ with Nodes(2) as nodes:
     argv, ranks = [MPIRUN], []
     for node in nodes:
         argv += [":"] if len(argv) > 1 else []
-        argv += ["-n", "2", harness.ZAZENCTL, "--config", node.config, "run", "--divide", "--report", report,
+        argv += ["-n", "2", harness.ZAZENCTL, "--config", node.config, "run", "--quiet", "--divide", "--report", report,
                  "--", *program("list_and_read_c"), data.path, out]
         ranks += [node.name] * 2
     nodes.start_job(argv, nodes.env, data, out, ranks, report).finish().check_exactly_once()

@@ -146,7 +146,7 @@ def traced(program, what):
     base = next(bases)
     command = [program, data.path, str(base), what]
     plain = run(command, nodes.env)
-    done = run([ZAZENCTL, "--config", node.config, "run", "--trace", "--", *command], nodes.env)
+    done = run([ZAZENCTL, "--config", node.config, "run", "--quiet", "--trace", "--", *command], nodes.env)
     expect((plain.status, plain.stderr) == (7, ""), f"{plain}")
     expect((done.status, done.stdout) == (7, plain.stdout), f"{plain} {done}")
     return base, done

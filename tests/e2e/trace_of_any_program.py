@@ -20,7 +20,7 @@ def totals(trace):
 
 
 def check_no_daemon():
-    done = zazenctl("run", "--trace", "--", "cat", data.file("f0")).succeeded()
+    done = zazenctl("run", "--quiet", "--trace", "--", "cat", data.file("f0")).succeeded()
     expect("no daemon answers" in done.stderr and "zazen trace" not in done.stderr, f"{done}")
 
 
@@ -28,7 +28,7 @@ def check_python():
     """What it reads by dup'ed descriptors and in streams of its libraries counts, too."""
     words = [PYTHON, f"{SOURCES}/traced.py", data.path]
     plain = run(words, nodes.env).succeeded()
-    done = zazenctl("run", "--trace", "--", *words).succeeded()
+    done = zazenctl("run", "--quiet", "--trace", "--", *words).succeeded()
     expect(done.stdout == plain.stdout, f"{plain} {done}")
     traces = sorted(traces_in(done.stderr), key=lambda trace: trace.head["opens"])
     expect([totals(trace) for trace in traces] == [[2, 1, 1], [8, 4, 4]], f"{done}")
@@ -42,7 +42,7 @@ def check_cxx():
     with open(f"{SOURCES}/traced_cxx.cc") as file:
         lines = {line.rpartition("// the ")[2].strip(): number
                  for number, line in enumerate(file, 1) if "  // the " in line}
-    done = zazenctl("run", "--trace", *program("traced_cxx"), data.file("f0"), data.file("none"),
+    done = zazenctl("run", "--quiet", "--trace", *program("traced_cxx"), data.file("f0"), data.file("none"),
                     data.file("f1")).succeeded()
     expect(done.stdout == f"{SIZE}\nno such frame\n{2 * SIZE}\n", f"{done}")
     rows = trace_in(done.stderr).rows
@@ -57,20 +57,20 @@ def check_coreutils():
     """They close their standard error before the end."""
     for words, reads in ((["sha256sum", data.file("f0")], 1), (["grep", "-ac", "", data.file("f0")], 2),
                          (["dd", "bs=100", "status=none", f"if={data.file('f0')}"], 4)):
-        plain = zazenctl("run", "--", *words).succeeded()
-        done = zazenctl("run", "--trace", "--", *words).succeeded()
+        plain = zazenctl("run", "--quiet", "--", *words).succeeded()
+        done = zazenctl("run", "--quiet", "--trace", "--", *words).succeeded()
         expect((plain.stderr, plain.stdout) == ("", done.stdout), f"{plain} {done}")
         trace = trace_in(done.stderr)
         expect([*totals(trace), trace.head["bytes"]] == [1, 1, 0, f"{SIZE} B"], f"{done}")
         expect(trace.head["reads"] >= reads and trace.head["program"] == words[0], f"{done}")
-    done = zazenctl("run", "--trace", "--", "cat", data.file("notes of the run.txt")).succeeded()
+    done = zazenctl("run", "--quiet", "--trace", "--", "cat", data.file("notes of the run.txt")).succeeded()
     expect(done.stderr == "", f"no frame, no trace: {done}")
 
 
 def check_lost_reader():
     """A standard error that nobody reads is no reason to die."""
     script = f'exec 2> >(exec true); wait $!; exec cat "{data.file("f0")}"'
-    done = run(["bash", "-c", f'{ZAZENCTL} --config "$0" run --trace -- bash -c "$1"',
+    done = run(["bash", "-c", f'{ZAZENCTL} --config "$0" run --quiet --trace -- bash -c "$1"',
                 node.config, script], nodes.env).succeeded()
     expect(len(done.stdout.encode("utf-8", "replace")) > 0, f"{done}")
 
@@ -80,7 +80,7 @@ def check_no_stderr():
     out = nodes.path("own file")
     script = ("import os, sys; os.closerange(2, 3); out = os.open(sys.argv[2], os.O_RDWR | os.O_CREAT);"
               "open(sys.argv[1]).close(); os.write(out, b'%d' % out)")
-    zazenctl("run", "--trace", "--", PYTHON, "-c", script, data.file("f0"), out).succeeded()
+    zazenctl("run", "--quiet", "--trace", "--", PYTHON, "-c", script, data.file("f0"), out).succeeded()
     with open(out) as file:
         expect((content := file.read()) == "2", f"its file has {content}")
 
@@ -105,16 +105,16 @@ def check_options():
     maps = zazenctl("run", "--", "cat", "/proc/self/maps").succeeded().stdout
     expect("libzazen.so" in maps and "libzazen-trace" not in maps and "libunwind" not in maps,
            f"a plain run: {maps}")
-    maps = zazenctl("run", "--trace", "cat", "/proc/self/maps").succeeded().stdout
+    maps = zazenctl("run", "--quiet", "--trace", "cat", "/proc/self/maps").succeeded().stdout
     expect("libzazen-trace.so" in maps and "libzazen-callsites.so" in maps, f"{maps}")
-    maps = zazenctl("run", "--trace", "cat", "/proc/self/maps", ZAZEN_DISABLE="1").stdout
+    maps = zazenctl("run", "--quiet", "--trace", "cat", "/proc/self/maps", ZAZEN_DISABLE="1").stdout
     expect("libzazen-trace.so" in maps and "libunwind" not in maps, f"disabled: {maps}")
 
 
 def check_file():
     """One for each process; a relative name means where the program was started."""
     pattern = nodes.path("trace-%p")
-    done = zazenctl("run", "--trace", "--trace-file", pattern, "--", "sh", "-c",
+    done = zazenctl("run", "--quiet", "--trace", "--trace-file", pattern, "--", "sh", "-c",
                     'cat "$0" && cat "$0"; exit 5', data.file("f2"))
     expect((done.status, done.stderr) == (5, ""), f"{done}")
     files = [name for name in os.listdir(nodes.directory) if name.startswith("trace-")]
@@ -136,8 +136,8 @@ def check_relative_file():
 def check_ranks():
     out = nodes.path("out")
     os.mkdir(out)
-    for words in ([MPIRUN, "-n", "2", ZAZENCTL, "--config", node.config, "run", "--trace"],
-                  [ZAZENCTL, "--config", node.config, "run", "--trace", MPIRUN, "-n", "2"]):
+    for words in ([MPIRUN, "-n", "2", ZAZENCTL, "--config", node.config, "run", "--quiet", "--trace"],
+                  [ZAZENCTL, "--config", node.config, "run", "--quiet", "--trace", MPIRUN, "-n", "2"]):
         done = run([*words, *program("list_and_read_cxx"), data.path, out], nodes.env).succeeded()
         for rank in ("0", "1"):
             prefix = f"rank {rank}: "

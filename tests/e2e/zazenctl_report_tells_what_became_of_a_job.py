@@ -19,7 +19,7 @@ with Nodes(2) as nodes:
         return nodes[0].ctl("report", *words).succeeded().stdout
 
     def jobs():
-        return json.loads(report("--json"))
+        return json.loads(report("--json"))["jobs"]
 
     expect(jobs() == [] and "No job" in report(), "nothing yet")
 

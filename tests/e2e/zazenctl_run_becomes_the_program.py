@@ -15,7 +15,7 @@ with Nodes(1) as nodes:
         return run([ZAZENCTL, "--config", node.config, *words], dict(nodes.env, **env))
 
     # No daemon: the program runs all the same, silently.
-    done = zazenctl("run", "--", "cat", data.file("f3")).succeeded()
+    done = zazenctl("run", "--quiet", "--", "cat", data.file("f3")).succeeded()
     expect(done.stderr == "", f"silent: {done}")
     expect("no daemon answers" in zazenctl("run", "--verbose", "true").succeeded().stderr, "a note")
     node.start()

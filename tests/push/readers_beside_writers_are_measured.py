@@ -21,7 +21,7 @@ def begin(directory, *more):
 with tempfile.TemporaryDirectory() as directory:
     done = begin(directory, "--read-bytes", "5MB", "--rate", "20MB", "--rounds", 2,
                  "--turn", 0.3).finish(200)
-    figures = json.loads(done.succeeded().stdout)
+    figures = json.loads(done.succeeded().stdout)["cases"]
     pairs = [(one["read_size"], one["write_size"]) for one in figures]
     expect(pairs == [(read, written) for read in READ for written in WRITTEN], pairs)
     for one in figures:

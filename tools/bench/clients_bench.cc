@@ -20,6 +20,7 @@
 #include "bodhi/unique_fd.h"
 #include "bodhi/wire.h"
 #include "tools/bench/bench_node.h"
+#include "tools/bench/figures_json.h"
 #include "tools/bench/interruption.h"
 #include "tools/bench/programs.h"
 #include "tools/bench/samples.h"
@@ -313,7 +314,7 @@ void print_client_figures(const std::vector<ClientFigures>& figures, bool as_jso
           one.p99_to_control);
     }
   }
-  if (as_json) fmt::print("{}\n", all.dump(2));
+  if (as_json) print_figures_json(all);
 }
 
 int clients_attacker(const std::string& attack, const std::string& runtime) {

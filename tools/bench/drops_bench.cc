@@ -15,6 +15,7 @@
 
 #include "bodhi/unique_fd.h"
 #include "tools/bench/bench_node.h"
+#include "tools/bench/figures_json.h"
 #include "tools/bench/interruption.h"
 #include "tools/bench/other_copiers.h"
 #include "tools/bench/programs.h"
@@ -180,7 +181,7 @@ void print_drop_figures(const DropFigures& figures, bool as_json) {
                                   {"p50_seconds", p50},
                                   {"p99_seconds", p99},
                                   {"max_seconds", most}};
-    fmt::print("{}\n", all.dump(2));
+    print_figures_json(all);
     return;
   }
   fmt::print(

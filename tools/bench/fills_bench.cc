@@ -16,6 +16,7 @@
 #include "bodhi/client.h"
 #include "bodhi/unique_fd.h"
 #include "tools/bench/bench_node.h"
+#include "tools/bench/figures_json.h"
 #include "tools/bench/interruption.h"
 #include "tools/bench/programs.h"
 #include "tools/bench/samples.h"
@@ -268,7 +269,7 @@ void print_fill_figures(const std::vector<FillFigures>& figures, bool as_json) {
           one.highest_ratio);
     }
   }
-  if (as_json) fmt::print("{}\n", all.dump(2));
+  if (as_json) print_figures_json(all);
 }
 
 int fills_worker(const FrameReading& reading) {

@@ -24,6 +24,7 @@
 #include "bodhi/unique_fd.h"
 #include "bodhi/units.h"
 #include "tools/bench/bench_node.h"
+#include "tools/bench/figures_json.h"
 #include "tools/bench/interruption.h"
 #include "tools/bench/programs.h"
 #include "tools/bench/samples.h"
@@ -294,7 +295,7 @@ void print_hook_figures(const HookFigures& figures, bool as_json) {
                                   {"added_to_last_seconds", figures.added_to_last_seconds},
                                   {"cpu_seconds", figures.cpu_seconds},
                                   {"phases", figures.phases}};
-    fmt::print("{}\n", all.dump(2));
+    print_figures_json(all);
     return;
   }
   fmt::print("{} frames, {} ranks on {} nodes: {:.1f} ms (least {:.1f}), {:.1f} ms of CPU\n",

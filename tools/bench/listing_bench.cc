@@ -15,6 +15,7 @@
 #include "bodhi/units.h"
 #include "coord/view_writer.h"
 #include "tools/bench/bench_node.h"
+#include "tools/bench/figures_json.h"
 #include "tools/bench/interruption.h"
 #include "tools/bench/programs.h"
 #include "tools/bench/samples.h"
@@ -123,7 +124,7 @@ void print_listing_figures(const ListingFigures& figures, bool as_json) {
                                   {"shim_seconds", figures.shim_seconds},
                                   {"ratio", figures.ratio},
                                   {"rounds", figures.rounds}};
-    fmt::print("{}\n", all.dump(2));
+    print_figures_json(all);
     return;
   }
   fmt::print(

@@ -21,6 +21,7 @@
 #include "coord/exchange.h"
 #include "coord/mpi/mpi_communicator.h"
 #include "coord/paper.h"
+#include "tools/bench/figures_json.h"
 #include "tools/bench/workload.h"
 
 namespace zazen {
@@ -122,7 +123,7 @@ class ProtocolBench {
                                     {"least_frames", exchanged.least},
                                     {"most_frames", exchanged.most},
                                     {"exactly_once", once}};
-      fmt::print("{}\n", all.dump(2));
+      print_figures_json(all);
     } else {
       fmt::print(
           "{} frames, {} ranks, {}: exchange {:.3f} s, paper {:.3f} s ({:.1f} times), its "

@@ -14,6 +14,7 @@
 #include "bodhi/units.h"
 #include "bodhi/writer.h"
 #include "tools/bench/bench_node.h"
+#include "tools/bench/figures_json.h"
 #include "tools/bench/interruption.h"
 #include "tools/bench/other_copiers.h"
 #include "tools/bench/plain_push.h"
@@ -315,7 +316,7 @@ void print_push_figures(const std::vector<PushFigures>& figures, bool as_json) {
       }
     }
   }
-  if (as_json) fmt::print("{}\n", all.dump(2));
+  if (as_json) print_figures_json(all);
 }
 
 }  // namespace zazen

@@ -18,6 +18,7 @@
 #include "bodhi/client.h"
 #include "bodhi/units.h"
 #include "tools/bench/bench_node.h"
+#include "tools/bench/figures_json.h"
 #include "tools/bench/interruption.h"
 #include "tools/bench/paced_writer.h"
 #include "tools/bench/programs.h"
@@ -336,7 +337,7 @@ void print_readers_figures(const std::vector<ReadersFigures>& figures, bool as_j
           one.highest_ratio);
     }
   }
-  if (as_json) fmt::print("{}\n", all.dump(2));
+  if (as_json) print_figures_json(all);
 }
 
 int readers_worker(const std::string& root) {

@@ -19,6 +19,7 @@
 #include "bodhi/table.h"
 #include "bodhi/units.h"
 #include "tools/bench/bench_node.h"
+#include "tools/bench/figures_json.h"
 #include "tools/bench/interruption.h"
 #include "tools/bench/programs.h"
 #include "tools/bench/samples.h"
@@ -302,7 +303,7 @@ void print_restart_figures(const RestartFigures& figures, bool as_json) {
     all["evict_status_p99_ms"] = figures.evict_status_p99_ms;
   }
   if (as_json) {
-    fmt::print("{}\n", all.dump(2));
+    print_figures_json(all);
     return;
   }
   for (const auto& [name, value] : all.items()) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bodhi/units.h"
+#include "tools/bench/figures_json.h"
 
 namespace zazen {
 namespace {
@@ -56,7 +57,7 @@ void print_figures_as_json(const ShimFigures& figures) {
                                 {"exec_added_us", rounded(figures.exec_added_us(), 10)},
                                 {"hits", figures.hits},
                                 {"rounds", figures.rounds}};
-  fmt::print("{}\n", all.dump(2));
+  print_figures_json(all);
 }
 
 }  // namespace zazen

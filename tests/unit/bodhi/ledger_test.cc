@@ -1,7 +1,10 @@
 #include "bodhi/ledger.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -85,6 +88,57 @@ TEST_F(LedgerTest, AFullTableOverflowsAndLosesNothingElse) {
     if (seq == 5) flags_of_5 = flags;
   });
   EXPECT_EQ(flags_of_5, Ledger::kListed | Ledger::kOpened);
+}
+
+TEST_F(LedgerTest, TellsWhatIsNew) {
+  EXPECT_TRUE(ledger_->note(0, 7, Ledger::kListed));
+  EXPECT_TRUE(ledger_->note(0, 7, Ledger::kOpened));
+  EXPECT_FALSE(ledger_->note(0, 7, Ledger::kOpened));
+  EXPECT_FALSE(ledger_->note(0, 7, Ledger::kListed));
+  EXPECT_FALSE(ledger_->note(Ledger::kNoDataset, 7, Ledger::kOpened));
+}
+
+TEST_F(LedgerTest, NumbersDatasetsByTheirPaths) {
+  auto number = [this](const std::string& path) {
+    return ledger_->dataset_of(text_key(path.c_str()), path.c_str());
+  };
+  for (int i = 0; i < 255; ++i) {
+    const std::string path = "/sim" + std::to_string(i);
+    EXPECT_EQ(ledger_->path_of(number(path)), path);
+    EXPECT_EQ(number(path), number(path));
+  }
+  EXPECT_EQ(number("/one more"), Ledger::kNoDataset);
+}
+
+// A file with a hole on a disk that is full: to touch it would be a SIGBUS.
+TEST_F(LedgerTest, AFullDiskOverflowsAndHarmsNobody) {
+  const char* directory = ::getenv("TMPDIR");
+  std::string path = std::string(directory == nullptr ? "/tmp" : directory) + "/ledgerXXXXXX";
+  ASSERT_NE(::mkdtemp(path.data()), nullptr);
+  if (::unshare(CLONE_NEWNS) != 0 ||
+      ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+      ::mount("none", path.c_str(), "tmpfs", 0, "size=64k") != 0) {
+    ::rmdir(path.c_str());
+    GTEST_SKIP() << "only root can mount";
+  }
+  const int fd = ::open((path + "/file").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_EQ(::ftruncate(fd, sizeof(Ledger)), 0);
+  void* memory = ::mmap(nullptr, sizeof(Ledger), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto* ledger = static_cast<Ledger*>(memory);
+  std::uint64_t noted = 0;
+  for (FrameSeq seq = 0; seq < 100; ++seq) noted += ledger->note(0, seq * 512, Ledger::kOpened);
+  EXPECT_GT(noted, 2U);
+  EXPECT_LT(noted, 17U);
+  EXPECT_EQ(ledger->overflowed, 1U);
+  EXPECT_STREQ(ledger->path_of(ledger->dataset_of(5, "/sim1")), "");
+  std::uint64_t visited = 0;
+  ledger->for_each([&](std::uint32_t, FrameSeq, std::uint32_t) { ++visited; });
+  EXPECT_EQ(visited, noted);
+  ::munmap(memory, sizeof(Ledger));
+  ::close(fd);
+  ::umount2(path.c_str(), MNT_DETACH);
+  ::rmdir(path.c_str());
 }
 
 TEST_F(LedgerTest, ThreadsAndChildrenWriteIntoTheSame) {

@@ -20,6 +20,7 @@ using nlohmann::json;
 
 JobReport example(const std::vector<RankReport>& ranks) {
   JobReport report = {};
+  report.duration_seconds = 12.5;
   report.filtered = true;
   report.complete = true;
   report.frames_listed = 1000;
@@ -54,7 +55,8 @@ TEST(Report, HasTheContractsKeys) {
   std::vector<RankReport> ranks = {{0, "n0", 125, 124, 120, 4, true},
                                    {-1, "", 0, 0, 0, 0, false}};
   ASSERT_EQ(write_report((scratch / "report").c_str(), example(ranks)), 0);
-  json expected = {{"filtered", true},
+  json expected = {{"schema_version", 1},
+                   {"filtered", true},
                    {"complete", true},
                    {"reason", nullptr},
                    {"frames_listed", 1000},
@@ -67,6 +69,7 @@ TEST(Report, HasTheContractsKeys) {
                    {"misses", 10},
                    {"bytes_local", 11},
                    {"bytes_origin", 12},
+                   {"duration_seconds", 12.5},
                    {"protocol_seconds", 0.0215},
                    {"listing_seconds", 0.5},
                    {"phases", {{"listings", 0.25}, {"view", 0.125}}},

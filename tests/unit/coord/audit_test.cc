@@ -5,6 +5,7 @@
 #include <random>
 
 #include "cluster_on_disk.h"
+#include "coord/run_gathering.h"
 
 namespace zazen {
 namespace {
@@ -336,17 +337,15 @@ TEST(Words, OfTheStart) {
             std::vector<std::string>{"zazen: not filtered: no rank reaches a daemon"});
 }
 
-TEST(Fragment, OfALedgerNamesTheDatasetsByTheTable) {
+TEST(Fragment, OfALedgerNamesTheDatasets) {
   Ledger* ledger = make_ledger();
   ASSERT_NE(ledger, nullptr);
-  ledger->note(1, 7, Ledger::kListed);
-  ledger->note(1, 7, Ledger::kOpened);
-  ledger->note(1, 9, Ledger::kListed);
+  const std::uint32_t dataset = ledger->dataset_of(text_key("/sim2"), "/sim2");
+  ledger->note(dataset, 7, Ledger::kListed);
+  ledger->note(dataset, 7, Ledger::kOpened);
+  ledger->note(dataset, 9, Ledger::kListed);
   ledger->hits = 1;
-  std::vector<std::uint64_t> memory =
-      make_table(0, "/cache", {{"/sim1", "f{seq}"}, {"/sim2", "f{seq}"}});
-  Fragment fragment =
-      fragment_of_ledger(*ledger, reinterpret_cast<const Table*>(memory.data()), 5);
+  Fragment fragment = fragment_of_ledger(*ledger, 5);
   EXPECT_EQ(fragment.rank, 5);
   EXPECT_TRUE(fragment.whole);
   ASSERT_EQ(fragment.datasets.size(), 1U);
@@ -354,9 +353,37 @@ TEST(Fragment, OfALedgerNamesTheDatasetsByTheTable) {
   EXPECT_EQ(fragment.datasets[0].listed_frames, FrameSet({7, 9}));
   EXPECT_EQ(fragment.datasets[0].opened_frames, FrameSet({7}));
 
-  fragment = fragment_of_ledger(*ledger, nullptr, 5);
+  ledger->has_path[dataset] = 0;
+  fragment = fragment_of_ledger(*ledger, 5);
   EXPECT_FALSE(fragment.whole);
   EXPECT_EQ(fragment.hits, 1U);
+}
+
+TEST(RunGathering, FramesOfSeveralNodesCountOnce) {
+  RunPlace place;
+  place.number = 7;
+  RunRecord* own = make_run_record(place);
+  ASSERT_NE(own, nullptr);
+  const std::uint32_t dataset = own->ledger.dataset_of(text_key("/sim1"), "/sim1");
+  for (FrameSeq seq : {1, 2, 3}) own->ledger.frames += own->ledger.note(dataset, seq, Ledger::kOpened);
+  own->ledger.hits = 3;
+  auto other = [](FrameSet opened, const std::string& path) {
+    Fragment fragment;
+    fragment.misses = opened.size();
+    fragment.bytes_origin = 10 * opened.size();
+    fragment.datasets.emplace_back().path = path;
+    fragment.datasets.back().opened_frames = std::move(opened);
+    return fragment;
+  };
+  add_others({std::nullopt, other(FrameSet({2, 3, 4}), "/sim1"), other(FrameSet({4, 5}), "/sim1"),
+              other(FrameSet({1}), "/sim2")},
+             *own);
+  const RunFigures figures = figures_of(*own);
+  EXPECT_EQ(figures.frames, 6U);
+  EXPECT_EQ(figures.hits, 3U);
+  EXPECT_EQ(figures.misses, 6U);
+  EXPECT_EQ(figures.bytes_origin, 60U);
+  unmap_run_record(own);
 }
 
 TEST(Settings, PathsAreSplitAndTrimmed) {

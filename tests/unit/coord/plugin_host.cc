@@ -51,11 +51,12 @@ void work_with_view(const std::string& what) {
   if (what == "twice") mark_opened(*adopted_view, adopted_tally, dataset, 0);
 }
 
-void work_with_ledger(Ledger* ledger, int rank, int ranks) {
+void work_with_ledger(Ledger* ledger, const std::string& path, int rank, int ranks) {
+  const std::uint32_t dataset = ledger->dataset_of(text_key(path.c_str()), path.c_str());
   for (FrameSeq f = 0; f < kFramesOfOrigin; ++f) {
-    ledger->note(0, f, Ledger::kListed);
+    ledger->note(dataset, f, Ledger::kListed);
     if (f % static_cast<FrameSeq>(ranks) == static_cast<FrameSeq>(rank))
-      ledger->note(0, f, Ledger::kOpened);
+      ledger->note(dataset, f, Ledger::kOpened);
   }
 }
 
@@ -104,7 +105,7 @@ int main(int argc, char** argv) {
   if (active)
     work_with_view(what);
   else if (ledger != nullptr)
-    work_with_ledger(ledger, rank, ranks);
+    work_with_ledger(ledger, dataset, rank, ranks);
   MPI_Barrier(MPI_COMM_WORLD);
   if (what == "later" && rank == 0) std::ofstream(dataset + "/f100") << "late";
 

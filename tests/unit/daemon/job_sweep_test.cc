@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "bodhi/run_record.h"
 #include "bodhi/view.h"
 #include "tests/unit/daemon/scratch.h"
 
@@ -71,6 +72,35 @@ TEST_F(JobSweepTest, WhatADeadRankDidIsKeptWhereThereIsAPlaceForIt) {
   EXPECT_FALSE(exists(dead));
   EXPECT_TRUE(exists(reports() + "/dead/view"));
   EXPECT_TRUE(exists(reports() + "/dead/tally"));
+}
+
+TEST_F(JobSweepTest, RecordsOfRunsAreKeptAndCountedByWhatTheyHold) {
+  ASSERT_EQ(::mkdir(reports().c_str(), 0700), 0);
+  pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ::waitpid(child, nullptr, 0);
+  auto make_run = [&](const char* name, pid_t owner) {
+    struct {
+      std::uint64_t magic = kRunMagic;
+      std::uint32_t version = kRunVersion;
+      std::int32_t owner_pid = 0;
+    } run;
+    run.owner_pid = owner;
+    const std::string file = runtime() + "/" + name + "/run";
+    write_file(file, std::string(reinterpret_cast<const char*>(&run), sizeof run));
+    ASSERT_EQ(::truncate(file.c_str(), sizeof(RunRecord)), 0);
+  };
+  make_run("dead", child);
+  make_run("alive", ::getpid());
+  EXPECT_EQ(sweep_jobs(runtime(), reports()), 1);
+  EXPECT_TRUE(exists(runtime() + "/alive/run"));
+  EXPECT_TRUE(exists(reports() + "/dead/run"));
+  ASSERT_EQ(::rename((runtime() + "/alive").c_str(), (reports() + "/alive").c_str()), 0);
+  ReportLimits limits;
+  limits.bytes = sizeof(RunRecord);
+  EXPECT_EQ(prune_reports(reports(), limits), 0) << "they are sparse";
+  limits.ranks = 1;
+  EXPECT_EQ(prune_reports(reports(), limits), 1);
 }
 
 TEST_F(JobSweepTest, ReportsAreBounded) {

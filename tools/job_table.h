@@ -1,0 +1,17 @@
+// What `zazenctl report` says of several jobs: the list of all, and two of them side by side.
+#pragma once
+#include <vector>
+
+#include "tools/job_record.h"
+
+namespace zazen {
+
+inline constexpr std::size_t kNumberShown = 8;  // digits; any beginning names a job
+
+void print_job_list(const std::vector<JobRecord>& jobs, bool as_json);
+void print_comparison(const JobRecord& first, const JobRecord& second, bool as_json);
+
+std::string duration_words(std::int64_t ns);                   // "1.3 s", as the summary says it
+std::string began_words(std::int64_t ns, const char* format);  // local time, as in strftime
+
+}  // namespace zazen
