@@ -45,9 +45,10 @@ bool look_up_groups(WorkerCredentials* credentials) {
   char buffer[16'384];
   passwd entry = {};
   passwd* found = nullptr;
-  if (::getpwuid_r(credentials->uid, &entry, buffer, sizeof buffer, &found) != 0 ||
-      found == nullptr) {
-    return ::setgroups(0, nullptr) == 0;
+  const int code = ::getpwuid_r(credentials->uid, &entry, buffer, sizeof buffer, &found);
+  if (found == nullptr) {
+    const bool has_no_account = code == 0 || code == ENOENT || code == ESRCH;
+    return has_no_account && ::setgroups(0, nullptr) == 0;
   }
   credentials->gid = found->pw_gid;
   return ::initgroups(found->pw_name, found->pw_gid) == 0;

@@ -154,6 +154,7 @@ void Service::do_chores() {
   note_counted();
   if (keys_->drop_ended()) log_line(LogLevel::kInfo, "old_key_ended");
   changes_.look_again();
+  tell_of_lost_news();
   reads_.measure_when_due([this](const ReadOrder::State& state) { note_read_order(state); });
   if (monotonic_ms() >= next_reconcile_ms_) {
     next_reconcile_ms_ = monotonic_ms() + kReconcileAgainMs;

@@ -127,6 +127,7 @@ class Service {
   void mirror_rights_of_names(std::uint32_t dataset);
   void watch_suspended(std::uint32_t dataset);
   void tell_peers(const TellPeers& news);
+  void tell_of_lost_news();
   void start_listener();
   void take_push(StoreCache::Pushed push, std::function<void(int status)> done);
   void place_received(std::uint32_t dataset);
@@ -179,6 +180,7 @@ class Service {
   PushSockets push_sockets_;
   std::atomic<WorkerId> listener_ = 0;
   WorkerId peers_worker_ = 0;  // it tells the peers; mutex_ is held
+  std::atomic<bool> has_lost_news_ = false;  // for the peers
   const std::shared_ptr<KeyRing> keys_;
 
   std::mutex mutex_;

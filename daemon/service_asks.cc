@@ -103,12 +103,17 @@ void Service::handle(const Asked<FinishFill>& asked) {
   cache_.finish_fill(asked.worker->id(), asked.ask, [asked](int status) { asked.reply(status); });
 }
 
+// Its look at the origin names the readers of the copy.
 void Service::handle(const Asked<FinishContent>& asked) {
+  if (!is_own(*asked.worker) || asked.worker->credentials().is_listener) {
+    return asked.reply(EPERM);
+  }
   cache_.finish_content(asked.worker->id(), asked.ask,
                         [asked](int status) { asked.reply(status); });
 }
 
 void Service::handle(const Asked<FinishPush>& asked) {
+  if (!asked.worker->credentials().is_listener) return asked.reply(EPERM);
   StoreCache::Pushed pushed;
   int status = cache_.finish_push(asked.worker->id(), asked.ask, &pushed);
   if (status == 0) {
@@ -439,6 +444,9 @@ void Service::worker_ended(WorkerId worker, const WorkerFigures& figures, bool h
     ended_figures_.connections = ended_figures_.fills_queued = 0;
     ended_figures_.being_written = ended_figures_.watched = 0;
     ended_figures_.peers.clear();
+    std::erase_if(ended_figures_.nodes, [this](const NodeFigures& node) {  // by the worker's word
+      return std::ranges::find(config_.peers, node.peer) == config_.peers.end();
+    });
     ended_figures_.dropped += std::exchange(ended_figures_.waiting, 0);
     std::erase_if(listings_, [&](const auto& one) { return one.second.worker == worker; });
     if (auto found = writes_.extract(worker)) watched = std::move(found.mapped());

@@ -276,15 +276,23 @@ void Service::watch_suspended(std::uint32_t dataset) {
 
 // ---- Content that came over the network
 
-// The worker of zazend's own user talks to the peers. Another one, if it had to be replaced,
-// says that it lives, and what is not known to have been told.
+// One worker of zazend's own user talks to the peers, as long as it is there. Another one says
+// that it lives, and what is not known to have been told.
 void Service::tell_peers(const TellPeers& news) {
-  const WorkerId worker = pool_->own_worker();
   std::unique_lock lock(mutex_);
-  const WorkerId before = std::exchange(peers_worker_, worker);
+  const WorkerId before = peers_worker_;
+  lock.unlock();  // the pool is never asked with it
+  const WorkerId worker = pool_->credentials_of(before) ? before : pool_->own_worker();
+  lock.lock();
+  peers_worker_ = worker;
   lock.unlock();
   if (worker != before) changes_.greet(before != 0);
-  pool_->tell(worker, news);
+  if (!pool_->tell(worker, news)) has_lost_news_ = true;
+}
+
+// The peers compare all their copies.
+void Service::tell_of_lost_news() {
+  if (has_lost_news_.exchange(false)) changes_.greet(true);
 }
 
 void Service::listen(PushSockets sockets) {

@@ -287,7 +287,8 @@ int StoreCache::commit(const FlightPointer& flight, FinishedCopy copy, const Ori
 void StoreCache::abandon_fill(WorkerId worker, std::uint64_t ticket, int status) {
   const FlightPointer flight = take(worker, ticket);
   if (!flight) return;
-  store_.health().note(status);
+  // The error may be the origin's: of the disk only zazend's own look at it counts.
+  if (flight->file.fd() >= 0) store_.health().note(flight->file.write_failure());
   land(flight, status == 0 ? ECANCELED : status, false, [](int) {});
 }
 

@@ -8,7 +8,9 @@
 
 namespace zazen {
 
-// User and group of each entry; nothing in them is opened, and no link is followed.
+// User and group of each entry, of the first kMostEntries. No link is followed, and no server of
+// a file system that a user has mounted there is asked.
+inline constexpr std::size_t kMostEntries = 65'536;
 std::set<std::pair<uid_t, gid_t>> owners_of_entries(const std::string& directory);
 
 }  // namespace zazen

@@ -305,7 +305,9 @@ void WorkerPool::loop(const std::function<void()>& beat, const std::function<voi
 }
 
 void WorkerPool::withdraw() {
-  listener_.reset();
+  // Connections that nobody has accepted may hold descriptors, too.
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listener_.get(), nullptr);
+  closer_.close(own_uid_, std::move(listener_));
   ::unlink((runtime_ + "/" + kSocketFile).c_str());
   is_withdrawn_ = true;
   watch(last_stop_.get(), kLastStop);
@@ -354,7 +356,7 @@ void WorkerPool::pass_on(UniqueFd socket) {
     if (!peer || (!all_users_ && uid != own_uid_)) return;
     // A worker that has just left is not asked twice.
     for (int i = 0; i < 2 && socket.valid(); ++i) {
-      WorkerPointer worker = find_or_start(peer->credentials, !all_users_);
+      WorkerPointer worker = find_or_start(peer->credentials, !all_users_, false);
       if (!worker) return;
       std::lock_guard lock(worker->mutex_);
       worker->enqueue_connection(socket, peer->pid);
@@ -378,7 +380,7 @@ std::optional<WorkerCredentials> WorkerPool::credentials_of(WorkerId worker) con
 }
 
 WorkerPool::WorkerPointer WorkerPool::find_or_start(const WorkerCredentials& credentials,
-                                                    bool any_groups) {
+                                                    bool any_groups, bool is_for_zazend) {
   std::lock_guard lock(mutex_);
   if (stopping_) return nullptr;
   auto is_usable = [this](WorkerId id) {
@@ -396,17 +398,17 @@ WorkerPool::WorkerPointer WorkerPool::find_or_start(const WorkerCredentials& cre
              found != by_credentials_.end() && is_usable(found->second)) {
     return workers_.at(found->second);
   }
-  if (!may_start(credentials)) return nullptr;
+  if (!may_start(credentials, is_for_zazend || credentials.uid == own_uid_)) return nullptr;
   return start(credentials);
 }
 
-bool WorkerPool::may_start(const WorkerCredentials& credentials) {
+bool WorkerPool::may_start(const WorkerCredentials& credentials, bool is_for_zazend) {
   const auto of_user = static_cast<std::size_t>(std::ranges::count_if(
       workers_, [&](const auto& one) { return one.second->credentials_.uid == credentials.uid; }));
   bool has_place = true;
   if (of_user >= limits_.of_a_user) {
     has_place = make_way(credentials.uid);
-  } else if (workers_.size() >= limits_.in_all) {
+  } else if (workers_.size() >= limits_.in_all + (is_for_zazend ? limits_.reserved : 0)) {
     has_place = make_way(std::nullopt);
   }
   if (!has_place) {
@@ -423,7 +425,8 @@ bool WorkerPool::make_way(std::optional<uid_t> of_user) {
   Clock::time_point used_at = Clock::now() - kShortestUse;
   for (const auto& [id, worker] : workers_) {
     const WorkerCredentials& credentials = worker->credentials_;
-    if (credentials.is_listener || (of_user && credentials.uid != *of_user)) continue;
+    if (credentials.is_listener || credentials.uid != of_user.value_or(credentials.uid)) continue;
+    if (!of_user && credentials.uid == own_uid_) continue;
     std::lock_guard lock(worker->mutex_);
     if (worker->asks_ > 0 || worker->used_at_ > used_at) continue;
     used_at = worker->used_at_;
@@ -471,7 +474,7 @@ WorkerPool::WorkerPointer WorkerPool::start(const WorkerCredentials& credentials
 WorkerId WorkerPool::worker_of(uid_t uid, gid_t gid) {
   WorkerCredentials credentials{uid, gid, {}, true};
   if (!all_users_) credentials.uid = own_uid_;
-  WorkerPointer worker = find_or_start(credentials, true);
+  WorkerPointer worker = find_or_start(credentials, true, true);
   return worker ? worker->id() : 0;
 }
 
@@ -480,7 +483,7 @@ WorkerId WorkerPool::start_listener() {
   WorkerCredentials credentials{kNobody, kNobody, {}, false, true};
   // Writers of the same machine may trust a node by the user whose socket it is.
   if (!all_users_) std::tie(credentials.uid, credentials.gid) = std::pair(own_uid_, own_gid_);
-  WorkerPointer worker = find_or_start(credentials, false);
+  WorkerPointer worker = find_or_start(credentials, false, true);
   return worker ? worker->id() : 0;
 }
 
@@ -721,16 +724,16 @@ void WorkerPool::exchange_all(LinkType type, const std::string& body,
   }
 }
 
-void WorkerPool::tell_worker(WorkerId id, LinkType type, const std::string& body,
+bool WorkerPool::tell_worker(WorkerId id, LinkType type, const std::string& body,
                              const UniqueFd& file) {
   const WorkerPointer worker = find(id);
-  if (!worker) return;
+  if (!worker) return false;
   LinkPacket packet;
   packet.type = type;
   packet.body = body;
   if (file.valid()) packet.file.reset(::fcntl(file.get(), F_DUPFD_CLOEXEC, 0));
   std::lock_guard lock(worker->mutex_);
-  worker->enqueue(packet);
+  return worker->enqueue(packet);
 }
 
 }  // namespace zazen

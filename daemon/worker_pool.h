@@ -44,6 +44,7 @@ using WorkerId = std::uint64_t;
 
 struct WorkerLimits {
   std::size_t of_a_user = 8, in_all = 256;
+  std::size_t reserved = 64;  // more, for zazend's own user and for what zazend itself wants
   std::size_t silent_seconds = 20;  // a worker reports every second
 };
 
@@ -119,10 +120,11 @@ class WorkerPool {
   void exchange_all(LinkType type, const std::string& body, std::chrono::milliseconds limit,
                     const Look& look, const Whom& whom);
   static bool everybody(const Worker&) { return true; }
-  // Without waiting for what comes of it.
+  // Without waiting for what comes of it. False: there is no such worker, or it has too many
+  // messages waiting.
   template <class Order>
-  void tell(WorkerId worker, Order order, const UniqueFd& file = {}) {
-    tell_worker(worker, Order::kType, encode_link_body(order), file);
+  bool tell(WorkerId worker, Order order, const UniqueFd& file = {}) {
+    return tell_worker(worker, Order::kType, encode_link_body(order), file);
   }
   // Of all workers. Those of this user are asked, within the limit. The others have said them
   // within the last second: a busy user delays nobody else's status.
@@ -137,14 +139,15 @@ class WorkerPool {
   // The packet becomes the reply.
   int exchange(WorkerId worker, LinkPacket& packet, std::uint32_t dataset,
                std::chrono::milliseconds limit);
-  void tell_worker(WorkerId worker, LinkType type, const std::string& body,
+  bool tell_worker(WorkerId worker, LinkType type, const std::string& body,
                    const UniqueFd& file);
   void accept_clients();
   WorkerPointer find(WorkerId worker) const;
-  WorkerPointer find_or_start(const WorkerCredentials& credentials, bool any_groups);
+  WorkerPointer find_or_start(const WorkerCredentials& credentials, bool any_groups,
+                              bool is_for_zazend);
   WorkerPointer start(const WorkerCredentials& credentials);  // mutex_ is held
   // These three: mutex_ is held.
-  bool may_start(const WorkerCredentials& credentials);
+  bool may_start(const WorkerCredentials& credentials, bool is_for_zazend);
   bool make_way(std::optional<uid_t> of_user);
   bool dies_too_often(uid_t uid);
   void pass_on(UniqueFd socket);

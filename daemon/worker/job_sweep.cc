@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "bodhi/open_beneath.h"
 #include "bodhi/process_life.h"
 #include "bodhi/run_record.h"
 #include "bodhi/unique_fd.h"
@@ -86,7 +87,7 @@ void remove_if_no_directory(int parent_fd, const char* name) {
 
 // Not valid if it is another user's, or no directory.
 UniqueFd open_job(int parent_fd, const char* name) {
-  UniqueFd job(::openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  UniqueFd job = open_entry(parent_fd, name, O_RDONLY | O_DIRECTORY);
   struct stat st = {};
   const bool is_own =
       job.valid() && ::fstat(job.get(), &st) == 0 && st.st_uid == ::geteuid();

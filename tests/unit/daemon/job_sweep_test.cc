@@ -1,12 +1,16 @@
 // The directories of dead jobs go, those of living ones stay.
 #include "daemon/worker/job_sweep.h"
 
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <thread>
 
 #include "bodhi/run_record.h"
 #include "bodhi/view.h"
+#include "daemon/user_directories.h"
 #include "tests/unit/daemon/scratch.h"
 
 namespace zazen {
@@ -27,6 +31,25 @@ class JobSweepTest : public Scratch {
     return job;
   }
 };
+
+// A user may mount a file system there whose server never answers.
+TEST_F(JobSweepTest, NobodyLooksIntoMountPoints) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can mount";
+  make_job("job", ::getpid());
+  write_file(runtime() + "/mounted/x", "");
+  ASSERT_EQ(::symlink("/", (runtime() + "/link").c_str()), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool is_mounted =
+        ::unshare(CLONE_NEWNS) == 0 && ::mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+        ::mount("none", (runtime() + "/mounted").c_str(), "tmpfs", 0, "uid=12345") == 0;
+    const auto owners = owners_of_entries(runtime());
+    ::_exit(is_mounted && owners.size() == 1 && owners.begin()->first == 0 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
 
 TEST_F(JobSweepTest, DeadOwnersDirectoryGoes) {
   pid_t child = ::fork();

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 
+#include <future>
 #include <optional>
 
 #include "tests/unit/daemon/filled_store.h"
@@ -88,6 +89,17 @@ TEST_F(StoreCacheTest, ATicketIsOfOneWorkerAndGoodForOnce) {
   cache_->abandon_fill(kOther, begun.ticket, 0);
   EXPECT_EQ(finish(begun.ticket), 0);
   EXPECT_EQ(finish(begun.ticket), EBADF);
+}
+
+TEST_F(StoreCacheTest, AnErrorOfAnOriginIsNotTheDisks) {
+  std::promise<void> out_of_use;
+  store_->health().watch([&](bool) { out_of_use.set_value(); });
+  BeginFill::Reply begun;
+  ASSERT_EQ(begin(offer(), &begun), 0);
+  cache_->abandon_fill(kWorker, begun.ticket, EIO);
+  EXPECT_EQ(out_of_use.get_future().wait_for(std::chrono::milliseconds(200)),
+            std::future_status::timeout);
+  store_->health().stop();
 }
 
 TEST_F(StoreCacheTest, ContentOfAnotherSizeThanTheOriginIsRefused) {

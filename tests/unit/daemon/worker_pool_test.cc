@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <future>
@@ -223,6 +225,20 @@ class WorkerPoolTest : public Scratch {
     std::thread serving_;
   };
 
+  // As a program of this user, which need not exist.
+  UniqueFd connect_as(uid_t uid) const {
+    for (const std::string& path : {directory(), runtime()}) ::chmod(path.c_str(), 0711);
+    EXPECT_EQ(::seteuid(uid), 0);
+    UniqueFd socket(connect_daemon(runtime().c_str(), static_cast<int>(kLong.count())));
+    EXPECT_EQ(::seteuid(0), 0);
+    EXPECT_TRUE(socket.valid());
+    return socket;
+  }
+  static bool is_closed(int socket) {
+    char byte;
+    return ::recv(socket, &byte, 1, 0) == 0;
+  }
+
   static bool is_ready(std::future<int>& future) {
     return future.wait_for(milliseconds(0)) == std::future_status::ready;
   }
@@ -272,7 +288,7 @@ TEST_F(WorkersOfUsersTest, AWorkerHasTheRightsOfItsUser) {
 
 TEST_F(WorkersOfUsersTest, ThereAreSoManyWorkersInAll) {
   apart([this] {
-    Pool pool(*this, answer_orders, {}, {.of_a_user = 1, .in_all = 2});
+    Pool pool(*this, answer_orders, {}, {.of_a_user = 1, .in_all = 2, .reserved = 0});
     EXPECT_NE(pool.worker_of(kQuick), 0u);
     EXPECT_NE(pool.worker_of(kMute), 0u);
     EXPECT_EQ(pool.worker_of(kMute + 1), 0u);
@@ -280,9 +296,32 @@ TEST_F(WorkersOfUsersTest, ThereAreSoManyWorkersInAll) {
   });
 }
 
+// Clients would be refused; zazend must look at the directories of every user.
+TEST_F(WorkersOfUsersTest, SomePlacesAreForZazend) {
+  apart([this] {
+    Pool pool(*this, answer_orders, {}, {.of_a_user = 1, .in_all = 1, .reserved = 1});
+    EXPECT_NE(pool.worker_of(kQuick), 0u);
+    const UniqueFd client = connect_as(kMute);
+    EXPECT_TRUE(is_closed(client.get()));
+    EXPECT_NE(pool.worker_of(kMute + 1), 0u);
+    EXPECT_EQ(pool.worker_of(kMute + 2), 0u);
+  });
+}
+
+TEST_F(WorkerPoolTest, ATellThatIsLostIsKnown) {
+  apart([this] {
+    Pool pool(*this, [](Link&) { ::pause(); });
+    const WorkerId worker = pool->own_worker();
+    std::size_t told = 0;
+    while (pool->tell(worker, TellPeers{})) ++told;
+    EXPECT_GE(told, WorkerPool::kMostMessages);
+    EXPECT_FALSE(pool->tell(worker + 1, TellPeers{}));
+  });
+}
+
 TEST_F(WorkersOfUsersTest, AtALimitTheLongestUnusedWorkerGivesWay) {
   apart([this] {
-    Pool pool(*this, answer_orders, {}, {.of_a_user = 1, .in_all = 2});
+    Pool pool(*this, answer_orders, {}, {.of_a_user = 1, .in_all = 2, .reserved = 0});
     const WorkerId unused = pool.worker_of(kMute);
     const WorkerId used = pool.worker_of(kQuick);
     const auto begin = std::chrono::steady_clock::now();
