@@ -242,10 +242,13 @@ TEST_F(JobTest, SeveralDatasetsTakeAsManyOperationsAsOne) {
     cluster_.hold(1, each, {0, 1}, {});
     cluster_.hold(2, each, {}, {0, 2});
   }
-  std::vector<std::vector<int>> operations;
+  std::vector<int> operations;  // for one
   for (const DatasetOnDisk& next : cluster_.datasets()) {
     only_.push_back(next.path);
-    std::vector<RankResult> results = run({0, 1, 1, 2});
+    std::vector<RankResult> results = run({0, 1, 2});
+    for (const RankResult& result : results) ASSERT_TRUE(result.agreement.filtered);
+    std::vector<int> taken = {board_->calls.sums, board_->calls.mins, results[0].calls};
+    results = run({0, 1, 1, 2});
     for (const std::string& path : only_) {
       std::multiset<FrameSeq> shown;
       for (const RankResult& result : results) {
@@ -257,9 +260,9 @@ TEST_F(JobTest, SeveralDatasetsTakeAsManyOperationsAsOne) {
       }
       EXPECT_EQ(shown, (std::multiset<FrameSeq>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}));
     }
-    operations.push_back({board_->calls.sums, board_->calls.mins});
-    for (const RankResult& result : results) operations.back().push_back(result.calls);
-    EXPECT_EQ(operations.back(), operations.front()) << only_.size() << " datasets";
+    for (const RankResult& result : results) taken.push_back(result.calls);
+    if (operations.empty()) operations = taken;
+    EXPECT_EQ(taken, operations) << only_.size() << " datasets";
   }
 }
 
