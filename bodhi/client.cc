@@ -277,16 +277,6 @@ Result<std::uint64_t> Client::hand_over(MessageType type, std::uint32_t flags,
   return request;
 }
 
-Result<std::uint64_t> Client::start_sample(const std::string& dataset) {
-  std::uint64_t request = next_request_++;
-  auto packet = frame_packet(MessageType::kSample, request, kWaitForIt, dataset, "");
-  if (!packet) return packet.error();
-  if (auto sent = send_request(socket_.get(), *packet, -1, timeout_ms_); !sent) {
-    return sent.error();
-  }
-  return request;
-}
-
 Result<Client::PushAnswer> Client::next_push_answer() {
   auto reply = receive_reply(socket_.get(), timeout_ms_);
   if (!reply) return reply.error();

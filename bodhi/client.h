@@ -39,9 +39,8 @@ class Client {
   // Why a frame's copy is gone, as JSON text; see daemon/drop_history.h.
   Result<std::string> history(const std::string& dataset, const std::string& name);
 
-  // Pushes and fills are pipelined, and samples may be: start some, then collect as many
-  // answers. An answer of 0 says that the frame is durable on the node, or that the sample was
-  // compared.
+  // Pushes and fills are pipelined: start some, then collect as many answers. An answer of 0
+  // says that the frame is durable on the node.
   Result<std::uint64_t> start_push(const std::string& dataset, const std::string& name,
                                    int origin_fd);
   // The frame's content itself: a sealed memory file, or a file of this user's.
@@ -50,7 +49,6 @@ class Client {
   // Brings the frame as an alien, though no program has opened it yet.
   Result<std::uint64_t> start_fill(const std::string& dataset, const std::string& name,
                                    int origin_fd);
-  Result<std::uint64_t> start_sample(const std::string& dataset);
   struct PushAnswer {
     std::uint64_t request;
     int status;  // 0 or an errno

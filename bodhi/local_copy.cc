@@ -13,14 +13,15 @@ constexpr std::int64_t kLookMs = 1000;
 
 // The first use of the dataset by this process, and the first one after each kTrustMs: the
 // daemon compares a sample, unless it has just done so, and this very copy is compared, too.
-// Until both are done, every other thread compares its own copy.
+// The first use by an MPI job wants a sample that is younger than the job. Until both are done,
+// every other thread compares its own copy.
 class FirstUse {
  public:
   // Before the copy is open: the daemon may be waited for, and a handler may leave by a jump.
   explicit FirstUse(const LocalCopy& copy) : copy_(copy) {
     if (copy.dataset.validate != Validate::kSample) return;
     std::int64_t looked_ms = copy.trust.looked_at_ms.load(std::memory_order_acquire);
-    if (looked_ms == 0 || copy.now_ms - looked_ms >= kTrustMs) [[unlikely]]
+    if (looked_ms <= copy.job_began_ms || copy.now_ms - looked_ms >= kTrustMs) [[unlikely]]
       begin();
   }
   ~FirstUse() {
@@ -47,7 +48,7 @@ class FirstUse {
     if (!trust.looking_since_ms.compare_exchange_strong(since_ms, now_ms)) return;
     looks_ = true;
     std::int64_t sampled_ms = copy_.dataset.sampled_at_ms.load(std::memory_order_relaxed);
-    bool sampled = sampled_ms != 0 && now_ms - sampled_ms < kSampleAgeMs;
+    bool sampled = sampled_ms > copy_.job_began_ms && now_ms - sampled_ms < kSampleAgeMs;
     // A daemon that was slow once is asked again, and then believed.
     if (!sampled) trust.distrusted.store(!request_sample(copy_));
   }

@@ -38,7 +38,8 @@ struct LocalCopy {
   CopyTrust& trust;
   const char* path;  // <cache><origin's path> (D4)
   std::int64_t now_ms;
-  bool is_alive;  // the daemon serves
+  bool is_alive;                  // the daemon serves
+  std::int64_t job_began_ms = 0;  // samples from before do not count; 0: this is no MPI job
 
   const char* origin() const;
   const char* name() const;  // of the frame, relative to the dataset

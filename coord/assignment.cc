@@ -9,12 +9,10 @@
 #include "coord/division.h"
 #include "coord/gathering.h"
 #include "coord/holdings.h"
-#include "coord/samples.h"
 
 namespace zazen {
 namespace {
 
-constexpr int kDaemonTimeoutMs = 250;
 constexpr std::uint64_t kMostFrames = std::uint64_t{1} << 36;
 
 const TableDataset* find_dataset(const Table* table, const std::string& path) {
@@ -52,13 +50,10 @@ Result<Assignment> Assignment::agree(Communicator& world, const AssignmentReques
     if (table != nullptr) me->member.node = table->node_id;
   });
   all.introduce(me ? &*me : nullptr);
-  Samples samples;
   Domain domain;
   std::optional<Division> division;
   trouble.attempt([&] {
     const Introduction& first = all.members()[0];
-    if (dataset != nullptr && dataset->validate != Validate::kNever && all.is_leader())
-      samples.begin(request.runtime, request.dataset, kDaemonTimeoutMs);
     require_sensible(request);
     if (me->selection != first.selection)
       throw std::runtime_error("another range of frames than that of rank 0");
@@ -66,16 +61,16 @@ Result<Assignment> Assignment::agree(Communicator& world, const AssignmentReques
     auto look_up = [&](Protocol& protocol) {
       if (dataset == nullptr) return;
       const std::string directory = std::string(table->cache) + dataset->path + '/';
-      protocol.natives() = held_frames(directory + kNativeLog, domain);
-      protocol.aliens() = held_frames(directory + kAlienLog, domain);
+      protocol.natives(0) = held_frames(directory + kNativeLog, domain);
+      protocol.aliens(0) = held_frames(directory + kAlienLog, domain);
+      protocol.can_cache(0) = true;
     };
-    division.emplace(all, first.protocol, domain.size(), std::ref(look_up));
+    division.emplace(all, first.protocol, std::vector{domain.size()}, std::ref(look_up));
   });
   if (!all.vote() || !all.form_groups()) return failed();
-  Share share = division->run();
-  samples.wait();
+  std::vector<Share> shares = division->run();
   if (!all.vote()) return failed();
-  return Assignment(std::move(domain), std::move(share.frames));
+  return Assignment(std::move(domain), std::move(shares[0].frames));
 }
 
 bool Assignment::next(FrameSeq* seq) {

@@ -2,9 +2,11 @@
 #include "coord/exchange.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <stdexcept>
 
+#include "coord/message_bundle.h"
 #include "coord/quotas.h"
 #include "coord/set_revision.h"
 #include "coord/slice_owner.h"
@@ -12,18 +14,64 @@
 namespace zazen {
 namespace {
 
-// The numbers that are summed: the wins of each node, the residues of each slice, all claims
-// lost, and how many nodes are in trouble.
+// The numbers of a dataset that are summed: the wins of each node, the residues of each slice,
+// which nodes can cache, and all claims lost.
 struct Counters {
-  explicit Counters(std::span<std::uint64_t> all)
-      : wins(all.first((all.size() - 2) / 2)),
-        residues(all.subspan(wins.size(), wins.size())),
-        lost(all[2 * wins.size()]),
-        troubles(all[2 * wins.size() + 1]) {}
+  Counters(std::span<std::uint64_t> all, std::size_t dataset, std::size_t nodes)
+      : wins(all.subspan(dataset * size(nodes), nodes)),
+        residues(all.subspan(dataset * size(nodes) + nodes, nodes)),
+        caches(all.subspan(dataset * size(nodes) + 2 * nodes, nodes)),
+        lost(all[dataset * size(nodes) + 3 * nodes]) {}
+  static std::size_t size(std::size_t nodes) { return 3 * nodes + 1; }
+
+  std::uint64_t residue_count() const {
+    return std::accumulate(residues.begin(), residues.end(), std::uint64_t{0});
+  }
+  bool has_exceptions() const { return lost != 0 || residue_count() != 0; }
+
   std::span<std::uint64_t> wins;
   std::span<std::uint64_t> residues;
+  std::span<std::uint64_t> caches;
   std::uint64_t& lost;
-  std::uint64_t& troubles;
+};
+
+// What the nodes tell each other about all datasets, in one operation.
+class Correspondence {
+ public:
+  // Collective. `message(d, n)` is the one to node n about dataset d.
+  template <class Message>
+  Correspondence(Communicator& leaders, Trouble& trouble, std::size_t datasets,
+                 Message&& message) {
+    const auto nodes = static_cast<std::size_t>(leaders.size());
+    std::vector<MessagePair> to;
+    trouble.attempt([&] {
+      for (std::size_t n = 0; n < nodes; ++n) {
+        std::vector<MessagePair> messages;
+        for (std::size_t d = 0; d < datasets; ++d) messages.push_back(message(d, n));
+        to.push_back(
+            sent_.emplace_back(messages).message());  // whose bytes stay where they are
+      }
+    });
+    if (trouble.any()) to.clear();
+    trouble.together([&] { delivery_ = leaders.all_to_all(to); });
+    trouble.attempt([&] {
+      if (delivery_.messages().size() != nodes)
+        throw std::runtime_error("communication failed");
+      from_.resize(datasets);
+      for (const MessagePair& bundle : delivery_.messages()) {
+        const std::vector<MessagePair> messages = unbundle(bundle, datasets);
+        for (std::size_t d = 0; d < datasets; ++d) from_[d].push_back(messages[d]);
+      }
+    });
+  }
+
+  // About the dataset, by node; whole if there is no trouble.
+  std::span<const MessagePair> from(std::size_t dataset) const { return from_[dataset]; }
+
+ private:
+  std::vector<MessageBundle> sent_;
+  Delivery delivery_;
+  std::vector<std::vector<MessagePair>> from_;
 };
 
 void demand(bool sensible) {
@@ -98,79 +146,87 @@ PackedSet apply_verdicts(PackedSet natives, const PackedSet& aliens,
   return own.take();
 }
 
-ExchangeProtocol::ExchangeProtocol(std::size_t domain, std::vector<std::uint64_t> ranks)
-    : domain_(domain),
-      ranks_(std::move(ranks)),
-      counters_(2 * ranks_.size() + 2),
-      natives_(domain),
-      aliens_(domain),
-      own_(domain) {}
-
-std::vector<MessagePair> ExchangeProtocol::claims() const {
-  std::vector<MessagePair> to(ranks_.size());
-  for (std::size_t n = 0; n < to.size(); ++n) {
-    const Block slice = slice_of(domain_, n, to.size());
-    to[n] = {natives_.bytes(slice), aliens_.bytes(slice)};
-  }
-  return to;
+ExchangeProtocol::ExchangeProtocol(std::vector<std::size_t> domains,
+                                   std::vector<std::uint64_t> ranks)
+    : ranks_(std::move(ranks)), counters_(domains.size() * Counters::size(ranks_.size()) + 1) {
+  for (std::size_t domain : domains)
+    datasets_.push_back({PackedSet(domain), PackedSet(domain), PackedSet(domain)});
 }
 
 void ExchangeProtocol::run(Communicator& leaders, Trouble trouble) {
   const auto me = static_cast<std::size_t>(leaders.rank());
   const std::size_t nodes = ranks_.size();
-  std::vector<MessagePair> to;
-  Delivery from;
+  auto counters = [&](std::size_t d) { return Counters(counters_, d, nodes); };
+  std::uint64_t& troubles = counters_.back();
+  std::vector<SliceVerdicts> slices;
 
-  // Step 1: the claims.
-  trouble.attempt([&] { to = claims(); });
-  trouble.together([&] { from = leaders.all_to_all(to); });
-
-  // Step 2: the slice of this node.
-  std::optional<SliceOwner> slice;
-  Counters counters{counters_};
-  trouble.attempt([&] {
-    std::vector<Claims> claims;
-    for (const MessagePair& message : from.messages())
-      claims.push_back({message.first, message.second});
-    if (claims.size() != nodes) throw std::runtime_error("communication failed");
-    slice.emplace(slice_frames(domain_, slice_of(domain_, me, nodes)), me, ranks_);
-    slice->decide(claims);
-    std::ranges::copy(slice->wins(), counters.wins.begin());
-    counters.residues[me] = slice->residue_count();
-    counters.lost = slice->lost_count();
-  });
-  from = {};
-
-  // Step 3: what all must know.
-  counters.troubles = trouble.any() ? 1 : 0;
-  leaders.all_sum(counters_);
-  if (counters.troubles != 0)
-    throw std::runtime_error(trouble.any() ? trouble.text() : "another node is in trouble");
-  for (std::uint64_t residues : counters.residues) residue_count_ += residues;
-
-  // Step 4: the exceptions, if there are any. Nodes that fail from here on are the caller's.
-  std::vector<PackedSet> adopted;
-  const bool exceptions = counters.lost != 0 || residue_count_ != 0;
-  if (exceptions) {
+  {  // Step 1: the claims.
+    const Correspondence claims(
+        leaders, trouble, datasets_.size(), [&](std::size_t d, std::size_t n) -> MessagePair {
+          const Dataset& dataset = datasets_[d];
+          const Block slice = slice_of(dataset.own.domain(), n, nodes);
+          return {dataset.natives.bytes(slice), dataset.aliens.bytes(slice)};
+        });
+    // Step 2: the slices of this node.
     trouble.attempt([&] {
-      std::vector<std::uint64_t> quotas(nodes);
-      fill_quotas(counters.wins, ranks_, residue_count_, quotas);
-      std::uint64_t before = 0;
-      for (std::size_t n = 0; n < me; ++n) before += counters.residues[n];
-      for (std::size_t n = 0; n < nodes; ++n) {
-        adopted.push_back(slice->adopted(n, before, quotas));
-        to[n] = {slice->lost(n).bytes(), adopted[n].bytes()};
+      for (std::size_t d = 0; d < datasets_.size(); ++d) {
+        std::vector<Claims> here;
+        for (const MessagePair& message : claims.from(d))
+          here.push_back({message.first, message.second});
+        const std::size_t domain = datasets_[d].own.domain();
+        SliceOwner owner(slice_frames(domain, slice_of(domain, me, nodes)), me, ranks_);
+        owner.decide(here);
+        // Without the owner's rows, which are 16 KB for each node and more.
+        const SliceVerdicts& slice =
+            slices.emplace_back(std::move(static_cast<SliceVerdicts&>(owner)));
+        Counters mine = counters(d);
+        std::ranges::copy(slice.wins(), mine.wins.begin());
+        mine.residues[me] = slice.residue_count();
+        mine.caches[me] = datasets_[d].can_cache ? 1 : 0;
+        mine.lost = slice.lost_count();
       }
     });
-    if (trouble.any()) to.clear();
-    trouble.together([&] { from = leaders.all_to_all(to); });
+  }
+
+  // Step 3: what all must know.
+  troubles = trouble.any() ? 1 : 0;
+  leaders.all_sum(counters_);
+  if (troubles != 0)
+    throw std::runtime_error(trouble.any() ? trouble.text() : "another node is in trouble");
+  bool exceptions = false;
+  for (std::size_t d = 0; d < datasets_.size(); ++d) {
+    datasets_[d].residue_count = counters(d).residue_count();
+    exceptions = exceptions || counters(d).has_exceptions();
+  }
+
+  // Step 4: the exceptions, if there are any. Nodes that fail from here on are the caller's.
+  std::vector<std::vector<PackedSet>> adopted;  // by dataset and node
+  std::optional<Correspondence> verdicts;
+  if (exceptions) {
+    trouble.attempt([&] {
+      for (std::size_t d = 0; d < datasets_.size(); ++d) {
+        const Counters all = counters(d);
+        std::vector<std::uint64_t> quotas(nodes);
+        fill_quotas(all.wins, ranks_, all.caches, all.residue_count(), quotas);
+        const std::uint64_t before = std::accumulate(
+            all.residues.begin(), all.residues.begin() + leaders.rank(), std::uint64_t{0});
+        adopted.emplace_back();
+        for (std::size_t n = 0; n < nodes; ++n)
+          adopted[d].push_back(slices[d].adopted(n, before, quotas));
+      }
+    });
+    verdicts.emplace(leaders, trouble, datasets_.size(),
+                     [&](std::size_t d, std::size_t n) -> MessagePair {
+                       if (!counters(d).has_exceptions()) return {};
+                       return {slices[d].lost(n).bytes(), adopted[d][n].bytes()};
+                     });
   }
   trouble.attempt([&] {
-    if (exceptions && from.messages().size() != nodes)
-      throw std::runtime_error("communication failed");
-    std::vector<MessagePair> verdicts(nodes);
-    if (exceptions) std::ranges::copy(from.messages(), verdicts.begin());
-    own_ = apply_verdicts(std::move(natives_), aliens_, verdicts);
+    const std::vector<MessagePair> none(nodes);
+    for (std::size_t d = 0; d < datasets_.size(); ++d)
+      datasets_[d].own =
+          apply_verdicts(std::move(datasets_[d].natives), datasets_[d].aliens,
+                         verdicts ? verdicts->from(d) : std::span<const MessagePair>(none));
   });
   if (trouble.any()) throw std::runtime_error(trouble.text());
 }

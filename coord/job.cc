@@ -11,19 +11,18 @@
 #include <span>
 #include <stdexcept>
 
-#include "bodhi/client.h"
 #include "bodhi/packed_listing.h"
+#include "coord/byte_stream.h"
+#include "coord/directory_looks.h"
 #include "coord/division.h"
 #include "coord/gathering.h"
 #include "coord/holdings.h"
 #include "coord/job_messages.h"
-#include "coord/samples.h"
+#include "coord/listing_keeper.h"
 #include "coord/view_writer.h"
 
 namespace zazen {
 namespace {
-
-constexpr int kDaemonTimeoutMs = 250;
 
 [[noreturn]] void fail(const Error& error) {
   throw std::runtime_error(error.message());
@@ -49,10 +48,9 @@ class JobStart {
     });
     introduce();
     if (prepare() && may_go_on() && hear_of_datasets() && share_listings() && form_groups()) {
-      for (std::size_t i = 0; i < datasets_.size(); ++i) agree_on(i);
+      divide();
       share_out_views();
     }
-    samples_.wait();
     if (!agreement_.filtered) {
       trouble_.together([&] {
         if (!agreement_.reason.empty()) return;
@@ -84,11 +82,11 @@ class JobStart {
 
   struct DatasetStart {
     NamedDataset named;
-    FrameName name;  // its template, compiled
-    DirectoryState state;
+    FrameName name;        // its template, compiled
+    DirectoryState state;  // by rank 0's word
+    DirectoryState here;   // as this rank finds it
     std::optional<PackedListing> listing;
     Domain domain;
-    std::optional<Division> division;
     Share share;
   };
 
@@ -104,14 +102,13 @@ class JobStart {
             host_.expected,     host_.expected_paths == nullptr ? "" : host_.expected_paths};
       if (host_.run != nullptr) me->run = host_.run->number;
       if (has_daemon_) me->member.node = table->node_id;
+      const bool speaks = has_daemon_ && me->filter != FilterWish::kOff;
+      look_at(speaks ? wanted_datasets() : std::vector<NamedDataset>());
       if (rank_ != 0) return;
-      identity_ = new_job_identity();
       // One MPI job of a run has the run's number.
       if (host_.run != nullptr && host_.run->is_taken.exchange(1) == 0)
-        identity_.id = host_.run->job;
-      const bool speaks = has_daemon_ && me->filter != FilterWish::kOff;
-      me->opening =
-          encode_opening(open_with(speaks ? wanted_datasets() : std::vector<NamedDataset>()));
+        seen_.job.id = host_.run->job;
+      me->opening = encode_opening(seen_);
     });
     all_.introduce(me ? &*me : nullptr);
     trouble_.attempt([&] {
@@ -136,12 +133,11 @@ class JobStart {
       if (somebody_objects()) return;
       missed_ = missed_datasets();
       if (!missed_.empty()) misses_datasets = static_cast<std::uint64_t>(rank_);
-      if (all_.is_leader()) ask_for_samples();
+      compare_with_own_look();
       for (DatasetStart& dataset : datasets_) load_listing(dataset);
       end_phase("listings");
-      for (DatasetStart& dataset : datasets_)
-        if (dataset.listing) make_division(dataset);
       word = word_on_all();
+      if (word != kNobody) make_division();
       end_phase("logs");
     });
     std::uint64_t minima[] = {kNobody, word, ~word, misses_datasets};
@@ -197,7 +193,10 @@ class JobStart {
       });
       trouble_.together([&] { world_.broadcast(bytes, speaker); });
       trouble_.attempt([&] {
-        if (rank_ == 0) bytes = encode_opening(open_with(decode_datasets(bytes)));
+        if (rank_ == 0) {
+          look_at(decode_datasets(bytes));
+          bytes = encode_opening(seen_);
+        }
       });
       trouble_.together([&] { world_.broadcast(bytes, 0); });
       trouble_.attempt([&] { take_opening(bytes); });
@@ -293,24 +292,20 @@ class JobStart {
     return wanted;
   }
 
-  static FrameName compiled(const std::string& text) {
-    FrameName name;
-    const char* why = nullptr;
-    if (!FrameName::parse(text.data(), text.size(), &name, &why))
-      throw std::runtime_error(text + ": " + why);
-    return name;
+  // At the directories of these datasets, all ranks at the same time. Rank 0's word on their
+  // states counts, and all ranks must find the directories that are listed: a rank's host may
+  // lack a file system.
+  void look_at(std::vector<NamedDataset> datasets) {
+    seen_ = {std::move(datasets), {}, new_job_identity()};
+    seen_.states = look_at_directories(seen_.datasets);
   }
 
-  Opening open_with(std::vector<NamedDataset> datasets) const {
-    Opening opening{std::move(datasets), {}, identity_};
-    for (const NamedDataset& dataset : opening.datasets) {
-      const FrameName name = compiled(dataset.frames);
-      Result<DirectoryIdentity> identity =
-          stat_directory(frame_directory(dataset.path, name), name);
-      opening.states.push_back(identity ? DirectoryState{0, *identity}
-                                        : DirectoryState{identity.error().code, {}});
-    }
-    return opening;
+  // The agreed datasets as this rank found them. Nearly always they are those of its table.
+  void compare_with_own_look() {
+    std::vector<NamedDataset> agreed;
+    for (const DatasetStart& dataset : datasets_) agreed.push_back(dataset.named);
+    if (!agreed.empty() && agreed != seen_.datasets) look_at(std::move(agreed));
+    for (std::size_t i = 0; i < datasets_.size(); ++i) datasets_[i].here = seen_.states[i];
   }
 
   void take_opening(const std::string& bytes) {
@@ -330,16 +325,6 @@ class JobStart {
     const bool formed = all_.form_groups();
     end_phase("groups");
     return formed;
-  }
-
-  // The daemon looks whether its copies are still those of the origin (D10).
-  void ask_for_samples() {
-    for (const DatasetStart& dataset : datasets_) {
-      const TableDataset* own = own_dataset(dataset);
-      if (dataset.state.code != 0 || own == nullptr) continue;
-      if (own->validate != Validate::kNever)
-        samples_.begin(host_.runtime, dataset.named.path, kDaemonTimeoutMs);
-    }
   }
 
   // Where this node's daemon keeps what it knows of the dataset; "" if it does not know it.
@@ -366,15 +351,27 @@ class JobStart {
     if (kept) dataset.listing = std::move(*kept);
   }
 
-  void make_division(DatasetStart& dataset) {
+  // Of all datasets that can be listed.
+  void make_division() {
     const Introduction& first = all_.members()[0];
-    dataset.domain = Domain(dataset.listing->runs(), first.selection);
+    std::vector<std::size_t> domains;
+    divided_.clear();
+    for (DatasetStart& dataset : datasets_) {
+      if (dataset.state.code != 0) continue;
+      dataset.domain = Domain(dataset.listing->runs(), first.selection);
+      domains.push_back(dataset.domain.size());
+      divided_.push_back(&dataset);
+    }
     auto look_up = [&](Protocol& protocol) {
-      if (own_dataset(dataset) == nullptr) return;
-      protocol.natives() = held_frames(state_path(dataset, kNativeLog), dataset.domain);
-      protocol.aliens() = held_frames(state_path(dataset, kAlienLog), dataset.domain);
+      for (std::size_t i = 0; i < divided_.size(); ++i) {
+        const DatasetStart& dataset = *divided_[i];
+        if (own_dataset(dataset) == nullptr) continue;
+        protocol.natives(i) = held_frames(state_path(dataset, kNativeLog), dataset.domain);
+        protocol.aliens(i) = held_frames(state_path(dataset, kAlienLog), dataset.domain);
+        protocol.can_cache(i) = true;
+      }
     };
-    dataset.division.emplace(all_, first.protocol, dataset.domain.size(), std::ref(look_up));
+    division_.emplace(all_, first.protocol, std::move(domains), std::ref(look_up));
   }
 
   static std::uint64_t word_on(const DatasetStart& dataset) {
@@ -391,12 +388,15 @@ class JobStart {
   }
 
   // If the nodes do not keep the same listings: for each dataset, are they the same? If not,
-  // all get one of them. What a rank has that is not a leader has not been checked.
+  // all get one of them: from the lowest rank that has it, or else the one that rank 0 takes
+  // now (D20). What a rank has that is not a leader has not been checked.
   bool share_listings() {
     if (listings_agree_) return true;
     std::vector<std::uint64_t> minima;
+    std::vector<UnsharedListing> unshared;
     trouble_.attempt([&] {
       minima.assign(1 + 2 * datasets_.size(), kNobody);
+      unshared.reserve(datasets_.size());
       for (std::size_t i = 0; i < datasets_.size(); ++i) {
         if (!all_.is_leader()) datasets_[i].listing.reset();
         minima[1 + 2 * i] = word_on(datasets_[i]);
@@ -405,49 +405,67 @@ class JobStart {
     });
     // Without memory for them a rank cannot take part in a vote on them.
     if (!all_.vote() || !all_.vote(minima)) return false;
-    bool shared = false;
     for (std::size_t i = 0; i < datasets_.size(); ++i) {
       const std::uint64_t least = minima[1 + 2 * i], greatest = ~minima[2 + 2 * i];
       if (datasets_[i].state.code != 0 || (least == greatest && least != kNobody)) continue;
-      share_listing(datasets_[i], least);
-      shared = true;
+      unshared.push_back({&datasets_[i], least != kNobody && word_on(datasets_[i]) == least});
     }
-    if (shared) agreement_.listing_seconds = seconds_since(phase_began_);
+    const std::span holders = std::span(minima).first(unshared.size());
+    for (std::size_t i = 0; i < unshared.size(); ++i)
+      holders[i] = unshared[i].is_here ? static_cast<std::uint64_t>(rank_) : kNobody;
+    world_.all_min(holders);
+    for (std::uint64_t& holder : holders)
+      if (holder == kNobody) holder = 0;
+    // One message from each rank that has some to give.
+    for (std::uint64_t root = 0; root < static_cast<std::uint64_t>(world_.size()); ++root)
+      if (std::ranges::find(holders, root) != holders.end())
+        share_listings_of(static_cast<int>(root), holders, unshared);
+    if (!unshared.empty()) agreement_.listing_seconds = seconds_since(phase_began_);
     end_phase("list");
-    trouble_.attempt([&] {
-      for (DatasetStart& dataset : datasets_)
-        if (dataset.listing && !dataset.division) make_division(dataset);
-    });
+    trouble_.attempt([&] { make_division(); });
     end_phase("logs");
     return all_.vote();
   }
 
-  // Collective: all get the listing with this word, from the lowest rank that has it, or else
-  // the one that rank 0 takes now (D20). The nodes that had none keep it.
-  void share_listing(DatasetStart& dataset, std::uint64_t word) {
-    std::uint64_t holder[] = {kNobody};
-    const bool has_it = word != kNobody && word_on(dataset) == word;
-    if (has_it) holder[0] = static_cast<std::uint64_t>(rank_);
-    world_.all_min(holder);
-    const int root = holder[0] == kNobody ? 0 : static_cast<int>(holder[0]);
+  struct UnsharedListing {
+    DatasetStart* dataset;
+    bool is_here;
+  };
 
+  // Collective. The nodes that had none keep what they get.
+  void share_listings_of(int root, std::span<const std::uint64_t> holders,
+                         std::span<const UnsharedListing> unshared) {
+    std::vector<UnsharedListing> given;
     std::string bytes;
     trouble_.attempt([&] {
-      if (rank_ == root) bytes = encode_listing_answer(has_it ? kept(dataset) : list(dataset));
+      for (std::size_t i = 0; i < unshared.size(); ++i)
+        if (holders[i] == static_cast<std::uint64_t>(root)) given.push_back(unshared[i]);
+      ByteWriter out;
+      for (const auto& [dataset, is_here] : given)
+        if (rank_ == root)
+          out.text(encode_listing_answer(is_here ? kept(*dataset) : list(*dataset)));
+      bytes = out.take();
     });
     trouble_.together([&] { world_.broadcast(bytes, root); });
     trouble_.attempt([&] {
-      if (has_it) return;
-      ListingAnswer answer = decode_listing_answer(bytes);
-      dataset.listing.reset();
-      dataset.division.reset();
-      dataset.state.code = answer.code;
-      if (answer.code != 0) return;
-      Result<PackedListing> listing = PackedListing::read(std::move(answer.listing));
-      if (!listing) fail(listing.error());
-      dataset.listing = std::move(*listing);
-      if (all_.is_leader()) keep_listing(dataset);
+      ByteReader in(bytes);
+      for (const auto& [dataset, is_here] : given) {
+        std::string_view answer;
+        if (!in.text(&answer, bytes.size())) throw std::runtime_error("communication failed");
+        if (!is_here) take_listing(*dataset, decode_listing_answer(std::string(answer)));
+      }
     });
+  }
+
+  void take_listing(DatasetStart& dataset, ListingAnswer answer) {
+    dataset.listing.reset();
+    dataset.state.code = answer.code;
+    if (answer.code != 0) return;
+    Result<PackedListing> listing = PackedListing::read(std::move(answer.listing));
+    if (!listing) fail(listing.error());
+    dataset.listing = std::move(*listing);
+    if (all_.is_leader() && own_dataset(dataset) != nullptr)
+      keeper_.keep(host_.runtime, dataset.named.path, *dataset.listing);
   }
 
   static ListingAnswer kept(const DatasetStart& dataset) {
@@ -462,40 +480,32 @@ class JobStart {
     return {0, encode_listing(*listing)};
   }
 
-  // Best effort: the next job need not list. A daemon that does not answer costs 250 ms, once.
-  void keep_listing(const DatasetStart& dataset) {
-    const PackedListing& listing = *dataset.listing;
-    if (!is_settled(listing.directory(), listing.taken_at_ns()) ||
-        own_dataset(dataset) == nullptr || daemon_is_silent_)
-      return;
-    daemon_is_silent_ = true;
-    Result<Client> client = Client::connect(host_.runtime, kDaemonTimeoutMs);
-    Result<std::string> bytes = listing.bytes();
-    if (!client || !bytes) return;
-    Status kept = client->keep_listing(dataset.named.path, *bytes);
-    daemon_is_silent_ = !kept && kept.error().code == ETIMEDOUT;
-  }
-
-  // Collective: one dataset, from its listing to this rank's frames. All ranks left out the
-  // same datasets.
-  void agree_on(std::size_t i) {
-    DatasetStart& dataset = datasets_[i];
-    if (dataset.state.code != 0) {
-      trouble_.attempt([&] {
-        agreement_.left_out.push_back(
-            {dataset.named.path, std::strerror(dataset.state.code), dataset.named.filter});
-      });
-      return;
-    }
-    dataset.share = dataset.division->run();
-    dataset.division.reset();
+  // Collective: from the listings to this rank's frames. All ranks left out the same datasets.
+  void divide() {
+    trouble_.attempt([&] {
+      for (const DatasetStart& dataset : datasets_)
+        if (dataset.state.code != 0)
+          agreement_.left_out.push_back(
+              {dataset.named.path, std::strerror(dataset.state.code), dataset.named.filter});
+    });
+    std::vector<Share> shares = division_->run();
+    division_.reset();
     end_phase("protocol");
-    trouble_.attempt([&] { add_to_view(dataset); });
+    trouble_.attempt([&] {
+      for (std::size_t i = 0; i < divided_.size(); ++i) {
+        divided_[i]->share = std::move(shares[i]);
+        add_to_view(*divided_[i]);
+      }
+    });
   }
 
   void add_to_view(const DatasetStart& dataset) {
     const PackedListing& listing = *dataset.listing;
     const Domain& domain = dataset.domain;
+    if (dataset.here.code != 0)
+      fail(Error{dataset.here.code, dataset.named.path + ": look at the directory", {}});
+    if (dataset.here.identity.ino != listing.directory().ino)
+      fail(Error{ESTALE, dataset.named.path + ": not the directory that was listed", {}});
     ViewDatasetContent content;
     content.path = dataset.named.path;
     content.frames = dataset.named.frames;
@@ -548,8 +558,6 @@ class JobStart {
       agreement_.view_directory = directory_;
     });
     end_phase("view");
-    samples_.wait();
-    end_phase("samples");
     const bool all_have_one = all_.vote();
     end_phase("end");
     if (all_have_one) {
@@ -569,16 +577,17 @@ class JobStart {
   const Settings& settings_;
   const int rank_;
 
-  JobIdentity identity_;  // rank 0 gives it
   Agreement agreement_;
   Clock::time_point phase_began_ = Clock::now();
   bool has_daemon_ = false;
+  Opening seen_;                             // what this rank would say in rank 0's place
   std::vector<DatasetStart> datasets_;       // the agreed ones
   std::vector<NamedDataset> missed_;         // by this rank
   std::uint64_t misses_datasets_ = kNobody;  // the lowest rank that misses some
+  std::vector<DatasetStart*> divided_;       // of these, those that can be listed
+  std::optional<Division> division_;         // of those
   bool listings_agree_ = false;
-  Samples samples_;
-  bool daemon_is_silent_ = false;
+  ListingKeeper keeper_;
   ViewContent view_;
   std::string directory_;
 };

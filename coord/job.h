@@ -3,9 +3,10 @@
 // Collective over all ranks of the program: all are filtered, or none (D13), and no
 // collective is left waiting (coord/gathering.h).
 //
-// The origin is asked by rank 0 only: one stat for each dataset, and one listing if no node
-// has a current one (D20). A rank reads the listing that its own node keeps; it is sent only
-// if some node has none, or another one.
+// A rank asks the origin for one stat of each dataset, rank 0 also for a listing if no node has
+// a current one (D20). A rank reads the listing that its own node keeps; it is sent only if some
+// node has none, or another one. Copies are compared with the origin when a dataset is first
+// used (D10): a job may leave most of its datasets alone.
 #pragma once
 #include <string>
 #include <vector>

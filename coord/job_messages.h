@@ -35,6 +35,7 @@ struct NamedDataset {
   std::string frames;
   FilterMode filter = FilterMode::kOn;  // kRequire: by its key, or by ZAZEN_FILTER
   AuditMode audit = AuditMode::kFail;
+  bool operator==(const NamedDataset&) const = default;
 };
 struct DirectoryState {
   int code = 0;  // 0 or an errno

@@ -1,5 +1,5 @@
 // Protocol: from what this node holds to the frames that it reads, by the algorithm that the
-// job chose. Over the leaders of the nodes.
+// job chose. Over the leaders of the nodes, for all datasets of the job.
 //
 // The paper's algorithm has no answer for a frame that is native on two nodes. It notices, on
 // all nodes alike, and the exchange answers instead.
@@ -8,7 +8,7 @@
 // every collective whatever fails here, and throws at its end; the caller votes before a result
 // is used.
 #pragma once
-#include <optional>
+#include <vector>
 
 #include "coord/exchange.h"
 #include "coord/paper.h"
@@ -18,27 +18,39 @@ namespace zazen {
 
 class Protocol {
  public:
-  // ranks: of each node, by leader.
-  Protocol(ProtocolChoice choice, std::size_t domain, std::vector<std::uint64_t> ranks);
+  // The domains of the datasets. ranks: of each node, by leader.
+  Protocol(ProtocolChoice choice, const std::vector<std::size_t>& domains,
+           std::vector<std::uint64_t> ranks);
 
-  // Before run(): the frames of the domain that this node holds.
-  PackedSet& natives() { return exchange_.natives(); }
-  PackedSet& aliens() { return exchange_.aliens(); }
+  // Before run(): the frames of the domain that this node holds, and whether it can cache more
+  // of them.
+  PackedSet& natives(std::size_t dataset) { return exchange_.natives(dataset); }
+  PackedSet& aliens(std::size_t dataset) { return exchange_.aliens(dataset); }
+  bool& can_cache(std::size_t dataset) { return exchange_.can_cache(dataset); }
 
   void run(Communicator& leaders);
 
-  // After run(): the frames of this node; residues that each rank of the job takes a block of,
-  // by its rank (the paper's step 7; none after an exchange, which deals them out itself); and
-  // how many frames nobody signed up for.
-  const PackedSet& own() const { return paper_ ? own_ : exchange_.own(); }
-  const PackedSet& residues() const { return residues_; }
-  std::uint64_t residue_count() const { return residues_.count() + exchange_.residue_count(); }
+  // After run(): the frames of this node, residues among them; and how many frames nobody
+  // signed up for.
+  const PackedSet& own(std::size_t dataset) const {
+    return papers_.empty() ? exchange_.own(dataset) : papers_[dataset].own;
+  }
+  std::uint64_t residue_count(std::size_t dataset) const {
+    return papers_.empty() ? exchange_.residue_count(dataset) : papers_[dataset].residue_count;
+  }
 
  private:
+  struct Paper {  // a dataset by the paper's algorithm
+    PaperProtocol steps;
+    PackedSet own = {};
+    std::uint64_t residue_count = 0;
+  };
+  bool run_papers(Communicator& leaders);
+
   ExchangeProtocol exchange_;
-  std::optional<PaperProtocol> paper_;
-  PackedSet own_;
-  PackedSet residues_;
+  std::vector<Paper> papers_;  // none by the exchange
+  std::vector<std::uint64_t> ranks_;
+  std::vector<std::uint64_t> caches_;  // which nodes can, by dataset and node
 };
 
 }  // namespace zazen

@@ -41,11 +41,7 @@ std::size_t slice_frames(std::size_t domain, Block chunks) {
 
 SliceOwner::SliceOwner(std::size_t frames, std::size_t owner,
                        std::span<const std::uint64_t> ranks)
-    : first_(owner + 1),
-      wins_(ranks.size()),
-      lost_(ranks.size(), PackedSet(frames)),
-      residues_(frames),
-      nodes_(ranks.size()) {
+    : SliceVerdicts(frames, ranks.size()), first_(owner + 1), nodes_(ranks.size()) {
   if (ranks.size() > kClaimantsAtMost) throw std::runtime_error("too many nodes");
   for (std::uint64_t r : ranks)
     step_.push_back(std::max(kFrameLoad / r / kClaimantsAtMost, std::uint64_t{1}) *
@@ -61,10 +57,6 @@ void SliceOwner::decide(std::span<const Claims> claims) {
   for (std::size_t c = 0; c < residues_.chunks(); ++c) decide_chunk(c);
   for (const Node& node : nodes_) demand(node.native_reader.done() && node.alien_reader.done());
   for (const PackedSet& lost : lost_) lost_count_ += lost.count();
-  // 16 KB for each node and more, while a simulation has as many owners in its memory.
-  rows_ = std::vector<Row>();
-  alien_rows_ = std::vector<Row>();
-  contest_ = SparseContest();
 }
 
 void SliceOwner::decide_chunk(std::size_t chunk) {
@@ -249,8 +241,8 @@ void SliceOwner::settle_rows(const ChunkWords& contested) {
   for (std::size_t i = 0; i < nodes.size(); ++i) wins_[nodes[i]] = claimants_[i].wins;
 }
 
-PackedSet SliceOwner::adopted(std::size_t node, std::uint64_t before,
-                              std::span<const std::uint64_t> quotas) const {
+PackedSet SliceVerdicts::adopted(std::size_t node, std::uint64_t before,
+                                 std::span<const std::uint64_t> quotas) const {
   std::uint64_t begin = 0;
   for (std::size_t n = 0; n < node; ++n) begin += quotas[n];
   // The node's block of all residues, as numbers within this slice.

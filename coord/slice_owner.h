@@ -34,15 +34,11 @@ struct Claims {  // of one node in one slice, as they came
   std::span<const std::byte> aliens;
 };
 
-class SliceOwner {
+// What an owner has decided.
+class SliceVerdicts {
  public:
-  SliceOwner(std::size_t frames, std::size_t owner, std::span<const std::uint64_t> ranks);
-
-  // Claims by node. Throws std::runtime_error if they are malformed.
-  void decide(std::span<const Claims> claims);
-
-  // After decide(): frames that go to each node because it holds them, claims that were lost,
-  // and frames that nobody claims.
+  // Frames that go to each node because it holds them, claims that were lost, and frames that
+  // nobody claims.
   std::span<const std::uint64_t> wins() const { return wins_; }
   std::uint64_t lost_count() const { return lost_count_; }
   std::uint64_t residue_count() const { return residues_.count(); }
@@ -53,6 +49,23 @@ class SliceOwner {
   const PackedSet& lost(std::size_t node) const { return lost_[node]; }
   PackedSet adopted(std::size_t node, std::uint64_t before,
                     std::span<const std::uint64_t> quotas) const;
+
+ protected:
+  SliceVerdicts(std::size_t frames, std::size_t nodes)
+      : wins_(nodes), lost_(nodes, PackedSet(frames)), residues_(frames) {}
+
+  std::vector<std::uint64_t> wins_;
+  std::uint64_t lost_count_ = 0;
+  std::vector<PackedSet> lost_;
+  PackedSet residues_;
+};
+
+class SliceOwner : public SliceVerdicts {
+ public:
+  SliceOwner(std::size_t frames, std::size_t owner, std::span<const std::uint64_t> ranks);
+
+  // Claims by node. Throws std::runtime_error if they are malformed.
+  void decide(std::span<const Claims> claims);
 
  private:
   struct Node {
@@ -78,10 +91,6 @@ class SliceOwner {
 
   std::size_t first_;                // where the search for the least loaded starts
   std::vector<std::uint64_t> step_;  // what a frame adds to the load of a node
-  std::vector<std::uint64_t> wins_;
-  std::uint64_t lost_count_ = 0;
-  std::vector<PackedSet> lost_;
-  PackedSet residues_;
 
   // Of the chunk at hand: natives and aliens on at least one node; in a row for each node, the
   // claims that it has lost, or may still lose; and its aliens.

@@ -60,16 +60,6 @@ CurrentView* map_current(const char* directory) {
   return current;
 }
 
-// Every frame directory is the one that was listed.
-bool directories_agree(const CurrentView& current) {
-  for (std::uint32_t i = 0; i < current.view->dataset_count; ++i) {
-    DirectoryKey key;
-    if (!frame_directory(current.places[i], &key)) return false;
-    if (key.ino != current.view->datasets[i].frame_directory_ino) return false;
-  }
-  return true;
-}
-
 // Null if this process is not the rank itself.
 const CurrentView* own_view() {
   const CurrentView* current = current_view();
@@ -105,10 +95,6 @@ int adopt_view(const char* directory, const View** view, Tally** tally) {
   drop_view();
   CurrentView* current = map_current(directory);
   if (current == nullptr) return EINVAL;
-  if (!directories_agree(*current)) {
-    discard(current);
-    return ESTALE;
-  }
   adopted = current;
   *view = current->view;
   *tally = current->tally;

@@ -1,8 +1,8 @@
 // CurrentView: the frames that this process may see in listings, as its rank agreed (D13).
 //
-// A view is adopted (mapped, checked, its directories looked up) before the ranks agree, and
-// acted on only after. Then it holds until the process ends, whatever happens to the daemon.
-// Fork inherits the mapping; exec hands the directory's name on in ZAZEN_VIEW.
+// A view is adopted (mapped and checked) before the ranks agree, and acted on only after. Then
+// it holds until the process ends, whatever happens to the daemon. Fork inherits the mapping;
+// exec hands the directory's name on in ZAZEN_VIEW.
 #pragma once
 #include "bodhi/view.h"
 #include "preload/place.h"

@@ -3,14 +3,16 @@
 // comes in between.
 #pragma once
 #include "preload/cached_copy.h"
+#include "preload/mpi_session.h"
 
 namespace zazen {
 
 extern DaemonLink daemon_link;
 
 inline LocalCopy local_copy(const Route& route, const CopyPath& copy) {
-  return {daemon_link,        *route.node->table, route.published(), route.place->name,
-          route.place->trust, copy.text,          route.now_ms,      route.alive};
+  return {daemon_link,       *route.node->table, route.published(),
+          route.place->name, route.place->trust, copy.text,
+          route.now_ms,      route.alive,        job_began_ms.load(std::memory_order_relaxed)};
 }
 
 // Hands the origin's fd to the daemon. With `wait`, true says that the copy is there now.

@@ -21,6 +21,9 @@
 #include "preload/settings.h"
 
 namespace zazen {
+
+constinit std::atomic<std::int64_t> job_began_ms{0};
+
 namespace {
 
 struct SupportedMpi {
@@ -298,6 +301,7 @@ void MpiCall::after_init(int mpi_error) {
   } else if (!has_session.load(std::memory_order_relaxed)) {  // which was told of
     answer_for_undivided_job(standing_in_mpi(), obstacle, abort_mpi);
   }
+  job_began_ms.store(monotonic_ms(), std::memory_order_relaxed);
 }
 
 void MpiCall::before_finalize() {

@@ -5,6 +5,8 @@
 // before the real MPI_Finalize, with the hooks passing through on that thread. Calls may
 // nest (a Fortran binding or a profiler calls the C symbol): only the outermost counts.
 #pragma once
+#include <atomic>
+#include <cstdint>
 
 namespace zazen {
 
@@ -22,6 +24,9 @@ struct MpiLibraries {  // how the file names begin of those that have a function
 void* find_mpi_function(const char* name, MpiLibraries libraries);
 
 bool mpi_was_initialised();
+
+// When MPI_Init returned (monotonic_ms()); 0: it has not.
+extern std::atomic<std::int64_t> job_began_ms;
 
 // MPI_Session_init was called; this process is not filtered, nor is a job that it is part of. If
 // MPI_Init was not, that is told now: it may never be. Where the process must end it does so after

@@ -1,5 +1,6 @@
 // `zazen-bench hook`: what the hook behind MPI_Init costs a job. Real daemons, each with its
-// part of the frames, a real mpirun, and a program that only calls MPI_Init and MPI_Finalize.
+// part of the frames, a real mpirun, and a program that calls MPI_Init, opens one frame and
+// ends.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -12,7 +13,9 @@ namespace zazen {
 
 struct HookBenchOptions {
   std::string directory;
-  std::uint64_t frames = 1'000'000;
+  std::string origin;                // where the frames are; "": there, too
+  std::uint64_t frames = 1'000'000;  // of each dataset
+  int datasets = 1;                  // the program reads the first
   int ranks = 8;
   int nodes = 8;
   int rounds = 10;
@@ -27,6 +30,8 @@ struct HookFigures {
   double added_seconds = 0;              // to MPI_Init on rank 0: median of the differences
   double added_to_last_seconds = 0;      // until the last rank is back from it
   double cpu_seconds = 0;                // of all ranks until MPI_Init returns; the same
+  double first_frame_seconds = 0;        // from the last return until every rank has one open
+  double plain_first_frame_seconds = 0;
 };
 
 Result<HookFigures> measure_hook(const HookBenchOptions& options);

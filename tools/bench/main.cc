@@ -268,7 +268,8 @@ int zazen_bench(int argc, char** argv) {
       ->type_name("N")
       ->check(CLI::Range(2, 64).description(""));
   drops->footer(
-      "\nThe nodes talk over TCP on the loopback, with a key. The frames are written, truncated,\n"
+      "\nThe nodes talk over TCP on the loopback, with a key. The frames are written, "
+      "truncated,\n"
       "renamed over and removed in turn, by a program under the first node's shim.\n"
       "\nExample:\n  zazen-bench drops --nodes 8\n");
 
@@ -279,7 +280,14 @@ int zazen_bench(int argc, char** argv) {
   hook->add_flag("--json", json, "Print JSON");
   add_directory(hook, &hook_options.directory,
                 "Where to make the frames and the caches (default: $TMPDIR or /tmp)");
-  add_frames(hook, &hook_options.frames, 1, "How many frames (default: 1e6)");
+  hook->add_option("--origin", hook_options.origin,
+                   "Where to make the frames (default: as --dir)")
+      ->type_name("DIR");
+  add_frames(hook, &hook_options.frames, 1, "How many frames of each dataset (default: 1e6)");
+  hook->add_option("--datasets", hook_options.datasets,
+                   "How many datasets; the program reads one (default: 1)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 256).description(""));
   hook->add_option("--ranks", hook_options.ranks, "How many ranks (default: 8)")
       ->type_name("N")
       ->check(CLI::Range(1, 1024).description(""));

@@ -19,11 +19,24 @@ class Generator {
     states.aliens = states.natives;
     fill(&states.natives);
     fill(&states.aliens);
+    lose_daemons(&states);
     return states;
   }
 
  private:
   std::size_t below(std::size_t n) { return random_() % n; }
+
+  // Nodes that cannot cache seldom hold something.
+  void lose_daemons(CacheStates* states) {
+    states->caches.assign(states->nodes(), 1);
+    const std::size_t dead = below(2) == 0 ? 0 : 1 + below(100);
+    for (std::size_t n = 0; n < states->nodes(); ++n) {
+      if (below(100) >= dead) continue;
+      states->caches[n] = 0;
+      if (below(4) == 0) continue;
+      states->natives[n] = states->aliens[n] = Bitmap(states->frames);
+    }
+  }
 
   std::size_t domain() {
     if (below(200) == 0) return below(300'000);

@@ -11,7 +11,8 @@ namespace zazen {
 
 struct CacheStates {
   std::size_t frames = 0;
-  std::vector<std::uint64_t> ranks;  // of each node
+  std::vector<std::uint64_t> ranks;   // of each node
+  std::vector<std::uint64_t> caches;  // 0: the node cannot cache
   std::vector<Bitmap> natives, aliens;
 
   std::size_t nodes() const { return ranks.size(); }

@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstdlib>
 #include <functional>
+#include <numeric>
 #include <optional>
 #include <random>
 
@@ -52,7 +53,7 @@ std::vector<PackedSet> exchange(const CacheStates& states) {
     for (std::size_t n = 0; n < nodes; ++n) wins[n] += owners[o].wins()[n];
     residues += owners[o].residue_count();
   }
-  fill_quotas(wins, states.ranks, residues, quotas);
+  fill_quotas(wins, states.ranks, states.caches, residues, quotas);
 
   std::vector<PackedSet> own;
   for (std::size_t n = 0; n < nodes; ++n) {
@@ -134,6 +135,39 @@ std::size_t best_load(const std::vector<std::vector<std::size_t>>& candidates,
   }
 }
 
+// As coord/quotas.h promises.
+void check_residues(const CacheStates& states, const std::vector<std::uint64_t>& wins,
+                    const std::vector<std::uint64_t>& adopted) {
+  const std::size_t nodes = states.nodes();
+  const std::uint64_t whole =
+      std::accumulate(states.ranks.begin(), states.ranks.end(), std::uint64_t{0});
+  auto load = [&](std::size_t n) { return wins[n] + adopted[n]; };
+  auto most = [&](std::size_t n) { return 2 * states.frames * states.ranks[n] / whole; };
+  auto is_even = [&](std::size_t n, std::size_t m) {
+    return (load(n) - 1) * states.ranks[m] < (load(m) + 1) * states.ranks[n];
+  };
+  bool are_cached = true;  // the residues, all of them
+  std::uint64_t room = 0, used = 0;
+  for (std::size_t n = 0; n < nodes; ++n) {
+    if (states.caches[n] != 0) {
+      room += most(n) - std::min(most(n), wins[n]);
+      used += adopted[n];
+    } else if (adopted[n] != 0) {
+      are_cached = false;
+    }
+  }
+  demand(are_cached || used >= room, "residues where they are not cached", used);
+  for (std::size_t n = 0; n < nodes; ++n) {
+    if (adopted[n] == 0) continue;
+    const bool caches = states.caches[n] != 0;
+    demand(!caches || are_cached || load(n) <= most(n) + 1, "too many residues", n);
+    for (std::size_t m = 0; m < nodes; ++m) {
+      const bool is_compared = caches ? states.caches[m] != 0 && are_cached : true;
+      if (is_compared) demand(is_even(n, m), "residues dealt unevenly", n);
+    }
+  }
+}
+
 void check(const CacheStates& states, bool search_best) {
   const std::size_t nodes = states.nodes();
   const std::vector<std::size_t> readers = readers_of(exchange(states), states.frames);
@@ -159,11 +193,7 @@ void check(const CacheStates& states, bool search_best) {
     candidates.push_back(holders);
   }
 
-  for (std::size_t n = 0; n < nodes; ++n)
-    for (std::size_t m = 0; adopted[n] != 0 && m < nodes; ++m)
-      demand((wins[n] + adopted[n] - 1) * states.ranks[m] <
-                 (wins[m] + adopted[m] + 1) * states.ranks[n],
-             "residues dealt unevenly", n);
+  check_residues(states, wins, adopted);
 
   const bool single_ranks = std::ranges::all_of(states.ranks, [](auto r) { return r == 1; });
   if (search_best && single_ranks && !candidates.empty()) {

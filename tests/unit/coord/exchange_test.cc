@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "cache_states.h"
+#include "coord/message_bundle.h"
 #include "coord/quotas.h"
 #include "coord/slice_owner.h"
 #include "thread_communicator.h"
@@ -203,7 +204,7 @@ void compare_with_bitmaps(std::size_t nodes) {
         owner.decide(claims);
         wins[bitmaps].assign(owner.wins().begin(), owner.wins().end());
         std::vector<std::uint64_t> quotas(nodes);
-        fill_quotas(owner.wins(), ranks, owner.residue_count(), quotas);
+        fill_quotas(owner.wins(), ranks, ranks, owner.residue_count(), quotas);
         for (std::size_t n = 0; n < nodes; ++n) {
           const PackedSet adopted = owner.adopted(n, 0, quotas);
           const MessagePair verdicts[] = {{owner.lost(n).bytes(), adopted.bytes()}};
@@ -248,7 +249,7 @@ TEST(Quotas, TheyFillTheLowestFirstAndAddUp) {
   auto quotas = [](std::vector<std::uint64_t> wins, std::vector<std::uint64_t> ranks,
                    std::uint64_t residues) {
     std::vector<std::uint64_t> result(wins.size());
-    fill_quotas(wins, ranks, residues, result);
+    fill_quotas(wins, ranks, ranks, residues, result);
     return result;
   };
   using List = std::vector<std::uint64_t>;
@@ -260,6 +261,96 @@ TEST(Quotas, TheyFillTheLowestFirstAndAddUp) {
   EXPECT_EQ(quotas({5, 5}, {1, 4}, 0), (List{0, 0}));
   const std::uint64_t large = std::uint64_t{1} << 40;
   EXPECT_EQ(quotas({large, 0}, {1 << 20, 1 << 20}, large), (List{0, large}));
+}
+
+TEST(Quotas, NodesThatCannotCacheGetWhatTheOthersHaveNoRoomFor) {
+  auto quotas = [](std::vector<std::uint64_t> wins, std::vector<std::uint64_t> ranks,
+                   std::vector<std::uint64_t> caches, std::uint64_t residues) {
+    std::vector<std::uint64_t> result(wins.size());
+    fill_quotas(wins, ranks, caches, residues, result);
+    return result;
+  };
+  using List = std::vector<std::uint64_t>;
+  // One daemon of four is dead, and two.
+  EXPECT_EQ(quotas({150, 150, 150, 0}, {1, 1, 1, 1}, {1, 1, 1, 0}, 150), (List{50, 50, 50, 0}));
+  EXPECT_EQ(quotas({150, 0, 150, 0}, {1, 1, 1, 1}, {1, 0, 1, 0}, 300), (List{150, 0, 150, 0}));
+  // One of four has a daemon: twice its even share, and no more.
+  EXPECT_EQ(quotas({150, 0, 0, 0}, {1, 1, 1, 1}, {1, 0, 0, 0}, 450),
+            (List{150, 100, 100, 100}));
+  EXPECT_EQ(quotas({0, 0, 0}, {2, 1, 1}, {0, 1, 0}, 400), (List{134, 200, 66}));
+  EXPECT_EQ(quotas({500, 0}, {1, 1}, {1, 0}, 100), (List{100, 0}));
+  EXPECT_EQ(quotas({900, 0, 0}, {1, 1, 1}, {1, 0, 0}, 100), (List{0, 50, 50}));
+  EXPECT_EQ(quotas({0, 0, 0}, {1, 1, 1}, {0, 0, 0}, 7), (List{3, 2, 2}));
+}
+
+std::vector<std::byte> bytes_of(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+TEST(MessageBundle, ItsMessagesComeOutAsTheyWentIn) {
+  const std::vector<std::byte> a = bytes_of("ab"), b = bytes_of("cdefghijk"), none;
+  for (const std::vector<MessagePair>& messages :
+       std::vector<std::vector<MessagePair>>{{{a, b}}, {{a, none}, {none, none}, {b, a}}, {}}) {
+    const MessageBundle bundle(messages);
+    const std::vector<MessagePair> out = unbundle(bundle.message(), messages.size());
+    ASSERT_EQ(out.size(), messages.size());
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      EXPECT_TRUE(std::ranges::equal(out[i].first, messages[i].first));
+      EXPECT_TRUE(std::ranges::equal(out[i].second, messages[i].second));
+    }
+  }
+}
+
+TEST(MessageBundle, NonsenseIsRefused) {
+  const std::vector<std::byte> a = bytes_of("ab");
+  const MessagePair messages[] = {{a, a}, {a, a}};
+  const MessageBundle bundle(messages);
+  const MessagePair whole = bundle.message();
+  std::vector<std::byte> sizes(whole.first.begin(), whole.first.end());
+  EXPECT_EQ(unbundle({}, 2).size(), 2U);
+  EXPECT_THROW(unbundle(whole, 3), std::runtime_error);
+  EXPECT_THROW(unbundle({whole.first, whole.second.first(7)}, 2), std::runtime_error);
+  EXPECT_THROW(unbundle({{}, whole.second}, 2), std::runtime_error);
+  sizes[0] = std::byte{1};
+  EXPECT_THROW(unbundle({sizes, whole.second}, 2), std::runtime_error);
+  sizes[7] = std::byte{0xff};
+  EXPECT_THROW(unbundle({sizes, whole.second}, 2), std::runtime_error);
+}
+
+// Several random states at once: each comes out as if it were alone.
+TEST(Exchange, DatasetsThatAreDecidedTogetherAreDecidedAsAlone) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    std::mt19937_64 random(seed);
+    std::vector<CacheStates> all;
+    while (all.size() < 4) {
+      CacheStates states = random_states(random);
+      if (!all.empty() && states.nodes() != all[0].nodes()) continue;
+      if (!all.empty()) states.ranks = all[0].ranks;
+      all.push_back(std::move(states));
+    }
+    std::vector<std::size_t> domains;
+    for (const CacheStates& states : all) domains.push_back(states.frames);
+    auto enter = [](const CacheStates& states, std::size_t node, std::size_t dataset,
+                    ExchangeProtocol* protocol) {
+      protocol->natives(dataset) = PackedSet::pack(states.natives[node]);
+      protocol->aliens(dataset) = PackedSet::pack(states.aliens[node]);
+      protocol->can_cache(dataset) = states.caches[node] != 0;
+    };
+    run_ranks(static_cast<int>(all[0].nodes()), [&](Communicator& leaders) {
+      const auto me = static_cast<std::size_t>(leaders.rank());
+      ExchangeProtocol together(domains, all[0].ranks);
+      for (std::size_t d = 0; d < all.size(); ++d) enter(all[d], me, d, &together);
+      together.run(leaders);
+      for (std::size_t d = 0; d < all.size(); ++d) {
+        ExchangeProtocol alone(all[d].frames, all[d].ranks);
+        enter(all[d], me, 0, &alone);
+        alone.run(leaders);
+        EXPECT_EQ(together.own(d), alone.own()) << "seed " << seed;
+        EXPECT_EQ(together.residue_count(d), alone.residue_count());
+      }
+    });
+  }
 }
 
 }  // namespace

@@ -164,46 +164,106 @@ TEST_F(JobTest, RanksOfANodeShareItsFramesInEvenBlocks) {
   EXPECT_EQ(results[2].own.at(sim.path), (std::vector<FrameSeq>{5, 6}));
 }
 
-TEST_F(JobTest, ARankWithoutADaemonAdoptsResiduesOnly) {
-  const auto& sim = cluster_.add_dataset("sim1", "f{seq}", frame_files(6));
+TEST_F(JobTest, RanksWithoutADaemonGetTheResiduesForWhichTheOthersHaveNoRoom) {
+  const auto& sim = cluster_.add_dataset("sim1", "f{seq}", frame_files(12));
   cluster_.add_node();
   cluster_.hold(0, sim, {0, 1}, {});
-  std::vector<RankResult> results = run({kNoNode, 0, kNoNode, 0});
-  EXPECT_EQ(results[0].own.at(sim.path), (std::vector<FrameSeq>{2, 3}));
-  EXPECT_EQ(results[1].own.at(sim.path), (std::vector<FrameSeq>{0, 1}));
-  EXPECT_EQ(results[2].own.at(sim.path), (std::vector<FrameSeq>{5}));
-  EXPECT_EQ(results[3].own.at(sim.path), (std::vector<FrameSeq>{4}));
-  EXPECT_TRUE(results[0].agreement.view_directory.starts_with(cluster_.temporary()));
-  EXPECT_TRUE(results[1].agreement.view_directory.starts_with(cluster_.runtime(0) + "/jobs/"));
-  EXPECT_EQ(results[0].agreement.datasets[0].adopted, 4U);
-  EXPECT_EQ(results[0].agreement.nodes, 1);
+  for (bool paper : {false, true}) {
+    paper_ = {paper};
+    std::vector<RankResult> results = run({kNoNode, 0, kNoNode, kNoNode});
+    std::multiset<FrameSeq> shown;
+    for (const RankResult& result : results)
+      shown.insert(result.own.at(sim.path).begin(), result.own.at(sim.path).end());
+    EXPECT_EQ(shown, (std::multiset<FrameSeq>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
+    // Twice an even share of all frames; by the paper, of the residues.
+    EXPECT_EQ(results[1].own.at(sim.path).size(), paper ? 7U : 6U);
+    for (int rank : {0, 2, 3})
+      EXPECT_NEAR(static_cast<double>(results[rank].own.at(sim.path).size()), 2, 1);
+    EXPECT_TRUE(results[0].agreement.view_directory.starts_with(cluster_.temporary()));
+    EXPECT_TRUE(
+        results[1].agreement.view_directory.starts_with(cluster_.runtime(0) + "/jobs/"));
+    EXPECT_EQ(results[0].agreement.datasets[0].adopted, 10U);
+    EXPECT_EQ(results[0].agreement.nodes, 1);
+  }
 }
 
-TEST_F(JobTest, ADeadDaemonsFramesAreDealtOut) {
-  const auto& sim = cluster_.add_dataset("sim1", "f{seq}", frame_files(4));
-  cluster_.add_node();
-  cluster_.add_node();
-  cluster_.hold(0, sim, {0, 1}, {});
-  cluster_.hold(1, sim, {2, 3}, {});
-  cluster_.mutable_table(1)->state = DaemonState::kStopped;
-  std::vector<RankResult> results = run({0, 1});
-  EXPECT_EQ(results[0].own.at(sim.path), (std::vector<FrameSeq>{0, 1}));
-  EXPECT_EQ(results[1].own.at(sim.path), (std::vector<FrameSeq>{2, 3}));
+TEST_F(JobTest, ADeadDaemonsFramesAreDealtToNodesThatCanCacheThem) {
+  const auto& sim = cluster_.add_dataset("sim1", "f{seq}", frame_files(12));
+  for (std::size_t node = 0; node < 4; ++node) {
+    cluster_.add_node();
+    cluster_.hold(node, sim, {3 * node, 3 * node + 1, 3 * node + 2}, {});
+  }
+  cluster_.mutable_table(3)->state = DaemonState::kStopped;
+  for (bool paper : {false, true}) {
+    paper_ = {paper};
+    std::vector<RankResult> results = run({0, 1, 2, 3});
+    EXPECT_EQ(results[0].own.at(sim.path), (std::vector<FrameSeq>{0, 1, 2, 9}));
+    EXPECT_EQ(results[1].own.at(sim.path), (std::vector<FrameSeq>{3, 4, 5, 10}));
+    EXPECT_EQ(results[2].own.at(sim.path), (std::vector<FrameSeq>{6, 7, 8, 11}));
+    EXPECT_TRUE(results[3].own.at(sim.path).empty());
+  }
+}
+
+TEST_F(JobTest, ANodeWhoseDaemonLacksTheDatasetCannotCacheIt) {
+  const auto& a = cluster_.add_dataset("a", "f{seq}", frame_files(6));
+  for (int node = 0; node < 3; ++node) cluster_.add_node();
+  std::snprintf(cluster_.mutable_table(2)->datasets[0].path, kMaxPath, "/elsewhere");
+  cluster_.mutable_table(2)->datasets[0].filter = FilterMode::kOff;
+  std::vector<RankResult> results = run({0, 1, 2});
+  ASSERT_TRUE(results[0].agreement.filtered) << results[0].agreement.reason;
+  EXPECT_EQ(results[0].own.at(a.path), (std::vector<FrameSeq>{0, 1, 2}));
+  EXPECT_EQ(results[1].own.at(a.path), (std::vector<FrameSeq>{3, 4, 5}));
+  EXPECT_TRUE(results[2].own.at(a.path).empty());
 }
 
 // The two algorithms deal residues differently, which shows which of them ran.
 TEST_F(JobTest, TheAlgorithmIsTheOneThatRankZeroChose) {
   const auto& sim = cluster_.add_dataset("sim1", "f{seq}", frame_files(4));
   cluster_.add_node();
+  cluster_.add_node();
   cluster_.hold(0, sim, {0, 1}, {});
   paper_ = {true, false};
-  std::vector<RankResult> results = run({0, kNoNode});
+  std::vector<RankResult> results = run({0, 1});
   EXPECT_EQ(results[0].own.at(sim.path), (std::vector<FrameSeq>{0, 1, 2}));
   EXPECT_EQ(results[1].own.at(sim.path), (std::vector<FrameSeq>{3}));
   paper_ = {false, true};
-  results = run({0, kNoNode});
+  results = run({0, 1});
   EXPECT_EQ(results[0].own.at(sim.path), (std::vector<FrameSeq>{0, 1}));
   EXPECT_EQ(results[1].own.at(sim.path), (std::vector<FrameSeq>{2, 3}));
+}
+
+// Each is divided for itself: a job may read one of them and leave the others alone.
+TEST_F(JobTest, SeveralDatasetsTakeAsManyOperationsAsOne) {
+  for (int node = 0; node < 3; ++node) cluster_.add_node();
+  for (const char* name : {"a", "b", "c", "d", "e"})
+    cluster_.add_dataset(name, "f{seq}", frame_files(13));
+  for (const DatasetOnDisk& each : cluster_.datasets()) {
+    // Two natives, one of them an alien elsewhere, another alien, and residues.
+    cluster_.hold(1, each, {0, 1}, {});
+    cluster_.hold(2, each, {}, {0, 2});
+  }
+  std::vector<int> operations;  // for one
+  for (const DatasetOnDisk& next : cluster_.datasets()) {
+    only_.push_back(next.path);
+    std::vector<RankResult> results = run({0, 1, 2});
+    for (const RankResult& result : results) ASSERT_TRUE(result.agreement.filtered);
+    std::vector<int> taken = {board_->calls.sums, board_->calls.mins, results[0].calls};
+    results = run({0, 1, 1, 2});
+    for (const std::string& path : only_) {
+      std::multiset<FrameSeq> shown;
+      for (const RankResult& result : results) {
+        ASSERT_TRUE(result.agreement.filtered) << result.agreement.reason;
+        const std::vector<FrameSeq>& own = result.own.at(path);
+        EXPECT_GE(own.size(), 3U);
+        EXPECT_LE(own.size(), 4U);
+        shown.insert(own.begin(), own.end());
+      }
+      EXPECT_EQ(shown, (std::multiset<FrameSeq>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}));
+    }
+    for (const RankResult& result : results) taken.push_back(result.calls);
+    if (operations.empty()) operations = taken;
+    EXPECT_EQ(taken, operations) << only_.size() << " datasets";
+  }
 }
 
 TEST_F(JobTest, NobodyWithADaemonMeansNobodyIsFiltered) {
@@ -454,25 +514,29 @@ TEST_F(JobTest, AListingThatSomeNodeKeepsIsUsedInsteadOfTheOrigin) {
   listing->taken_at_ns =
       std::max(listing->directory.mtime_ns, listing->directory.ctime_ns) + 3'000'000'000;
   cluster_.keep_listing(1, sim, *listing);
+  auto shown_by_all = [&sim](const std::vector<RankResult>& all) {
+    std::multiset<FrameSeq> shown;
+    for (const RankResult& result : all)
+      shown.insert(result.own.at(sim.path).begin(), result.own.at(sim.path).end());
+    return shown;
+  };
   std::vector<RankResult> results = run({0, 1, kNoNode});
-  EXPECT_EQ(results[2].own.at(sim.path), std::vector<FrameSeq>{77});
+  EXPECT_EQ(shown_by_all(results), (std::multiset<FrameSeq>{0, 1, 77}));
 
   // Of two that differ, all take the same one.
   listing->frames.back() = 78;
   cluster_.keep_listing(0, sim, *listing);
   results = run({0, 1, 0, 1});
-  std::multiset<FrameSeq> shown;
-  for (const RankResult& result : results) {
+  for (const RankResult& result : results)
     EXPECT_EQ(result.agreement.datasets[0].domain_count, 3U);
-    shown.insert(result.own.at(sim.path).begin(), result.own.at(sim.path).end());
-  }
+  const std::multiset<FrameSeq> shown = shown_by_all(results);
   const bool first = shown.contains(77);
   EXPECT_EQ(shown, (std::multiset<FrameSeq>{0, 1, first ? 77U : 78U}));
 
   // A change of the directory makes the kept listing worthless.
   std::fclose(std::fopen((sim.path + "/f5").c_str(), "w"));
   results = run({0, 1, kNoNode});
-  EXPECT_EQ(results[2].own.at(sim.path), std::vector<FrameSeq>{5});
+  EXPECT_EQ(shown_by_all(results), (std::multiset<FrameSeq>{0, 1, 5}));
 }
 
 // Only the leader looks; the others must not go by what it refuses.
@@ -506,9 +570,10 @@ TEST_F(JobTest, AKeptListingThatIsDamagedIsUsedByNobody) {
 TEST_F(JobTest, ALogThatIsDamagedCountsAsEmpty) {
   const auto& sim = cluster_.add_dataset("sim1", "f{seq}", frame_files(4));
   cluster_.add_node();
+  cluster_.add_node();
   cluster_.hold(0, sim, {0, 1, 2, 3}, {});
   std::filesystem::resize_file(cluster_.cache(0) + sim.path + '/' + kNativeLog, 7);
-  std::vector<RankResult> results = run({0, kNoNode});
+  std::vector<RankResult> results = run({0, 1});
   EXPECT_EQ(results[0].own.at(sim.path), (std::vector<FrameSeq>{0, 1}));
   EXPECT_EQ(results[1].own.at(sim.path), (std::vector<FrameSeq>{2, 3}));
 }

@@ -136,16 +136,15 @@ TEST(Protocol, ThePapersAlgorithmFallsBackToTheExchange) {
   const std::vector<NodeState> nodes = {{{3}, {}}, {{0, 1}, {2}}, {{0, 1, 3}, {}}};
   run_ranks(3, [&](Communicator& leaders) {
     const auto me = static_cast<std::size_t>(leaders.rank());
-    Protocol protocol(ProtocolChoice::kPaper, 6, {1, 1, 1});
+    Protocol protocol(ProtocolChoice::kPaper, {6}, {1, 1, 1});
     PackedSetWriter natives(6), aliens(6);
     for (std::size_t i : nodes[me].natives) natives.append(i);
     for (std::size_t i : nodes[me].aliens) aliens.append(i);
-    protocol.natives() = natives.take();
-    protocol.aliens() = aliens.take();
+    protocol.natives(0) = natives.take();
+    protocol.aliens(0) = aliens.take();
     protocol.run(leaders);
-    protocol.own().for_each([&](std::size_t i) { own[me].push_back(i); });
-    EXPECT_EQ(protocol.residues().count(), 0U);
-    residues[me] = protocol.residue_count();
+    protocol.own(0).for_each([&](std::size_t i) { own[me].push_back(i); });
+    residues[me] = protocol.residue_count(0);
   });
   Indexes all;
   for (const Indexes& mine : own) {
