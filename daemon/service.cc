@@ -48,6 +48,7 @@ Service::Service(const Config& config, Store& store, Publisher& publisher)
                              const SampleResult& result) { settle(dataset, result); },
               .compare = comparer(0)}),
       reads_(store) {
+  publisher.show(store.pending());
   store.health().watch([this](bool usable) { disk_changed(usable); });
 }
 
