@@ -12,8 +12,6 @@
 namespace zazen {
 namespace {
 
-constexpr std::int64_t kQuietMs = 1000;
-
 // By SIGSTOP or a debugger. False also where the process cannot be seen.
 bool is_stopped(std::int32_t pid) {
   char path[32], text[128];  // "7 (zazend) T 1 ..."

@@ -11,6 +11,7 @@
 
 namespace zazen {
 
+inline constexpr std::int64_t kQuietMs = 1000;
 inline constexpr int kSendMs = 5;
 inline constexpr int kAnswerMs = 250;
 inline constexpr int kFillMs = 60'000;    // for fill = "wait"

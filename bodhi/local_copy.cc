@@ -164,6 +164,27 @@ bool request_fill(const LocalCopy& copy, int origin_fd, bool waits) {
   return result == 0;
 }
 
+// The order counts: the change, the state of the table, pending copies, the name. A daemon that
+// takes the place of a killed one marks the old table before it fills anything. After a chroot(),
+// or in a container, another directory may be where the cache was, or none.
+CopyLeft look_for_copy(const LocalCopy& copy, FrameSeq seq) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  const auto dataset = static_cast<std::uint32_t>(&copy.dataset - copy.table.datasets);
+  if (copy.table.state.load() != DaemonState::kServing) return CopyLeft::kUnknown;
+  if (copy.table.pending[pending_slot(dataset, seq)].load() != 0) return CopyLeft::kUnknown;
+  struct stat st;
+  const long found = raw_call(SYS_newfstatat, AT_FDCWD, copy.path, &st, AT_SYMLINK_NOFOLLOW);
+  if (found == 0) return CopyLeft::kNamed;
+  const bool is_in_sight = raw_call(SYS_newfstatat, AT_FDCWD, copy.table.cache, &st, 0) == 0 &&
+                           st.st_dev == copy.table.cache_dev &&
+                           st.st_ino == copy.table.cache_ino;
+  return found == -ENOENT && is_in_sight ? CopyLeft::kNone : CopyLeft::kUnknown;
+}
+
+bool remove_copy(const LocalCopy& copy) {
+  return raw_call(SYS_unlinkat, AT_FDCWD, copy.path, 0) == 0;
+}
+
 bool drop_copy(const LocalCopy& copy, std::uint32_t flags) {
   DaemonRequest request = {.type = MessageType::kInvalidate, .flags = flags};
   if (copy.is_alive) {

@@ -73,6 +73,17 @@ bool request_sample(const LocalCopy& copy);
 // Hands the origin's fd to the daemon. With `waits`, true says that the copy is there now.
 bool request_fill(const LocalCopy& copy, int origin_fd, bool waits);
 
+// What a process finds of a frame that it has just changed.
+enum class CopyLeft {
+  kNone,     // neither a copy nor one that could get the name: nobody needs to be told
+  kNamed,    // a copy
+  kUnknown,  // the daemon alone knows
+};
+CopyLeft look_for_copy(const LocalCopy& copy, FrameSeq seq);
+
+// Takes the copy's name, which the daemon has to hear of. False: it is not ours, or not there.
+bool remove_copy(const LocalCopy& copy);
+
 // The frame changes (flags 0), is opened for writing (kOpenForWriting), or its copy is stale
 // (kFoundStale). If the daemon does not answer, the copy's name is removed here: the files are
 // the truth, and the daemon's logs follow them (D4). If that cannot be either (the copy is

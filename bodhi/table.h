@@ -3,8 +3,8 @@
 // <runtime>/table is mapped read-only by the shim: where the cache is, which datasets there
 // are, whether the daemon lives. <runtime>/counters is mapped read-write: hits and misses
 // are added there with plain atomics, so the daemon learns of them without any call; and so are
-// changes of frames that a program could not tell the daemon of. A new
-// table replaces the old one by rename; only the atomics of a table change in place. A dataset
+// changes of frames that a program could not tell the daemon of, and news of frames for the
+// worker of the program's user (program_news.h). A new table replaces the old one by rename; only the atomics of a table change in place. A dataset
 // keeps its index as long as the daemon lives.
 //
 // A live daemon holds an OFD write lock on the table file: a fresh process sees with one
@@ -14,6 +14,7 @@
 
 #include "bodhi/base_types.h"
 #include "bodhi/frame_name.h"
+#include "bodhi/program_news.h"
 
 namespace zazen {
 
@@ -24,7 +25,7 @@ inline constexpr char kSocketFile[] = "socket";
 inline constexpr char kJobsDirectory[] = "jobs";        // views and tallies, see view.h
 inline constexpr char kReportsDirectory[] = "reports";  // those of ranks that ended
 inline constexpr std::uint64_t kTableMagic = 0x31656c626174617aULL;  // "zatable1"
-inline constexpr std::uint32_t kTableVersion = 6;
+inline constexpr std::uint32_t kTableVersion = 7;
 inline constexpr std::int64_t kHeartbeatPeriodMs = 500;
 inline constexpr std::int64_t kHeartbeatStaleMs = 5'000;
 // Who waits for an answer gives up after so long without a heartbeat.
@@ -67,6 +68,11 @@ struct TableDataset {
   std::atomic<std::int64_t> sampled_at_ms;  // monotonic; 0: never
 };
 
+inline constexpr std::size_t kPendingSlots = 4096;
+inline std::size_t pending_slot(std::uint32_t dataset, FrameSeq seq) {
+  return (seq + dataset * std::uint64_t{0x9e37}) % kPendingSlots;
+}
+
 struct Table {
   std::uint64_t magic;
   std::uint32_t version;
@@ -76,12 +82,17 @@ struct Table {
   char node_name[kMaxNodeName];
   char cache[kMaxPath];  // absolute, no '/' at its end
   std::uint64_t cache_dev;
+  std::uint64_t cache_ino;
   std::uint64_t instance;  // another one for each start of a daemon
   std::int32_t pid;
   std::atomic<DaemonState> state;
   std::atomic<std::int64_t> heartbeat_ms;  // CLOCK_MONOTONIC
   std::atomic<std::uint32_t> orders_reads;  // 0 or 1: copies are read in by turns (D17)
   std::uint32_t has_peers;  // 0 or 1: other nodes may hold copies of a frame that is made anew
+  // Copies without a name that may get one: fills and pushes under way, suspended copies,
+  // natives that wait. A frame's slot is 0 if there is none of it. A program that has changed
+  // the frame looks here first and then for the copy's name: in this order it misses none.
+  std::atomic<std::uint32_t> pending[kPendingSlots];
   TableDataset datasets[];
 };
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
@@ -96,6 +107,7 @@ struct Counters {
   // Changes that the daemon could not be told of: no descriptor was free, or the socket is
   // outside of the program's root.
   std::atomic<std::uint64_t> untold_changes[kMaxDatasets];
+  ProgramNews news;
 };
 
 std::size_t table_size(std::uint32_t dataset_count);

@@ -268,7 +268,8 @@ Amount CopyFiles::drop(std::uint32_t dataset, std::span<const FrameSeq> frames) 
   return remove(names, dataset, frames, true);
 }
 
-Amount CopyFiles::drop_exactly(std::uint32_t dataset, std::span<const ExactCopy> copies) {
+Amount CopyFiles::drop_exactly(std::uint32_t dataset, std::span<const ExactCopy> copies,
+                               bool durable) {
   NamesLock names = lock_names();
   std::vector<FrameSeq> frames;
   for (const ExactCopy& copy : copies) {
@@ -279,7 +280,7 @@ Amount CopyFiles::drop_exactly(std::uint32_t dataset, std::span<const ExactCopy>
     if (!missing && (!now.valid() || ::fstat(now.get(), &local) != 0)) continue;
     if (ExactCopy::of(copy.seq, local) == copy) frames.push_back(copy.seq);
   }
-  return remove(names, dataset, frames, true);
+  return remove(names, dataset, frames, durable);
 }
 
 Amount CopyFiles::remove(const NamesLock& names, std::uint32_t dataset,

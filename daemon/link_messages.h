@@ -131,9 +131,10 @@ struct FinishFill {
   using Reply = NoReply;
   std::uint64_t ticket = 0, checksum = 0, room = 0;
   struct stat after = {};  // of the origin
+  bool writers_unknown = false;  // nobody can tell whether somebody writes to the frame
   template <class A>
   void fields(A& a) {
-    a(ticket, checksum, room, after);
+    a(ticket, checksum, room, after, writers_unknown);
   }
 };
 struct FinishContent {
@@ -187,14 +188,15 @@ struct Adopt : OfFrame {
     a(dataset, seq, origin, pages);
   }
 };
-// The frame changes, or has changed: its copy goes.
+// The frame changes, or has changed: its copy goes. was_removed: the program has removed it
+// itself; if another one is there by now, that stays.
 struct Changed : OfFrame {
   static constexpr LinkType kType = LinkType::kChanged;
   using Reply = NoReply;
-  bool found_stale = false;
+  bool found_stale = false, was_removed = false;
   template <class A>
   void fields(A& a) {
-    a(dataset, seq, found_stale);
+    a(dataset, seq, found_stale, was_removed);
   }
 };
 // A program has opened the frame for writing. ENOENT: there is no copy; otherwise the copy is

@@ -52,6 +52,8 @@ Status describe(const Config& config, const NodeId& node, dev_t cache_dev,
   table->file_size = table_size(table->dataset_count);
   table->node_id = node;
   table->cache_dev = cache_dev;
+  struct stat cache = {};
+  if (::stat(config.cache.c_str(), &cache) == 0) table->cache_ino = cache.st_ino;
   table->instance = instance;
   table->has_peers = config.has_peers ? 1 : 0;
   table->pid = ::getpid();
@@ -143,10 +145,20 @@ Status Publisher::make_table(const Config& config, const NodeId& node, dev_t cac
 Publisher::~Publisher() {
   withdraw();
   superseded_.push_back(std::move(current_));
-  for (const Published& each : superseded_) {
-    if (each.table != nullptr) ::munmap(each.table, each.table->file_size);
-  }
+  for (const Published& each : superseded_) unmap(each);
   if (counters_ != nullptr) ::munmap(counters_, sizeof(Counters));
+}
+
+void Publisher::unmap(const Published& published) const {
+  if (published.table == nullptr) return;
+  if (pending_ != nullptr) pending_->hide(published.table->pending);
+  ::munmap(published.table, published.table->file_size);
+}
+
+void Publisher::show(PendingCopies& pending) {
+  std::lock_guard lock(mutex_);
+  pending_ = &pending;
+  pending.show(current_.table->pending);
 }
 
 void Publisher::serve() {
@@ -181,18 +193,19 @@ Status Publisher::republish(const Config& config) {
   next.table->heartbeat_ms = monotonic_ms();
   next.table->state = state();
   next.table->orders_reads = orders_reads_ ? 1 : 0;
+  if (pending_ != nullptr) pending_->show(next.table->pending);
   std::string path = runtime_ + kTableFile;
   if (std::rename((path + ".new").c_str(), path.c_str()) != 0) {
     Error error =
         failed_call("runtime directory " + config.runtime + ": cannot publish the table");
-    ::munmap(next.table, next.table->file_size);
+    unmap(next);
     return error;
   }
   current_.table->state = DaemonState::kSuperseded;
   superseded_.push_back(std::exchange(current_, std::move(next)));
   // A program that was in the middle of a call has looked at a later one since.
   if (superseded_.size() > kSupersededKept) {
-    ::munmap(superseded_.front().table, superseded_.front().table->file_size);
+    unmap(superseded_.front());
     superseded_.erase(superseded_.begin());
   }
   return Done{};
@@ -254,6 +267,14 @@ CountedSince Publisher::count() {
 void Publisher::note_user(uid_t uid, std::size_t most_users) {
   if (user_counters_ != nullptr && uid != ::geteuid())
     user_counters_->add_user(uid, most_users);
+}
+
+void Publisher::note_unread(uid_t uid) {
+  if (uid == ::geteuid()) {
+    counters_->news.reader = 0;
+  } else if (user_counters_ != nullptr) {
+    user_counters_->note_unread(uid);
+  }
 }
 
 void Publisher::note_sample(std::uint32_t dataset) {

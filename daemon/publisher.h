@@ -19,6 +19,7 @@
 #include "bodhi/result.h"
 #include "bodhi/table.h"
 #include "bodhi/unique_fd.h"
+#include "daemon/pending_copies.h"
 #include "daemon/user_counters.h"
 
 namespace zazen {
@@ -30,6 +31,8 @@ class Publisher {
                                                     dev_t cache_dev, std::uint64_t instance);
   ~Publisher();
 
+  // Before serve(): the table tells of these. They must outlive the publisher.
+  void show(PendingCopies& pending);
   void serve();
   // For the serving thread: programs that see no beats read the origin. `on_gap` is called
   // first if there was none for so long that programs may have given up telling us something:
@@ -56,6 +59,9 @@ class Publisher {
   CountedSince count();
   // A client of this user came: his programs have something to count in from now on.
   void note_user(uid_t uid, std::size_t most_users = UserCounters::kMostUsers);
+  // A worker of this user has ended: nobody reads the news of the user's programs (program_news.h)
+  // until another one says that it does.
+  void note_unread(uid_t uid);
 
   void note_sample(std::uint32_t dataset);
   // The dataset's word in the table (trust.h).
@@ -72,6 +78,7 @@ class Publisher {
                     std::uint64_t instance, Published* out) const;
   DaemonState state() const;  // these two: mutex_ is held
   void show_state();
+  void unmap(const Published& published) const;
 
   std::string runtime_;
   Counters* counters_ = nullptr;
@@ -79,6 +86,7 @@ class Publisher {
   std::unique_ptr<UserCounters> user_counters_;  // null: only the own user is served
 
   mutable std::mutex mutex_;
+  PendingCopies* pending_ = nullptr;
   Published current_;
   std::vector<Published> superseded_;
   std::array<std::uint32_t, kMaxDatasets> doubts_ = {};

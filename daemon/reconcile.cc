@@ -87,7 +87,8 @@ int DatasetFiles::load_nameless() const {
 }
 
 Result<LoadedDataset> load_dataset(const DatasetConfig& config, UniqueFd directory,
-                                   int cache_state_fd, std::uint64_t stamp) {
+                                   int cache_state_fd, std::uint64_t stamp,
+                                   PendingCopies& pending, std::uint32_t index) {
   int fd = directory.get();
   HeldTables held;
   std::optional<DatasetLogs> logs = resume(fd, stamp, held);
@@ -103,10 +104,10 @@ Result<LoadedDataset> load_dataset(const DatasetConfig& config, UniqueFd directo
     Status done = forget_aliens_that_are_natives(logs->alien, held);
     if (!done.ok()) return whole(done.error());
   }
-  Result<std::unique_ptr<WaitingNatives>> waiting = WaitingNatives::open(fd);
+  Result<std::unique_ptr<WaitingNatives>> waiting = WaitingNatives::open(fd, pending, index);
   if (!waiting.ok()) return waiting.error();
   Result<std::unique_ptr<SuspendedCopies>> suspended =
-      SuspendedCopies::open(cache_state_fd, config);
+      SuspendedCopies::open(cache_state_fd, config, pending, index);
   if (!suspended.ok()) return suspended.error();
   DatasetFiles files{&config, std::move(directory), std::move(*waiting), std::move(*suspended)};
   // A disk that fails just now is asked again when the files are gone through.

@@ -50,9 +50,10 @@ struct LoadedDataset {
   bool resumed;  // it is as a clean stop left it
 };
 // Opens the logs, and takes what is held from the tables if they were sealed with this stamp
-// (0 is none), else from the logs. The errors are whole sentences.
+// (0 is none), else from the logs. `index` is the dataset's. The errors are whole sentences.
 Result<LoadedDataset> load_dataset(const DatasetConfig& config, UniqueFd directory,
-                                   int cache_state_fd, std::uint64_t stamp);
+                                   int cache_state_fd, std::uint64_t stamp,
+                                   PendingCopies& pending, std::uint32_t index);
 
 // Aliens that may still be young (trust.h): the last ones of the alien log.
 std::vector<FrameSeq> fetched_lately(const DatasetFiles& files, const SequenceLog& aliens);

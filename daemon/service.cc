@@ -53,6 +53,7 @@ Service::Service(const Config& config, Store& store, Publisher& publisher)
               .compare = comparer(0)}),
       reads_(store, config.read_order) {
   publisher.order_reads(reads_.state().is_ordered);
+  publisher.show(store.pending());
   store.health().watch([this](bool usable) { disk_changed(usable); });
   if (poor_place_.empty()) return;
   log_line(LogLevel::kWarn, "cache_place",

@@ -108,7 +108,8 @@ class Service {
   // 0, or EIO if the disk keeps it. `why` is a phrase for people.
   int drop_changed(std::uint32_t dataset, FrameSeq seq, const char* why);
   // A worker may have watched frames, and nobody does now.
-  void worker_ended(WorkerId worker, const WorkerFigures& figures, bool has_left);
+  void worker_ended(WorkerId worker, const WorkerCredentials& credentials,
+                    const WorkerFigures& figures, bool has_left);
 
   // ---- What workers are asked: service_origins.cc
   LinkPacket configuration();

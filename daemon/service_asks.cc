@@ -45,8 +45,9 @@ WorkerPool::Hooks Service::pool_hooks() {
               },
           .take = [this](Worker& worker,
                          LinkPacket packet) { return take(worker, std::move(packet)); },
-          .ended = [this](WorkerId worker, const WorkerFigures& figures,
-                          bool has_left) { worker_ended(worker, figures, has_left); }};
+          .ended = [this](WorkerId worker, const WorkerCredentials& credentials,
+                          const WorkerFigures& figures,
+                          bool has_left) { worker_ended(worker, credentials, figures, has_left); }};
 }
 
 bool Service::take(Worker& worker, LinkPacket packet) {
@@ -154,10 +155,22 @@ int Service::drop_changed(std::uint32_t dataset, FrameSeq seq, const char* why) 
 }
 
 void Service::handle(const Asked<Changed>& asked) {
+  if (asked.ask.was_removed) {
+    const auto [dataset, seq] = std::pair(asked.ask.dataset, asked.ask.seq);
+    const ExactCopy none{seq};
+    if (store_.drop_exactly(dataset, std::span(&none, 1), false).frames > 0) {
+      changes_.dropped(dataset, seq, PeerChanges::kChanged);
+    }
+    return asked.reply(0);
+  }
   const bool is_stale = asked.ask.found_stale;
   if (is_stale) trust_.doubt(asked.ask.dataset, kStale);
   const char* why = is_stale ? PeerChanges::kDiffered : PeerChanges::kChanged;
   asked.reply(drop_changed(asked.ask.dataset, asked.ask.seq, why));
+  // Until its directory in the cache is mirrored, programs cannot see that there is no copy.
+  if (store_.serves_all_users() && !store_.directory_owner(asked.ask.dataset)) {
+    mirror_rights(asked.ask.dataset, asked.worker->id());
+  }
 }
 
 // A fill that is under way sees the mark, and a published copy loses its name, as above.
@@ -435,8 +448,10 @@ void Service::handle(const Asked<Leave>& asked) {
   asked.reply(asked.worker->take_leave(asked.ask.orders_seen));
 }
 
-void Service::worker_ended(WorkerId worker, const WorkerFigures& figures, bool has_left) {
+void Service::worker_ended(WorkerId worker, const WorkerCredentials& credentials,
+                           const WorkerFigures& figures, bool has_left) {
   cache_.worker_gone(worker);
+  if (!has_left) publisher_.note_unread(credentials.uid);
   std::set<std::uint32_t> watched;
   {
     std::lock_guard lock(mutex_);
@@ -459,10 +474,9 @@ void Service::worker_ended(WorkerId worker, const WorkerFigures& figures, bool h
   if (told_peers) changes_.greet(true);
   // One that leaves watches nothing any more.
   if (has_left) return;
-  for (std::uint32_t dataset : watched) {
-    changes_.distrust(dataset);
-    watch_suspended(dataset);
-  }
+  for (std::uint32_t dataset : watched) watch_suspended(dataset);
+  // Frames that it watched, or of which it has not read the news (program_news.h), may have changed.
+  for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) changes_.distrust(i);
 }
 
 }  // namespace zazen

@@ -186,6 +186,9 @@ class Store {
     return copies_.adopt(dataset, seq, std::move(copy), origin, readers, reached);
   }
 
+  // Copies that may get a name, for the table.
+  PendingCopies& pending() { return pending_; }
+
   // Somebody may write to the frame from now on: its copy is held, and not served
   // (suspended_copies.h). 0; ENOENT if it has no copy; otherwise the caller drops it.
   int suspend(std::uint32_t dataset, FrameSeq seq) { return copies_.suspend(dataset, seq); }
@@ -215,9 +218,11 @@ class Store {
   Amount drop(std::uint32_t dataset, std::span<const FrameSeq> frames) {
     return copies_.drop(dataset, frames);
   }
-  // The same, for those that are still under their names.
-  Amount drop_exactly(std::uint32_t dataset, std::span<const ExactCopy> copies) {
-    return copies_.drop_exactly(dataset, copies);
+  // The same, for those that are still under their names. Not `durable`: a crash may bring them
+  // back, and then no copy is trusted.
+  Amount drop_exactly(std::uint32_t dataset, std::span<const ExactCopy> copies,
+                      bool durable = true) {
+    return copies_.drop_exactly(dataset, copies, durable);
   }
   using Selection = FrameSelection;
   struct Evicted {
@@ -256,6 +261,7 @@ class Store {
 
   const Config& config_;
   CacheDisk disk_;
+  PendingCopies pending_;
   mutable DiskHealth health_;
   RoomLedger ledger_;
   DirectoryRights rights_;

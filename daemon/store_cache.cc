@@ -85,6 +85,7 @@ void StoreCache::begin_known(WorkerId worker, BeginFill offer, Begun done) {
     } else if (held->second >= kMostTickets) {
       refusal = EAGAIN;
     } else {
+      flight->pending = PendingCopies::Mark(store_.pending(), wanted.dataset, wanted.seq);
       if (!is_alone) in_flight_.emplace(key, flight);
       ticket = next_ticket_++;
       tickets_.emplace(ticket, flight);
@@ -220,6 +221,7 @@ void StoreCache::land(const FlightPointer& flight, int status, bool copied, cons
     followers.swap(flight->followers);
     --under_way_;
   }
+  flight->pending.reset();
   if (copied || (status != 0 && done)) {
     count(offer.dataset, offer.seq, offer.kind, status,
           static_cast<std::uint64_t>(offer.origin.st.st_size), copied);
@@ -252,7 +254,9 @@ void StoreCache::finish_fill(WorkerId worker, const FinishFill& finish, Done don
     if (status != 0) return;
     status = ENOMEM;
     flight->room.allocated();
-    if (offer.kind == FrameKind::kAlien && changed_lately(facts.st)) {
+    const bool is_young = changed_lately(facts.st) ||
+                          (finish.writers_unknown && was_touched_lately(facts.st));
+    if (offer.kind == FrameKind::kAlien && is_young) {
       trust_.doubt(offer.dataset, kYoung, offer.seq);
     }
     copy.bytes = std::min(finish.room, static_cast<std::uint64_t>(facts.st.st_size));
@@ -385,7 +389,7 @@ int StoreCache::finish_push(WorkerId worker, const FinishPush& finish, Pushed* o
   out->dataset = flight->offer.dataset;
   out->seq = flight->offer.seq;
   out->content = {std::move(flight->file), std::move(flight->room), finish.bytes, finish.bytes,
-                  finish.checksum};
+                  finish.checksum, std::move(flight->pending)};
   land(flight, status, false, nullptr);
   return status;
 }
@@ -410,6 +414,7 @@ void StoreCache::take_received(WorkerId worker, std::uint32_t dataset, FrameSeq 
       return;
     }
     in_flight_.emplace(Key(dataset, seq), flight);
+    flight->pending = std::move(received.pending);
     ++under_way_;
   }
   int status = ENOMEM;

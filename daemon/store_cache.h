@@ -40,6 +40,7 @@ struct ReceivedContent {  // of a push: written to a file that has no name yet
   std::uint64_t bytes = 0;
   std::uint64_t written = 0;   // the same, less the holes
   std::uint64_t checksum = 0;  // XXH3 of all, as the writer says and as it was written
+  PendingCopies::Mark pending = {};
 };
 
 class StoreCache {
@@ -95,6 +96,7 @@ class StoreCache {
     WorkerId worker = 0;
     BeginFill offer;
     std::shared_ptr<std::atomic<bool>> cancelled = std::make_shared<std::atomic<bool>>(false);
+    PendingCopies::Mark pending;
     Temporary file;
     Reservation room;
     std::vector<std::function<void()>> followers;

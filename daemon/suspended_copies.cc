@@ -11,7 +11,9 @@
 namespace zazen {
 
 Result<std::unique_ptr<SuspendedCopies>> SuspendedCopies::open(int state_fd,
-                                                               const DatasetConfig& dataset) {
+                                                               const DatasetConfig& dataset,
+                                                               PendingCopies& pending,
+                                                               std::uint32_t index) {
   std::string below = "suspended" + dataset.path;
   if (std::size_t fixed = dataset.name.directory_length(); fixed != 0) {
     below += "/" + std::string(dataset.name.directory(), fixed);
@@ -22,7 +24,13 @@ Result<std::unique_ptr<SuspendedCopies>> SuspendedCopies::open(int state_fd,
   UniqueFd directory =
       open_beneath(state_fd, ("suspended" + dataset.path).c_str(), O_RDONLY | O_DIRECTORY);
   if (!directory.valid()) return failed_call("directory of the suspended copies");
-  return std::unique_ptr<SuspendedCopies>(new SuspendedCopies(std::move(directory), dataset));
+  return std::unique_ptr<SuspendedCopies>(
+      new SuspendedCopies(std::move(directory), dataset, pending, index));
+}
+
+void SuspendedCopies::add(FrameSeq seq) {
+  auto& copy = frames_.try_emplace(seq, 0, PendingCopies::Mark(pending_, index_, seq)).first->second;
+  copy.epoch = ++last_epoch_;
 }
 
 int SuspendedCopies::load(const std::function<bool(FrameSeq)>& is_elsewhere) {
@@ -48,7 +56,7 @@ int SuspendedCopies::load(const std::function<bool(FrameSeq)>& is_elsewhere) {
       continue;
     }
     std::lock_guard lock(mutex_);
-    epochs_[seq] = ++last_epoch_;
+    add(seq);
   }
   std::lock_guard lock(mutex_);
   loaded_ = true;
@@ -57,20 +65,20 @@ int SuspendedCopies::load(const std::function<bool(FrameSeq)>& is_elsewhere) {
 
 std::uint64_t SuspendedCopies::epoch(FrameSeq seq) const {
   std::lock_guard lock(mutex_);
-  auto found = epochs_.find(seq);
-  return found == epochs_.end() ? 0 : found->second;
+  auto found = frames_.find(seq);
+  return found == frames_.end() ? 0 : found->second.epoch;
 }
 
 std::vector<FrameSeq> SuspendedCopies::frames() const {
   std::lock_guard lock(mutex_);
   std::vector<FrameSeq> frames;
-  for (const auto& [seq, epoch] : epochs_) frames.push_back(seq);
+  for (const auto& [seq, copy] : frames_) frames.push_back(seq);
   return frames;
 }
 
 std::size_t SuspendedCopies::size() const {
   std::lock_guard lock(mutex_);
-  return epochs_.size();
+  return frames_.size();
 }
 
 int SuspendedCopies::move_in(FrameSeq seq, int dataset_fd, const std::string& name) {
@@ -82,16 +90,16 @@ int SuspendedCopies::move_in(FrameSeq seq, int dataset_fd, const std::string& na
   }
   std::lock_guard lock(mutex_);
   if (::renameat(dataset_fd, name.c_str(), directory(), name.c_str()) != 0) return errno;
-  epochs_[seq] = ++last_epoch_;
+  add(seq);
   unflushed_ = true;
   return 0;
 }
 
 int SuspendedCopies::begin_epoch(FrameSeq seq) {
   std::lock_guard lock(mutex_);
-  auto found = epochs_.find(seq);
-  if (found == epochs_.end()) return ENOENT;
-  found->second = ++last_epoch_;
+  auto found = frames_.find(seq);
+  if (found == frames_.end()) return ENOENT;
+  found->second.epoch = ++last_epoch_;
   return 0;
 }
 
@@ -127,7 +135,7 @@ void SuspendedCopies::forget(FrameSeq seq, std::string name) {
     name.resize(slash);
     if (::unlinkat(directory(), name.c_str(), AT_REMOVEDIR) != 0) break;
   }
-  epochs_.erase(seq);
+  frames_.erase(seq);
   unflushed_ = true;
 }
 

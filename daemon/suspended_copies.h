@@ -22,14 +22,17 @@
 #include "bodhi/config.h"
 #include "bodhi/result.h"
 #include "bodhi/unique_fd.h"
+#include "daemon/pending_copies.h"
 
 namespace zazen {
 
 class SuspendedCopies {
  public:
-  // `state_fd` is <cache>/.zazen.
+  // `state_fd` is <cache>/.zazen, `index` the dataset's, for `pending`.
   static Result<std::unique_ptr<SuspendedCopies>> open(int state_fd,
-                                                       const DatasetConfig& dataset);
+                                                       const DatasetConfig& dataset,
+                                                       PendingCopies& pending,
+                                                       std::uint32_t index);
   // Goes through the files, once; 0 or an errno. `is_elsewhere` says whether a frame has
   // another file, which stays; this one goes.
   int load(const std::function<bool(FrameSeq)>& is_elsewhere);
@@ -49,14 +52,22 @@ class SuspendedCopies {
   int flush();
 
  private:
-  SuspendedCopies(UniqueFd directory, const DatasetConfig& dataset)
-      : directory_(std::move(directory)), dataset_(dataset) {}
+  SuspendedCopies(UniqueFd directory, const DatasetConfig& dataset, PendingCopies& pending,
+                  std::uint32_t index)
+      : directory_(std::move(directory)), dataset_(dataset), pending_(pending), index_(index) {}
+  void add(FrameSeq seq);  // mutex_ is held
   void forget(FrameSeq seq, std::string name);
 
   const UniqueFd directory_;
   const DatasetConfig& dataset_;
+  PendingCopies& pending_;
+  const std::uint32_t index_;
   mutable std::mutex mutex_;  // held while a file moves: whoever looks for it finds it
-  std::unordered_map<FrameSeq, std::uint64_t> epochs_;
+  struct Suspended {
+    std::uint64_t epoch;
+    PendingCopies::Mark pending;
+  };
+  std::unordered_map<FrameSeq, Suspended> frames_;
   std::uint64_t last_epoch_ = 0;
   bool loaded_ = false;
   bool unflushed_ = true;  // as an earlier daemon may have left it

@@ -16,12 +16,20 @@ std::size_t place_of(DoubtCause cause) {
   return static_cast<std::size_t>(std::countr_zero<std::uint32_t>(cause));
 }
 
+bool is_young(const timespec& change) {
+  timespec now = {};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return (now.tv_sec - change.tv_sec) * 1000 < kYoungMs;
+}
+
 }  // namespace
 
 bool changed_lately(const struct stat& file) {
-  timespec now = {};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  return (now.tv_sec - file.st_mtim.tv_sec) * 1000 < kYoungMs;
+  return is_young(file.st_mtim);
+}
+
+bool was_touched_lately(const struct stat& file) {
+  return is_young(file.st_ctim);
 }
 
 Trust::Trust(Mark mark) : mark_(std::move(mark)), open_(kMaxDatasets) {

@@ -13,8 +13,9 @@
 //   kYoung       one frame   kYoungMs later; beyond kMostYoung frames all copies are, together
 //
 // A copy is young if it was taken within kYoungMs of its origin's last change: a frame that a
-// simulation is writing looks like any other between two writes. The dataset is marked before
-// the copy gets its name. A pushed frame is never young, because its writer says that it is
+// simulation is writing looks like any other between two writes. Where nobody can tell whether
+// the frame has a writer, a renamed frame, or one with other times or rights, counts as changed.
+// The dataset is marked before the copy gets its name. A pushed frame is never young, because its writer says that it is
 // complete. A frame that was invalidated is young, too: a program may still have it open for
 // writing, and may write after the next copy was taken.
 //
@@ -41,8 +42,9 @@ namespace zazen {
 inline constexpr std::int64_t kYoungMs = 60'000;
 inline constexpr std::size_t kMostYoung = 32'768;  // of a dataset: programs make them
 
-// By its times, and by this machine's clock.
+// By its mtime, or its ctime, and by this machine's clock.
 bool changed_lately(const struct stat& file);
+bool was_touched_lately(const struct stat& file);
 
 class Trust {
  public:

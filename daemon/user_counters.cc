@@ -88,6 +88,15 @@ void UserCounters::add_user(uid_t uid, std::size_t most_users) {
   users_[uid].file = std::move(file);
 }
 
+void UserCounters::note_unread(uid_t uid) {
+  constexpr std::uint64_t kNobody = 0;
+  std::lock_guard lock(mutex_);
+  const auto user = users_.find(uid);
+  if (user == users_.end()) return;
+  (void)!::pwrite(user->second.file.get(), &kNobody, sizeof kNobody,
+                  offsetof(Counters, news) + offsetof(ProgramNews, reader));
+}
+
 void UserCounters::count(CountedSince* out) {
   std::lock_guard lock(mutex_);
   for (auto& [uid, user] : users_) {

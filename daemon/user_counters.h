@@ -4,11 +4,13 @@
 // A program must be able to write to the file in which it counts. A user who can write to a file
 // can also truncate it, and that ends all programs that map it. So each user has a file,
 // <runtime>/users/UID, which the daemon makes when it first meets the user. The user owns it and
-// can spoil only their own programs and figures. The daemon never maps it, it reads. Thread safe.
+// can spoil only their own programs, worker and figures. The daemon never maps it, it reads. Thread
+// safe.
 //
 // The idle clock of the eviction moves by these figures, too. A user moves it by at most
 // kMostOpens for each look, and forwards only, whatever the file says.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -30,7 +32,7 @@ struct CounterValues {  // of Counters, at one time
   } datasets[kMaxDatasets];
   std::uint64_t untold_changes[kMaxDatasets];
 };
-static_assert(sizeof(CounterValues) == sizeof(Counters));
+static_assert(sizeof(CounterValues) == offsetof(Counters, news));
 
 // The difference between two looks at counters. Of several users it is the sum.
 struct CountedSince {
@@ -54,6 +56,8 @@ class UserCounters {
 
   // Unless there are so many users already.
   void add_user(uid_t uid, std::size_t most_users = kMostUsers);
+  // Nobody reads the news of this user's programs.
+  void note_unread(uid_t uid);
   // Since the last call.
   void count(CountedSince* out);
   // The sum over all users, as they say.

@@ -23,13 +23,20 @@ bool parse_name(const char* name, FrameSeq* seq) {
 
 }  // namespace
 
-Result<std::unique_ptr<WaitingNatives>> WaitingNatives::open(int dataset_directory) {
+Result<std::unique_ptr<WaitingNatives>> WaitingNatives::open(int dataset_directory,
+                                                             PendingCopies& pending,
+                                                             std::uint32_t index) {
   UniqueFd directory = make_directory_beneath(dataset_directory, kDirectory);
   if (!directory.valid()) return failed_call("directory of the natives that wait");
   // What waits is found there only; flushing it alone does not keep its own name.
   errno = flush_directories_beneath(dataset_directory, kDirectory);
   if (errno != 0) return failed_call("directory of the natives that wait: flush");
-  return std::unique_ptr<WaitingNatives>(new WaitingNatives(std::move(directory)));
+  return std::unique_ptr<WaitingNatives>(
+      new WaitingNatives(std::move(directory), pending, index));
+}
+
+void WaitingNatives::add(FrameSeq seq) {
+  frames_.try_emplace(seq, pending_, index_, seq);
 }
 
 int WaitingNatives::load(const std::function<bool(FrameSeq)>& has_name) {
@@ -46,7 +53,7 @@ int WaitingNatives::load(const std::function<bool(FrameSeq)>& has_name) {
     if (has_name(seq)) {
       ::unlinkat(directory(), entry->d_name, 0);
     } else {
-      frames_.insert(seq);
+      add(seq);
     }
     errno = 0;
   }
@@ -68,13 +75,15 @@ std::size_t WaitingNatives::size() const {
 
 std::vector<FrameSeq> WaitingNatives::frames() const {
   std::lock_guard lock(mutex_);
-  return {frames_.begin(), frames_.end()};
+  std::vector<FrameSeq> frames;
+  for (const auto& [seq, mark] : frames_) frames.push_back(seq);
+  return frames;
 }
 
 int WaitingNatives::publish(Temporary& file, FrameSeq seq) {
   if (int code = file.publish(directory_.get(), name_of(seq).c_str()); code != 0) return code;
   std::lock_guard lock(mutex_);
-  frames_.insert(seq);
+  add(seq);
   unflushed_ = true;
   return 0;
 }

@@ -12,19 +12,23 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 #include "bodhi/base_types.h"
 #include "bodhi/result.h"
 #include "bodhi/unique_fd.h"
 #include "daemon/cache_disk.h"
+#include "daemon/pending_copies.h"
 
 namespace zazen {
 
 class WaitingNatives {
  public:
-  static Result<std::unique_ptr<WaitingNatives>> open(int dataset_directory);
+  // `index` is the dataset's, for `pending`.
+  static Result<std::unique_ptr<WaitingNatives>> open(int dataset_directory,
+                                                      PendingCopies& pending,
+                                                      std::uint32_t index);
   // Goes through the files, once; 0 or an errno. Until then none is known. `has_name` says
   // whether a frame has a file under its name.
   int load(const std::function<bool(FrameSeq)>& has_name);
@@ -44,11 +48,15 @@ class WaitingNatives {
   int flush();
 
  private:
-  explicit WaitingNatives(UniqueFd directory) : directory_(std::move(directory)) {}
+  WaitingNatives(UniqueFd directory, PendingCopies& pending, std::uint32_t index)
+      : directory_(std::move(directory)), pending_(pending), index_(index) {}
+  void add(FrameSeq seq);  // mutex_ is held
 
   const UniqueFd directory_;
+  PendingCopies& pending_;
+  const std::uint32_t index_;
   mutable std::mutex mutex_;
-  std::unordered_set<FrameSeq> frames_;
+  std::unordered_map<FrameSeq, PendingCopies::Mark> frames_;
   bool loaded_ = false;
   bool unflushed_ = true;  // as an earlier daemon may have left it
 };

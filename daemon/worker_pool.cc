@@ -649,7 +649,7 @@ void WorkerPool::hold_funerals_locked() {
     auto funeral = [this, worker = worker.get()] {
       worker->lanes_.stop(WorkQueue::kForEver);
       worker->long_.stop();
-      hooks_.ended(worker->id_, worker->figures_, worker->has_left_);
+      hooks_.ended(worker->id_, worker->credentials_, worker->figures_, worker->has_left_);
       worker->drop_waiting();
       std::unique_lock ending(mutex_);
       const auto last = dead_.extract(worker->id_);

@@ -66,7 +66,9 @@ class WorkerPool {
     // What a worker asks, on the serving thread. False: no worker of ours asks this.
     std::function<bool(Worker& worker, LinkPacket packet)> take;
     // On another thread, once nothing of it is under way.
-    std::function<void(WorkerId worker, const WorkerFigures& figures, bool has_left)> ended;
+    std::function<void(WorkerId worker, const WorkerCredentials& credentials,
+                       const WorkerFigures& figures, bool has_left)>
+        ended;
   };
 
   // Binds <runtime>/socket; a dead daemon's socket is replaced. The errors are whole sentences.

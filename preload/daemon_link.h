@@ -1,5 +1,5 @@
-// The shim's messages to its daemon about the frame of a route: fill, invalidate, suspend,
-// written, sample. bodhi/daemon_request.h has the rules; errno is kept, and no cancellation
+// What the shim tells its daemon about the frame of a route: fill, invalidate, suspend, written,
+// sample. bodhi/daemon_request.h has the rules; errno is kept, and no cancellation
 // comes in between.
 #pragma once
 #include "preload/cached_copy.h"
@@ -18,18 +18,27 @@ inline LocalCopy local_copy(const Route& route, const CopyPath& copy) {
 // Hands the origin's fd to the daemon. With `wait`, true says that the copy is there now.
 bool send_fill(const Route& route, int origin_fd, bool wait);
 
-// The frame changes: see drop_copy().
+// The frame changes. The user's worker drops the copy; without one, see drop_copy().
 void invalidate_copy(const Route& route);
+
+// Before a change, for a frame that may have a copy. The copy goes first, so that nobody reads it
+// as current, also if this process is killed in between. After the change it goes again, because
+// a fill of the old content may have been under way. Both return what is to be told then: bits of
+// NewsKind. A program that owns the copy removes it itself.
+std::uint32_t drop_before_change(const Route& route);
+std::uint32_t drop_after_change(const Route& route);
+
+// kNewsChanged, where there are peers.
+std::uint32_t changed_for_peers(const Route& route);
+
+// Tells the user's worker, without waiting: by the news that it reads, or by a message. A message
+// that fails leaves nobody else's unsent.
+void tell_news(const Route& route, std::uint32_t kinds);
 
 // A program has opened the frame for writing: its copy is not served until the last one has
 // closed it (D25). True: the daemon knows, also for a push. Otherwise the copy is removed, as
 // by a change.
 bool suspend_copy(const Route& route);
-
-// The frame was opened for writing, or changed: where the dataset says `push`, the daemon
-// pushes it when it is closed. One try, without an answer: the message waits in the socket for
-// a daemon that is busy, or stopped. A try that fails leaves nobody else's message unsent.
-void tell_written(const Route& route);
 
 // Asks the daemon to compare a sample of the dataset's copies with the origin (D10).
 bool request_sample(const Route& route);

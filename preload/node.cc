@@ -173,14 +173,6 @@ Node* node_for(const Table* table, bool serves, Node* current) {
   return fresh;
 }
 
-// Then the daemon alone can drop one, and has to be told.
-bool copies_are_anothers() {
-  const auto user = static_cast<uid_t>(raw_call(SYS_geteuid));
-  struct stat st;
-  return user != 0 && raw::fstatat(AT_FDCWD, settings.runtime, &st, 0) == 0 &&
-         st.st_uid != user;
-}
-
 // Takes up the table that is there, or forgets it again.
 Node* take_up(const Table* table, bool serves, std::int64_t now_ms) {
   Turn turn;
@@ -200,7 +192,7 @@ Node* take_up(const Table* table, bool serves, std::int64_t now_ms) {
     return current;
   }
   // While there is a descriptor: they tell of changes when there is none.
-  if (copies_are_anothers()) counters_of(*node);
+  counters_of(*node);
   mapped_node.store(node, std::memory_order_release);
   orphan.store(nullptr, std::memory_order_release);  // it is the older one
   first_look.trust(&node->table->state);

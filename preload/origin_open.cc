@@ -35,13 +35,13 @@ bool may_write(int flags) {
 }
 
 Change::Change(const Route& route) : route_(route ? &route : nullptr) {
-  if (route_ != nullptr && copy_exists(route)) invalidate_copy(route);
+  if (route_ != nullptr) news_ = drop_before_change(route);
 }
 
 Change::Change(const Route& route, int open_flags)
     : route_(may_write(open_flags) ? &route : nullptr), open_flags_(open_flags) {
   bool changes = (open_flags & O_TRUNC) != 0 || (open_flags & kNew) == kNew;
-  if (route_ != nullptr && changes && copy_exists(route)) invalidate_copy(route);
+  if (route_ != nullptr && changes) news_ = drop_before_change(route);
 }
 
 // A file that is empty after an open with O_CREAT may have been made by it.
@@ -54,19 +54,24 @@ bool Change::is_only_open(int fd) const {
   return (open_flags_ & O_CREAT) == 0 || (raw::fstat(fd, &st) == 0 && st.st_size != 0);
 }
 
-int Change::done(int result) const {
-  if (route_ == nullptr || result < 0) return result;
-  // A file that this very call makes was never filled from on this node.
-  bool is_new = open_flags_ != -1 && (open_flags_ & kNew) == kNew;
-  bool may_be_copied = !is_new && (route_->alive || copy_exists(*route_));
-  bool has_peers = route_->alive && route_->node->table->has_peers != 0;
+// What is to be told of the change, or of the open.
+std::uint32_t Change::settle(int result) const {
+  const bool pushes = route_->node != nullptr && route_->published().push != 0 &&
+                      route_->published().removed == 0;
+  const std::uint32_t written = pushes ? std::uint32_t{kNewsWritten} : 0;
   if (is_only_open(result)) {
-    bool reads = (open_flags_ & O_ACCMODE) == O_RDONLY;
-    if (reads || (may_be_copied && suspend_copy(*route_))) return result;
-  } else if (may_be_copied || has_peers) {
-    invalidate_copy(*route_);
+    const bool reads = (open_flags_ & O_ACCMODE) == O_RDONLY;
+    const bool may_be_copied = route_->alive || copy_exists(*route_);
+    return reads || (may_be_copied && suspend_copy(*route_)) ? 0 : written;
   }
-  tell_written(*route_);
+  // A file that this very call makes was never filled from on this node.
+  const bool is_new = open_flags_ != -1 && (open_flags_ & kNew) == kNew;
+  return written | (is_new ? changed_for_peers(*route_) : drop_after_change(*route_));
+}
+
+int Change::done(int result) const {
+  if (route_ == nullptr) return result;
+  tell_news(*route_, result < 0 ? news_ : news_ | settle(result));
   return result;
 }
 

@@ -8,9 +8,10 @@ namespace zazen {
 // The flags of an open say that it may change the file.
 bool may_write(int flags);
 
-// Drops a frame's copy before a change and again after it, because a fill may have been
-// under way; then tells the daemon, where the dataset's frames are pushed. Without a frame it
-// does nothing.
+// Drops a frame's copy before a change and, if there is one again or may be one soon, after it;
+// then tells the user's worker of it, where frames are pushed, or other nodes may have copies.
+// Where there is neither a copy nor a fill, and nobody is to hear of the change, nobody is called.
+// Without a frame it does nothing.
 //
 // An open that may write and neither empties nor makes the file is no change (D25). It suspends
 // the copy before the program has the descriptor: no later open of this node gets the copy
@@ -25,9 +26,11 @@ class Change {
 
  private:
   bool is_only_open(int fd) const;
+  std::uint32_t settle(int result) const;
 
-  const Route* route_;  // null: no change
-  int open_flags_ = -1;  // -1: not an open
+  const Route* route_;     // null: no change
+  int open_flags_ = -1;    // -1: not an open
+  std::uint32_t news_ = 0;  // what is to be told, whatever comes of the call
 };
 
 // The origin's file was opened for the program (fd < 0: it was not). Counts it, and asks for

@@ -45,6 +45,8 @@ class ClientService {
   // zazend orders: a suspended copy was found. `done` is told 0 when the frame is watched.
   void watch_writers(std::uint32_t dataset, FrameSeq seq, std::function<void(int)> done);
   void watch_changes(std::uint32_t dataset, FrameSeq seq) { changing_.take(dataset, seq); }
+  // A program of this user tells it (bodhi/program_news.h). `settled` may be empty.
+  void take_news(const FrameEntry& news, std::function<void()> settled);
   // zazend orders: the peers are to learn this.
   void tell_peers(const TellPeers& order);
   // A reload: who the peers are, and how to reach them.
@@ -116,6 +118,7 @@ class ClientService {
   // Frames that somebody has open for writing (D25): client_writers.cc.
   void open_for_writing(const Asked& asked, std::uint32_t dataset, FrameSeq seq);
   int drop_changed(std::uint32_t dataset, FrameSeq seq);
+  void take_change(const FrameEntry& news);
   void writers_gone(const ClosedFrame& frame);
   void settle_suspended(const ClosedFrame& frame);
   int compare_suspended(const ClosedFrame& frame);

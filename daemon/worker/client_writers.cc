@@ -14,6 +14,7 @@
 #include <memory>
 
 #include "daemon/log.h"
+#include "daemon/shortage.h"
 #include "daemon/worker/client_service.h"
 #include "daemon/worker/origin.h"
 
@@ -82,6 +83,42 @@ int ClientService::drop_changed(std::uint32_t dataset, FrameSeq seq) {
   const int code = link_.ask(Changed{{dataset, seq}});
   if (config_.has_peers) changing_.take(dataset, seq);
   return code;
+}
+
+// A change that is not dealt with casts doubt on the dataset, as in a message (client_service.cc).
+void ClientService::take_news(const FrameEntry& news, std::function<void()> settled) {
+  const auto [dataset, seq, kinds] = news;
+  if (dataset >= config_.datasets.size()) {  // a reload adds it just now
+    link_.ask(Doubt{});
+    if (settled) settled();
+    return;
+  }
+  const DatasetConfig& config = config_.datasets[dataset];
+  if ((kinds & kNewsWritten) != 0 && config.push && !config.removed) {
+    written_.take({dataset, seq, nullptr});
+  }
+  if ((kinds & kNewsCopyRemoved) != 0) link_.tell(Changed{{dataset, seq}, false, true});
+  if ((kinds & (kNewsChanged | kNewsDrop)) == 0) return;
+  auto work = [this, news, settled] {
+    if (!despite_shortage([&] { take_change(news); })) {
+      until_no_shortage([&] { link_.ask(Doubt{news.dataset}); });
+    }
+    if (settled) settled();
+  };
+  if (changes_.post(dataset, work)) return;
+  link_.ask(Doubt{dataset});
+  if (settled) settled();
+}
+
+void ClientService::take_change(const FrameEntry& news) {
+  const bool may_change = may_change_frame(news.dataset, name_of(news.dataset, news.seq));
+  if (may_change && config_.has_peers) changing_.take(news.dataset, news.seq);
+  if ((news.kinds & kNewsDrop) == 0) return;
+  if (may_change) {
+    link_.ask(Changed{{news.dataset, news.seq}});
+  } else {
+    link_.ask(Check{{news.dataset, news.seq}, true});
+  }
 }
 
 // If this node's copy is of the version that the origin has, the peers are told of the next one

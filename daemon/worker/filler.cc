@@ -191,7 +191,8 @@ int Filler::copy(Lane& lane, const JobPointer& job) {
 
   // A push says that the frame is whole.
   bool fetched = request.kind == FrameKind::kAlien;
-  if (fetched && has_writer(request.origin.get())) code = EBUSY;
+  const std::optional<bool> writer = fetched ? knows_writer(request.origin.get()) : false;
+  if (writer.value_or(false)) code = EBUSY;
   auto give_up = [this] { return stopping_.load(); };
   if (code == 0 && fetched) outwait_clock(origin.st_mtim, give_up);
   // A change of the rights must be seen by its time, too.
@@ -208,6 +209,7 @@ int Filler::copy(Lane& lane, const JobPointer& job) {
   finished.ticket = start.ticket;
   finished.checksum = copy.checksum();
   finished.room = copy.room();
+  finished.writers_unknown = !writer.has_value();
   cache_.finish_fill(finished, [this, job](int status) { finish(job, status); });
   return kFinishing;
 }

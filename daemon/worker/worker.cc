@@ -16,6 +16,7 @@
 #include "daemon/worker/client_service.h"
 #include "daemon/worker/job_sweep.h"
 #include "daemon/worker/network_pushes.h"
+#include "daemon/worker/news_reader.h"
 #include "daemon/worker/origin_orders.h"
 #include "daemon/worker/server.h"
 
@@ -25,7 +26,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kLargestQueue = 4096, kMostClients = 1024;
-constexpr std::chrono::seconds kIdle(15);
+// A simulation may write a frame every few minutes.
+constexpr std::chrono::seconds kIdle(15), kIdleReader(600);
 constexpr std::chrono::milliseconds kStopLimit(300);
 
 std::size_t descriptor_limit() {
@@ -41,7 +43,11 @@ class Worker {
         link_(std::move(receive), std::move(send)),
         service_(config_, link_, std::min(kLargestQueue, descriptor_limit() / 4),
                  !config.all_users || ::geteuid() == 0),
-        orders_(config_, link_) {}
+        orders_(config_, link_),
+        news_(config.runtime, config.all_users ? own_reader() : kReadsForAll,
+              [this](const FrameEntry& entry, std::function<void()> settled) {
+                service_.take_news(entry, std::move(settled));
+              }) {}
 
   void run() {
     Result<std::unique_ptr<Server>> server =
@@ -67,6 +73,7 @@ class Worker {
   void take(LinkPacket& packet) {
     if (orders_.take(packet)) return;
     if (Connection order; is(packet, &order)) {
+      if (!has_clients_.exchange(true)) news_.begin();
       server_->add(std::move(packet.file), order.pid);
     } else if (WatchWriters watch; is(packet, &watch) && is_dataset(watch.dataset)) {
       service_.watch_writers(watch.dataset, watch.seq, [this, ask = packet.tag()](int code) {
@@ -179,8 +186,9 @@ class Worker {
     const bool is_idle = server_->is_idle() && service_.is_idle() && orders_.is_idle() &&
                          seen == std::exchange(last_seen_, seen);
     if (!is_idle) idle_since_ = Clock::now();
-    if (Clock::now() - idle_since_ < kIdle) return;
-    if (link_.ask(Leave{seen}) == 0) ::_exit(0);
+    if (has_clients_) news_.begin();  // another worker of this user may have left
+    if (Clock::now() - idle_since_ < (news_.has_read() ? kIdleReader : kIdle)) return;
+    if (news_.leave() && link_.ask(Leave{seen}) == 0) ::_exit(0);
     idle_since_ = Clock::now();
   }
 
@@ -188,6 +196,8 @@ class Worker {
   CacheLink link_;
   ClientService service_;
   OriginOrders orders_;
+  NewsReader news_;
+  std::atomic<bool> has_clients_ = false;
   std::unique_ptr<Server> server_;
   std::atomic<NetworkPushes*> listener_ = nullptr;
   std::optional<LinkTag> stop_order_;

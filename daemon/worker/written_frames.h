@@ -51,7 +51,7 @@ class WrittenFrames {
   struct Limits {                   // of each dataset
     std::size_t watched = 1'024;    // each has a descriptor open
     std::size_t known = 1 << 18;    // watched or looked at in turns
-    std::size_t unheard = 1 << 14;  // said, and not looked at yet
+    std::size_t unheard = 1 << 17;  // said, and not looked at yet
     std::chrono::milliseconds turn{1'000};
     // Without leases: unchanged for so long is closed, and for so long is forgotten.
     std::chrono::milliseconds rest{3'000}, memory{60'000};

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "bodhi/units.h"
+#include "tools/bench/changes_bench.h"
 #include "tools/bench/clients_bench.h"
 #include "tools/bench/drops_bench.h"
 #include "tools/bench/fills_bench.h"
@@ -83,6 +84,14 @@ int clients_command(const ClientsBenchOptions& options, bool json) {
   Result<std::vector<ClientFigures>> figures = measure_clients(options);
   if (!figures) return failed(figures.error());
   print_client_figures(*figures, json);
+  return 0;
+}
+
+int changes_command(const ChangesBenchOptions& options, bool json) {
+  note_interruptions();
+  Result<ChangeFigures> figures = measure_changes(options);
+  if (!figures) return failed(figures.error());
+  print_change_figures(*figures, json);
   return 0;
 }
 
@@ -256,6 +265,24 @@ int zazen_bench(int argc, char** argv) {
       ->check(CLI::Range(1, 1'000'000).description(""));
   clients->footer("\nExample:\n  zazen-bench clients --rounds 3\n");
 
+  ChangesBenchOptions changes_options;
+  changes_options.directory = options.directory;
+  CLI::App* changes = app.add_subcommand(
+      "changes", "Compare creating, rewriting and removing frames with and without the shim.");
+  changes->add_flag("--json", json, "Print JSON");
+  add_directory(changes, &changes_options.directory,
+                "Where to make frames and cache (default: $TMPDIR or /tmp)");
+  changes->add_option("--rounds", changes_options.rounds, "How often (default: 20)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 10'000).description(""));
+  changes->add_option("--user", changes_options.user,
+                      "As this user, with a daemon that serves all (root only)")
+      ->type_name("UID");
+  changes->footer(
+      "\nThe sides are a dataset, one whose frames have copies, and one with push = true.\n"
+      "The ratio is the median, over pairs of short turns, of the shim's p50 by the plain p50.\n"
+      "\nExample:\n  zazen-bench changes --rounds 50\n");
+
   DropsBenchOptions drops_options;
   drops_options.directory = options.directory;
   CLI::App* drops = app.add_subcommand(
@@ -378,6 +405,8 @@ int zazen_bench(int argc, char** argv) {
   lister->add_option("DIRECTORY", directory)->required();
   CLI::App* one_reader = app.add_subcommand("readers-worker", "A reader")->group("");
   one_reader->add_option("ROOT", root)->required();
+  CLI::App* writer = app.add_subcommand("changes-worker", "It writes frames")->group("");
+  writer->add_option("ROOT", root)->required();
   CLI::App* changer = app.add_subcommand("drops-worker", "It changes frames")->group("");
   changer->add_option("ROOT", root)->required();
   CLI::App* reader = app.add_subcommand("restart-worker", "The reader")->group("");
@@ -417,6 +446,8 @@ int zazen_bench(int argc, char** argv) {
   if (push->parsed()) return push_command(push_options, frame_size, json);
   if (one_reader->parsed()) return readers_worker(root);
   if (readers->parsed()) return readers_command(readers_options, sizes, json);
+  if (writer->parsed()) return changes_worker(root);
+  if (changes->parsed()) return changes_command(changes_options, json);
   if (changer->parsed()) return drops_worker(root);
   if (drops->parsed()) return drops_command(drops_options, json);
   if (hook->parsed()) return hook_command(hook_options, json);

@@ -175,7 +175,8 @@ class WorkerPoolTest : public Scratch {
       hooks.take = [this](WorkerPool::Worker& worker, LinkPacket packet) {
         return take_ && take_(worker, packet);
       };
-      hooks.ended = [this](WorkerId worker, const WorkerFigures&, bool has_left) {
+      hooks.ended = [this](WorkerId worker, const WorkerCredentials&, const WorkerFigures&,
+                           bool has_left) {
         std::lock_guard lock(mutex_);
         ended_[worker] = has_left;
         changed_.notify_all();
