@@ -1,6 +1,7 @@
 #include "daemon/adoption.h"
 
 #include <unistd.h>
+#include <xxhash.h>
 
 #include <algorithm>
 
@@ -25,8 +26,16 @@ std::string sample_pages(int fd, std::uint64_t size) {
   return pages;
 }
 
+std::string sample_digest(int fd, std::uint64_t size) {
+  const std::string pages = sample_pages(fd, size);
+  if (pages.empty()) return "";
+  XXH128_canonical_t digest;
+  XXH128_canonicalFromHash(&digest, XXH3_128bits(pages.data(), pages.size()));
+  return std::string(reinterpret_cast<const char*>(digest.digest), sizeof digest.digest);
+}
+
 OriginLook look_at_origin(const DatasetConfig& dataset, const std::string& name,
-                          std::uint64_t bytes, const std::string& pages, bool all_users) {
+                          std::uint64_t bytes, const std::string& digest, bool all_users) {
   OriginLook look;
   OriginFacts& facts = look.origin;
   const UniqueFd origin =
@@ -43,7 +52,7 @@ OriginLook look_at_origin(const DatasetConfig& dataset, const std::string& name,
   } else if (!S_ISREG(facts.st.st_mode)) {
     look.status = EINVAL;
   } else if (static_cast<std::uint64_t>(facts.st.st_size) != bytes ||
-             (bytes > 0 && sample_pages(origin.get(), bytes) != pages)) {
+             (bytes > 0 && sample_digest(origin.get(), bytes) != digest)) {
     look.status = ESTALE;
   } else {
     if (all_users) facts.acl = read_acl(origin.get());

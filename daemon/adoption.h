@@ -2,7 +2,8 @@
 //
 // The writer's word and the origin are compared as far as that costs nothing: by size, and by
 // some pages, which differ if a simulation was run again. A frame that somebody is writing has
-// not come yet. zazend has the copy and a worker sees the origin: the pages travel between them.
+// not come yet. zazend has the copy and a worker sees the origin: the pages travel between
+// them, or a digest of them where zazend asks the worker.
 #pragma once
 #include <string>
 
@@ -13,10 +14,12 @@ namespace zazen {
 
 // Pages from the first to the last; all of a small file. "" if they cannot be read.
 std::string sample_pages(int fd, std::uint64_t size);
+// XXH3 of these pages in 16 bytes, whatever the machine; "" if they cannot be read.
+std::string sample_digest(int fd, std::uint64_t size);
 
 // In a worker: what the origin says of the frame of this name, beside content of this size with
-// these pages. Takes as long as the origin takes.
+// this digest. Takes as long as the origin takes.
 OriginLook look_at_origin(const DatasetConfig& dataset, const std::string& name,
-                          std::uint64_t bytes, const std::string& pages, bool all_users);
+                          std::uint64_t bytes, const std::string& digest, bool all_users);
 
 }  // namespace zazen

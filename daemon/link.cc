@@ -79,17 +79,10 @@ int send_to_worker(int socket, const LinkPacket& packet) {
   return code == ENOBUFS || code == ENOMEM || code == ETOOMANYREFS ? EAGAIN : code;
 }
 
-// The header is looked at first: room for the longest body would cost each message more than a
-// second call does.
 bool receive_from_zazend(int socket, LinkPacket* out) {
   LinkHeader header = {};
-  ssize_t size;
-  do {
-    size = ::recv(socket, &header, sizeof header, MSG_PEEK);
-  } while (size < 0 && errno == EINTR);
-  if (size != static_cast<ssize_t>(sizeof header) || !is_valid(header)) return false;
-  out->body.resize(header.length);
-  struct iovec parts[2] = {{&header, sizeof header}, {out->body.data(), out->body.size()}};
+  char body[kLongestLinkBody];  // not cleared: most messages are short
+  struct iovec parts[2] = {{&header, sizeof header}, {body, sizeof body}};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
   struct msghdr message = {};
   message.msg_iov = parts;
@@ -99,7 +92,8 @@ bool receive_from_zazend(int socket, LinkPacket* out) {
   do {
     size = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
   } while (size < 0 && errno == EINTR);
-  if (size != static_cast<ssize_t>(sizeof header + header.length)) return false;
+  if (size < static_cast<ssize_t>(sizeof header) || !is_valid(header)) return false;
+  out->body.assign(body, static_cast<std::size_t>(size) - sizeof header);
   read_header(header, out);
   out->file.reset();
   for (cmsghdr* one = CMSG_FIRSTHDR(&message); one != nullptr;
@@ -129,7 +123,7 @@ bool LinkWriter::send(const LinkPacket& packet) {
 
 bool LinkReader::has_packet() const {
   LinkHeader header;
-  const std::size_t there = buffer_.size() - begin_;
+  const std::size_t there = end_ - begin_;
   if (there < sizeof header) return false;
   std::memcpy(&header, buffer_.data() + begin_, sizeof header);
   return !is_valid(header) || there >= sizeof header + header.length;
@@ -138,7 +132,7 @@ bool LinkReader::has_packet() const {
 LinkReader::Got LinkReader::next(int pipe, LinkPacket* out) {
   for (;;) {
     LinkHeader header;
-    const std::size_t there = buffer_.size() - begin_;
+    const std::size_t there = end_ - begin_;
     if (there >= sizeof header) {
       std::memcpy(&header, buffer_.data() + begin_, sizeof header);
       if (!is_valid(header)) return Got::kMalformed;
@@ -149,15 +143,14 @@ LinkReader::Got LinkReader::next(int pipe, LinkPacket* out) {
         return Got::kPacket;
       }
     }
-    buffer_.erase(0, std::exchange(begin_, 0));
-    const std::size_t before = buffer_.size();
-    buffer_.resize(before + kReadBytes);
-    ssize_t size = ::read(pipe, buffer_.data() + before, kReadBytes);
-    const int code = errno;
-    buffer_.resize(before + static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-    if (size < 0 && code == EINTR) continue;
-    if (size < 0) return code == EAGAIN ? Got::kNothing : Got::kClosed;
+    std::memmove(buffer_.data(), buffer_.data() + std::exchange(begin_, 0), there);
+    end_ = there;
+    buffer_.resize(std::max(buffer_.size(), end_ + kReadBytes));
+    ssize_t size = ::read(pipe, buffer_.data() + end_, kReadBytes);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return errno == EAGAIN ? Got::kNothing : Got::kClosed;
     if (size == 0) return Got::kClosed;
+    end_ += static_cast<std::size_t>(size);
   }
 }
 

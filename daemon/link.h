@@ -53,7 +53,7 @@ class LinkReader {  // the packets in the pipe's bytes
 
  private:
   std::string buffer_;
-  std::size_t begin_ = 0;
+  std::size_t begin_ = 0, end_ = 0;  // of what was read and is not used yet
 };
 
 // The worker's side. Both block; false: zazend is gone.

@@ -608,14 +608,14 @@ struct VerifyOrigins {
     a(dataset, frames);
   }
 };
-// Has the origin this frame, of this size and with these pages?
+// Has the origin this frame, of this size and with pages of this digest?
 struct ContentToLook {
   FrameSeq seq = 0;
   std::uint64_t bytes = 0;
-  std::string pages;
+  std::string digest;
   template <class A>
   void fields(A& a) {
-    a(seq, bytes, pages);
+    a(seq, bytes, digest);
   }
 };
 struct Look {

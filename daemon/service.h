@@ -132,6 +132,8 @@ class Service {
   void start_listener();
   void take_push(StoreCache::Pushed push, std::function<void(int status)> done);
   void place_received(std::uint32_t dataset);
+  std::vector<OriginLook> look_at(WorkerId worker, std::uint32_t dataset,
+                                  const std::vector<ContentToLook>& contents);
   // What dead jobs left, by the workers of their users; one limit for all.
   void sweep_jobs(std::chrono::milliseconds limit);
   // Logs what a person should know of the origins, each once.

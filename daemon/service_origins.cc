@@ -20,8 +20,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kCompareLimit(10'000);  // kMostCompared copies of a dataset
 constexpr milliseconds kFollowLimit(3'000);  // the worker gives up after a second
 constexpr int kMostFindings = 30;  // looks, one in a second
-constexpr std::size_t kMostCompared = 256, kMostVerified = 64;
-constexpr std::size_t kMostLooked = 8;  // contents: their pages are in the message
+constexpr std::size_t kMostCompared = 256, kMostVerified = 64, kMostLooked = 64;
 
 Configure peer_keys_of(const Config& config) {
   Configure keys;
@@ -176,7 +175,7 @@ void Service::settle(std::uint32_t dataset, const SampleResult& result) {
   store_.drop_exactly(dataset, result.stale);
 }
 
-// By the worker of the directory's owner, whoever has asked: it gets pages of the content.
+// By the worker of the directory's owner, whoever has asked: it gets a digest of the content.
 void Service::adopt_arrived(std::uint32_t dataset, const std::vector<FrameSeq>& frames) {
   const WorkerId by = worker_for(dataset);
   for (FrameSeq seq : frames) {
@@ -184,7 +183,7 @@ void Service::adopt_arrived(std::uint32_t dataset, const std::vector<FrameSeq>& 
     struct stat local = {};
     if (!copy.valid() || ::fstat(copy.get(), &local) != 0) continue;
     const auto size = static_cast<std::uint64_t>(local.st_size);
-    Look order{dataset, {{seq, size, sample_pages(copy.get(), size)}}};
+    Look order{dataset, {{seq, size, sample_digest(copy.get(), size)}}};
     Look::Reply reply;
     const int code = pool_->order(by, order, &reply, kOriginLimit);
     if (code == ETIMEDOUT) break;
@@ -317,8 +316,27 @@ void Service::take_push(StoreCache::Pushed push, std::function<void(int status)>
       dataset, [this, dataset] { place_received(dataset); }, WorkQueue::kAnyNumber);
 }
 
-// All that are there, as one question. Of those that the worker has not looked at nothing is
-// known.
+// What the worker of the directory's owner sees there, as one question as far as that goes
+// quickly. If there is no answer nothing is known of a frame.
+std::vector<OriginLook> Service::look_at(WorkerId worker, std::uint32_t dataset,
+                                         const std::vector<ContentToLook>& contents) {
+  std::vector<OriginLook> looks;
+  while (looks.size() < contents.size()) {
+    const std::vector<ContentToLook> rest = part_of(contents, looks.size(), contents.size());
+    Look::Reply reply;
+    if (pool_->order(worker, Look{dataset, rest}, &reply, kOriginLimit) == 0) {
+      reply.looks.resize(std::clamp<std::size_t>(reply.looks.size(), 1, rest.size()));
+    } else if (rest.size() > 1) {
+      // One of them hangs: each is asked about alone.
+      for (const ContentToLook& one : rest) looks.push_back(look_at(worker, dataset, {one})[0]);
+    } else {
+      reply.looks.resize(1);
+    }
+    std::ranges::move(reply.looks, std::back_inserter(looks));
+  }
+  return looks;
+}
+
 void Service::place_received(std::uint32_t dataset) {
   std::vector<Received> batch;
   {
@@ -329,27 +347,16 @@ void Service::place_received(std::uint32_t dataset) {
     }
   }
   if (batch.empty()) return;
-  Look order{dataset, {}};
+  std::vector<ContentToLook> contents;
   for (const Received& one : batch) {
-    order.contents.push_back({one.seq, one.content.bytes,
-                              sample_pages(one.content.file.fd(), one.content.bytes)});
+    contents.push_back({one.seq, one.content.bytes,
+                        sample_digest(one.content.file.fd(), one.content.bytes)});
   }
-  Look::Reply reply;
   const WorkerId worker = worker_for(dataset);
-  if (pool_->order(worker, order, &reply, kOriginLimit) != 0) {
-    // One of them hangs: each is asked about alone.
-    reply.looks.clear();
-    for (const ContentToLook& content : order.contents) {
-      Look::Reply one;
-      pool_->order(worker, Look{dataset, {content}}, &one, kOriginLimit);
-      one.looks.resize(1);
-      reply.looks.push_back(std::move(one.looks[0]));
-    }
-  }
-  reply.looks.resize(batch.size());
+  const std::vector<OriginLook> looks = look_at(worker, dataset, contents);
   for (std::size_t i = 0; i < batch.size(); ++i) {
-    cache_.take_received(worker, dataset, batch[i].seq, std::move(batch[i].content),
-                         reply.looks[i], std::move(batch[i].done));
+    cache_.take_received(worker, dataset, batch[i].seq, std::move(batch[i].content), looks[i],
+                         std::move(batch[i].done));
   }
 }
 

@@ -28,6 +28,11 @@ class CacheLink : public Cache {
   template <class Ask>
   int ask(Ask ask, typename Ask::Reply* reply) {
     LinkPacket packet = exchange(Ask::kType, encode_link_body(ask));
+    return read(packet, reply);
+  }
+  // What a packet that zazend has sent answers: 0 and the reply, or an errno.
+  template <class Reply>
+  static int read(LinkPacket& packet, Reply* reply) {
     if (packet.status != 0) return packet.status;
     if (!decode_link_body(packet.body, reply)) return EBADMSG;
     if constexpr (requires { reply->file; }) reply->file = std::move(packet.file);

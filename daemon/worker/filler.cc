@@ -267,7 +267,7 @@ int Filler::copy_content(Lane& lane, const JobPointer& job) {
   finished.bytes = static_cast<std::uint64_t>(after.st_size);
   finished.checksum = copy.checksum();
   finished.room = copy.room();
-  finished.look = look_at(request, finished.bytes, sample_pages(content, finished.bytes));
+  finished.look = look_at(request, finished.bytes, sample_digest(content, finished.bytes));
   cache_.finish_content(finished, [this, job](int status) { finish(job, status); });
   return kFinishing;
 }

@@ -20,8 +20,8 @@ void NetworkPushes::add_figures(WorkerFigures* figures) const {
 }
 
 // zazend reserves the room of a file like this.
-int NetworkPushes::begin(std::uint32_t dataset, FrameSeq seq, std::uint64_t bytes,
-                         BeginFill::Reply* reply) {
+void NetworkPushes::begin(std::uint32_t dataset, FrameSeq seq, std::uint64_t bytes,
+                          Begun done) {
   BeginFill offer;
   offer.dataset = dataset;
   offer.seq = seq;
@@ -32,7 +32,11 @@ int NetworkPushes::begin(std::uint32_t dataset, FrameSeq seq, std::uint64_t byte
   content.st_ino = 1;
   content.st_size = static_cast<off_t>(bytes);
   content.st_blocks = static_cast<blkcnt_t>((bytes + 511) / 512);
-  return link_.begin_fill(offer, reply);
+  link_.ask_later(std::move(offer), [done = std::move(done)](LinkPacket packet) {
+    BeginFill::Reply reply;
+    const int status = CacheLink::read(packet, &reply);
+    done(status, std::move(reply));
+  });
 }
 
 void NetworkPushes::finish(const FinishPush& finish, std::function<void(int status)> done) {

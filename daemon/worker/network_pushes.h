@@ -18,8 +18,7 @@ class NetworkPushes : private PushDesk {
   void stop(std::chrono::milliseconds limit) { listener_.stop(limit); }
 
  private:
-  int begin(std::uint32_t dataset, FrameSeq seq, std::uint64_t bytes,
-            BeginFill::Reply* reply) override;
+  void begin(std::uint32_t dataset, FrameSeq seq, std::uint64_t bytes, Begun done) override;
   void finish(const FinishPush& finish, std::function<void(int status)> done) override;
   void abandon(std::uint64_t ticket, int status) override;
   Result<std::string> natives(std::uint32_t dataset) override;

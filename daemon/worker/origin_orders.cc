@@ -100,7 +100,7 @@ Look::Reply OriginOrders::obey(const Look& order, int*) const {
     if (Clock::now() - begin > kLooksLimit) break;
     reply.looks.push_back(look_at_origin(config_.datasets[order.dataset],
                                          name_of(order.dataset, content.seq), content.bytes,
-                                         content.pages, config_.all_users));
+                                         content.digest, config_.all_users));
   }
   return reply;
 }

@@ -17,11 +17,29 @@ PushIntake::~PushIntake() {
   if (begun_.ticket != 0) desk_.abandon(begun_.ticket, failure_ != 0 ? failure_ : ECANCELED);
 }
 
-int PushIntake::begin(std::uint32_t dataset, FrameSeq seq, std::uint64_t bytes) {
-  return desk_.begin(dataset, seq, bytes, &begun_);
+bool PushIntake::take_file(int status, BeginFill::Reply reply) {
+  refusal_ = status;
+  begun_ = std::move(reply);
+  has_answer_ = true;
+  has_answer_.notify_one();
+  return is_complete_;
+}
+
+int PushIntake::keep_or_write(const char* bytes, std::size_t size) {
+  if (has_answer_) return write(bytes, size);
+  kept_.append(bytes, size);
+  return 0;
 }
 
 int PushIntake::write(const char* bytes, std::size_t size) {
+  has_answer_.wait(false);
+  if (refusal_ != 0) return refusal_;
+  const std::string kept = std::exchange(kept_, {});
+  if (int code = write_to_file(kept.data(), kept.size()); code != 0) return code;
+  return write_to_file(bytes, size);
+}
+
+int PushIntake::write_to_file(const char* bytes, std::size_t size) {
   while (size > 0) {
     ssize_t done = ::pwrite(begun_.file.get(), bytes, size, static_cast<off_t>(written_));
     if (done < 0 && errno == EINTR) continue;
@@ -42,6 +60,7 @@ int PushIntake::write(const char* bytes, std::size_t size) {
 }
 
 void PushIntake::finish(std::uint64_t checksum, std::function<void(int status)> done) {
+  if (int code = write(nullptr, 0); code != 0) return done(code);
   begun_.file.reset();
   desk_.finish({std::exchange(begun_.ticket, 0), written_, checksum}, std::move(done));
 }

@@ -16,13 +16,22 @@
 #include "bodhi/table.h"
 #include "daemon/crash_report.h"
 #include "daemon/log.h"
-#include "daemon/worker/push_intake.h"
 #include "daemon/shortage.h"
+#include "daemon/store_cache.h"
+#include "daemon/worker/push_intake.h"
 
 namespace zazen {
 namespace {
 
 constexpr std::size_t kBufferBytes = 256 << 10, kMostUnreadBytes = 64 << 10;
+constexpr std::size_t kMostKeptBytes = 256 << 10;  // of content that waits for files
+constexpr std::uint64_t kMostBegun = 8;            // frames, with one ticket each
+
+// Full connections together have no more tickets than zazend gives to a worker.
+std::uint64_t most_begun(const Config& config) {
+  return std::min(kMostBegun, StoreCache::kMostTickets /
+                                  std::max<std::uint64_t>(config.max_connections, 1));
+}
 constexpr std::chrono::seconds kLastAnswersLimit(5);
 
 }  // namespace
@@ -30,6 +39,10 @@ constexpr std::chrono::seconds kLastAnswersLimit(5);
 void PushSession::AnswerBox::post(Answered answer) {
   std::unique_lock lock(mutex);
   until_no_shortage(lock, [&] { answers.push_back(answer); });
+  wake();
+}
+
+void PushSession::AnswerBox::wake() {
   std::uint64_t one = 1;
   (void)!::write(event.get(), &one, sizeof one);
 }
@@ -54,8 +67,7 @@ void PushSession::run() {
 
 void PushSession::stop() {
   stopping_ = true;
-  std::uint64_t one = 1;
-  (void)!::write(box_->event.get(), &one, sizeof one);
+  box_->wake();
 }
 
 void PushSession::abort() {
@@ -173,6 +185,7 @@ void PushSession::serve() {
   buffer_.resize(kBufferBytes);
   while (!stopping_ && serve_message()) {
   }
+  while (!complete_.empty()) finish_oldest();
   if (!stopping_) return;
   // What was promised is answered.
   deadline_ = Clock::now() + kLastAnswersLimit;
@@ -256,13 +269,19 @@ bool PushSession::take_push(const PushHeader& header, const PushNames& names) {
     send_output();
     return break_off("a frame that is too large");
   }
-  PushIntake intake(terms_.desk);
+  const auto intake = std::make_shared<PushIntake>(terms_.desk);
   std::uint32_t dataset = 0;
   FrameSeq seq = 0;
   int status = find_frame(names, &dataset, &seq);
-  if (status == 0) status = intake.begin(dataset, seq, header.content_bytes);
+  if (status == 0) {
+    while (!complete_.empty() && complete_.size() >= most_begun(terms_.config)) finish_oldest();
+    terms_.desk.begin(dataset, seq, header.content_bytes,
+                      [intake, box = box_](int code, BeginFill::Reply reply) {
+                        if (intake->take_file(code, std::move(reply))) box->wake();
+                      });
+  }
   ContentEnd computed, told;
-  if (!take_content(header.content_bytes, &status, intake, &computed)) return false;
+  if (!take_content(header.content_bytes, &status, *intake, &computed)) return false;
   PushHeader end;
   std::string body;
   if (!receive_message(&end, &body)) return false;
@@ -283,8 +302,33 @@ bool PushSession::take_push(const PushHeader& header, const PushNames& names) {
     box->post({number, code});
   };
   ++open_;
-  intake.finish(computed.checksum, std::move(done));
+  complete_.push_back({intake, computed.checksum, std::move(done)});
+  intake->note_complete();
+  finish_complete();
   return true;
+}
+
+// Those that have their files.
+void PushSession::finish_complete() {
+  while (!complete_.empty() && complete_.front().intake->has_answer()) finish_oldest();
+}
+
+void PushSession::finish_oldest() {
+  Complete one = std::move(complete_.front());
+  complete_.pop_front();
+  one.intake->finish(one.checksum, std::move(one.done));
+}
+
+// Of what waits for files, no more than kMostKeptBytes is kept.
+int PushSession::store(PushIntake& intake, const char* bytes, std::size_t size) {
+  finish_complete();
+  std::size_t kept = intake.kept() + size;
+  for (const Complete& one : complete_) kept += one.intake->kept();
+  while (kept > kMostKeptBytes && !complete_.empty()) {
+    kept -= complete_.front().intake->kept();
+    finish_oldest();
+  }
+  return kept <= kMostKeptBytes ? intake.keep_or_write(bytes, size) : intake.write(bytes, size);
 }
 
 bool PushSession::take_content(std::uint64_t bytes, int* status, PushIntake& intake,
@@ -303,7 +347,7 @@ bool PushSession::take_content(std::uint64_t bytes, int* status, PushIntake& int
     const char* piece = buffer_.data() + begin_;
     XXH3_64bits_update(hash.get(), piece, size);
     if (tag) tag->add(piece, size);
-    if (*status == 0) *status = intake.write(piece, size);
+    if (*status == 0) *status = store(intake, piece, size);
     begin_ += size;
     left -= size;
     terms_.counts.bytes += size;
@@ -365,6 +409,7 @@ void PushSession::say(const PushHeader& header, std::string_view body) {
 }
 
 void PushSession::collect_answers() {
+  finish_complete();
   std::uint64_t count;
   (void)!::read(box_->event.get(), &count, sizeof count);
   std::vector<Answered> answers;

@@ -1,10 +1,11 @@
 // PushSession: one writer's connection (bodhi/push_wire.h), on a thread of its own.
 //
-// It holds one buffer and small answers, whatever the writer sends: content goes to a file as
-// it comes, and a writer with kMostOpen pushes unanswered is not read from. Who does not prove
-// itself in time, or is too slow with what it has begun, is closed; so is who breaks the rules:
-// a MAC that is wrong, a message that does not belong there. What is refused with an answer
-// does no harm to the rest.
+// It holds two buffers and small answers, whatever the writer sends: content goes to a file as
+// it comes, and a writer with kMostOpen pushes unanswered is not read from. zazend makes the
+// file while the content comes: what comes before the file is kept in memory, of a few small
+// frames or of the beginning of a large one. Who does not prove itself in time, or is too slow
+// with what it has begun, is closed; so is who breaks the rules: a MAC that is wrong, a message
+// that does not belong there. What is refused with an answer does no harm to the rest.
 //
 // For the writer silence is a daemon that hangs. So while a disk, or the rate limit, holds up
 // what it waits for, another thread says that the session is at work.
@@ -13,6 +14,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -42,9 +44,9 @@ struct PushLimits {  // for whoever pushes
 class PushDesk {
  public:
   virtual ~PushDesk() = default;
-  // A file for the content of a frame: 0 or an errno.
-  virtual int begin(std::uint32_t dataset, FrameSeq seq, std::uint64_t bytes,
-                    BeginFill::Reply* reply) = 0;
+  // A file for the content of a frame, or an errno. `done` may be called on another thread.
+  using Begun = std::function<void(int status, BeginFill::Reply reply)>;
+  virtual void begin(std::uint32_t dataset, FrameSeq seq, std::uint64_t bytes, Begun done) = 0;
   // It is complete, and closed here. `done` is told 0 when it is durable, or an errno.
   virtual void finish(const FinishPush& finish, std::function<void(int status)> done) = 0;
   virtual void abandon(std::uint64_t ticket, int status) = 0;
@@ -98,6 +100,12 @@ class PushSession {
     std::vector<Answered> answers;
     UniqueFd event;
     void post(Answered answer);
+    void wake();
+  };
+  struct Complete {  // all of its content is there
+    std::shared_ptr<PushIntake> intake;
+    std::uint64_t checksum;
+    std::function<void(int status)> done;
   };
 
   // False from here on: the session is over.
@@ -109,6 +117,9 @@ class PushSession {
   bool serve_message();
   bool take_push(const PushHeader& header, const PushNames& names);
   bool take_content(std::uint64_t bytes, int* status, PushIntake& intake, ContentEnd* end);
+  int store(PushIntake& intake, const char* bytes, std::size_t size);
+  void finish_complete();
+  void finish_oldest();
   bool answer_natives(std::uint64_t request, const PushNames& names);
   int find_frame(const PushNames& names, std::uint32_t* dataset, FrameSeq* seq) const;
   std::optional<std::uint32_t> find_dataset(const std::string& path) const;
@@ -138,6 +149,7 @@ class PushSession {
   std::uint64_t frames_ = 0;
   std::vector<char> buffer_;
   std::size_t begin_ = 0, end_ = 0;  // of what was received and is not used yet
+  std::deque<Complete> complete_;    // they wait for their files; the oldest first
   std::shared_ptr<AnswerBox> box_ = std::make_shared<AnswerBox>();
   std::atomic<std::size_t> open_ = 0;      // pushes that are not answered
   std::atomic<bool> has_request_ = false;  // not yet taken whole, or not yet answered

@@ -1,11 +1,13 @@
 // The limits in time of one writer's session, over a real socket, with a real store: who is
 // silent, or too slow with what it has begun, is closed; who keeps to them is not. The limits
-// are short here, or so long that nobody could wait for them.
+// are short here, or so long that nobody could wait for them. And what a session does while
+// zazend has not given it the files of its frames.
 #include "daemon/worker/push_session.h"
 
 #include <sys/socket.h>
 #include <xxhash.h>
 
+#include <condition_variable>
 #include <thread>
 
 #include "daemon/store.h"
@@ -25,21 +27,22 @@ using Take = std::function<void(std::function<void(int)> done)>;
 class LocalDesk : public PushDesk {
  public:
   LocalDesk(const Config& config, Store& store, Take take)
-      : config_(config), store_(store), take_(std::move(take)) {}
+      : store_(store), config_(config), take_(std::move(take)) {}
 
-  int begin(std::uint32_t dataset, FrameSeq, std::uint64_t, BeginFill::Reply* reply) override {
+  void begin(std::uint32_t dataset, FrameSeq, std::uint64_t, Begun done) override {
     file_ = store_.make_temporary(dataset);
-    reply->ticket = 1;
-    reply->file.reset(::fcntl(file_.fd(), F_DUPFD_CLOEXEC, 0));
-    return 0;
+    BeginFill::Reply reply;
+    reply.ticket = 1;
+    reply.file.reset(::fcntl(file_.fd(), F_DUPFD_CLOEXEC, 0));
+    done(0, std::move(reply));
   }
   void finish(const FinishPush&, std::function<void(int)> done) override {
     take_(std::move(done));
   }
   void abandon(std::uint64_t, int) override {}
   Result<std::string> natives(std::uint32_t dataset) override {
-    Result<FrameSet> natives = read_sequence_log(config_.cache +
-                                                 config_.datasets[dataset].path + "/" + kNativeLog);
+    Result<FrameSet> natives =
+        read_sequence_log(config_.cache + config_.datasets[dataset].path + "/" + kNativeLog);
     if (!natives.ok()) return natives.error();
     return natives->encode();
   }
@@ -49,9 +52,11 @@ class LocalDesk : public PushDesk {
     return decode_munge_credential(credential);
   }
 
+ protected:
+  Store& store_;
+
  private:
   const Config& config_;
-  Store& store_;
   const Take take_;
   Temporary file_;
 };
@@ -73,11 +78,13 @@ class PushSessionTest : public Scratch {
   }
 
   void start(
-      const PushLimits& limits,
-      Take take = [](std::function<void(int)> done) { done(0); }) {
-    desk_ = std::make_unique<LocalDesk>(config_, *store_, std::move(take));
-    terms_.reset(
-        new PushTerms{config_, *desk_, ring_, counts_, RateLimit(0), kByKey, ::geteuid(), limits});
+      const PushLimits& limits, Take take = [](std::function<void(int)> done) { done(0); }) {
+    start(limits, std::make_unique<LocalDesk>(config_, *store_, std::move(take)));
+  }
+  void start(const PushLimits& limits, std::unique_ptr<PushDesk> desk) {
+    desk_ = std::move(desk);
+    terms_.reset(new PushTerms{config_, *desk_, ring_, counts_, RateLimit(0), kByKey,
+                               ::geteuid(), limits});
     int ends[2];
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     socket_ = UniqueFd(ends[0]);
@@ -116,10 +123,11 @@ class PushSessionTest : public Scratch {
     ASSERT_EQ(welcome.status, status);
   }
 
-  std::string message(PushType type, const std::string& body, std::uint64_t content_bytes = 0) {
+  std::string message(PushType type, const std::string& body, std::uint64_t content_bytes = 0,
+                      std::uint64_t request = 7) {
     PushHeader header = {};
     header.type = type;
-    header.request = 7;
+    header.request = request;
     header.length = static_cast<std::uint32_t>(body.size());
     header.content_bytes = content_bytes;
     Bytes32 mac = keys_->mac(PushSide::kWriter, header, body);
@@ -146,7 +154,7 @@ class PushSessionTest : public Scratch {
   std::unique_ptr<Store> store_;
   PushCounts counts_;
   KeyRing ring_;
-  std::unique_ptr<LocalDesk> desk_;
+  std::unique_ptr<PushDesk> desk_;
   std::unique_ptr<PushTerms> terms_;
   UniqueFd socket_;
   std::unique_ptr<PushSession> session_;
@@ -341,6 +349,229 @@ TEST_F(PushSessionTest, ContentHasTheTimeThatTheSlowestRateGives) {
   EXPECT_EQ(answer.type, PushType::kAnswer);
   EXPECT_EQ(answer.request, 7u);
   EXPECT_EQ(answer.status, 0);
+}
+
+// zazend, that takes its time: it gives files when the test says so.
+class LateDesk : public LocalDesk {
+ public:
+  using LocalDesk::LocalDesk;
+
+  void begin(std::uint32_t dataset, FrameSeq, std::uint64_t, Begun done) override {
+    std::lock_guard lock(mutex_);
+    frames_.push_back({store_.make_temporary(dataset), std::move(done)});
+    most_ = std::max(most_, frames_.size() - given_);
+    changed_.notify_all();
+  }
+  void finish(const FinishPush& finish, std::function<void(int)> done) override {
+    std::lock_guard lock(mutex_);
+    finished_.insert(finish.ticket);
+    changed_.notify_all();
+    done(0);
+  }
+  void abandon(std::uint64_t ticket, int) override {
+    std::lock_guard lock(mutex_);
+    abandoned_.insert(ticket);
+  }
+
+  // Whether it is asked for so many within patience.
+  bool is_asked_for(std::size_t frames) {
+    return wait([&] { return frames_.size() >= frames; });
+  }
+  bool is_finished(std::uint64_t ticket) {
+    return wait([&] { return finished_.contains(ticket); });
+  }
+  bool is_abandoned(std::uint64_t ticket) {
+    std::lock_guard lock(mutex_);
+    return abandoned_.contains(ticket);
+  }
+  // The ticket is the number of the frame, from 1 on.
+  void give(std::uint64_t ticket, int status = 0) {
+    std::unique_lock lock(mutex_);
+    Frame& frame = frames_[ticket - 1];
+    BeginFill::Reply reply;
+    if (status == 0) {
+      reply.ticket = ticket;
+      reply.file.reset(::fcntl(frame.file.fd(), F_DUPFD_CLOEXEC, 0));
+    }
+    const Begun done = std::move(frame.done);
+    ++given_;
+    lock.unlock();
+    done(status, std::move(reply));
+  }
+  std::string content(std::uint64_t ticket) {
+    std::lock_guard lock(mutex_);
+    std::string content(1 << 20, '\0');
+    const int fd = frames_[ticket - 1].file.fd();
+    content.resize(static_cast<std::size_t>(::pread(fd, content.data(), content.size(), 0)));
+    return content;
+  }
+  // So many were asked for and not given, at any time.
+  std::size_t most() {
+    std::lock_guard lock(mutex_);
+    return most_;
+  }
+
+ private:
+  struct Frame {
+    Temporary file;
+    Begun done;
+  };
+  template <class Condition>
+  bool wait(Condition condition) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(kPatienceSeconds), condition);
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Frame> frames_;
+  std::size_t given_ = 0, most_ = 0;
+  std::set<std::uint64_t> finished_, abandoned_;
+};
+
+class LateFilesTest : public PushSessionTest {
+ protected:
+  void begin_session() {
+    auto desk = std::make_unique<LateDesk>(config_, *store_, Take());
+    late_ = desk.get();
+    start({kForEver, kForEver, kForEver, 1}, std::move(desk));
+    introduce();
+  }
+  // The next frame: its request has its number.
+  std::string begun(const std::string& content) {
+    return message(PushType::kPush, encode(PushNames{origin(), "f1"}), content.size(),
+                   ++frames_) +
+           content;
+  }
+  std::string whole(const std::string& content) {
+    std::string bytes = begun(content);
+    ContentTag tag(*keys_, frames_ - 1);
+    tag.add(content.data(), content.size());
+    ContentEnd end = {XXH3_64bits(content.data(), content.size()), tag.finish()};
+    return bytes + message(PushType::kContentEnd, std::string(as_text(end)), 0, frames_);
+  }
+  // The statuses of so many answers, by request.
+  std::map<std::uint64_t, int> answers(std::size_t count) {
+    std::map<std::uint64_t, int> all;
+    PushHeader header;
+    Bytes32 mac;
+    while (all.size() < count && receive(&header, sizeof header) && receive(&mac, sizeof mac)) {
+      all[header.request] = header.status;
+    }
+    return all;
+  }
+
+  LateDesk* late_ = nullptr;
+  std::uint64_t frames_ = 0;
+};
+
+TEST_F(LateFilesTest, FramesAreTakenBeforeTheirFilesAreThere) {
+  begin_session();
+  std::string bytes = whole("one");
+  bytes += whole("second");
+  bytes += whole("");
+  ASSERT_TRUE(send(bytes));
+  ASSERT_TRUE(late_->is_asked_for(3)) << "the first file is not waited for";
+  for (std::uint64_t ticket : {3, 2, 1}) late_->give(ticket);
+  EXPECT_EQ(answers(3), (std::map<std::uint64_t, int>{{1, 0}, {2, 0}, {3, 0}}));
+  EXPECT_EQ(late_->content(1), "one");
+  EXPECT_EQ(late_->content(2), "second");
+  EXPECT_EQ(late_->content(3), "");
+}
+
+TEST_F(LateFilesTest, AFrameWhoseFileIsRefusedHarmsNoOther) {
+  begin_session();
+  std::string bytes = whole("one");
+  bytes += whole("second");
+  ASSERT_TRUE(send(bytes));
+  ASSERT_TRUE(late_->is_asked_for(2));
+  late_->give(1, ENOSPC);
+  late_->give(2);
+  EXPECT_EQ(answers(2), (std::map<std::uint64_t, int>{{1, ENOSPC}, {2, 0}}));
+  EXPECT_EQ(counts_.failed, 1u);
+  EXPECT_EQ(late_->content(2), "second");
+}
+
+// The file comes in the midst of the content: nothing is lost or swapped.
+TEST_F(LateFilesTest, KeptContentComesBeforeTheRest) {
+  begin_session();
+  std::string content(900'000, 'a');
+  for (std::size_t i = 0; i < content.size(); ++i) content[i] = static_cast<char>('a' + i % 23);
+  const std::string bytes = whole(content);
+  std::thread sender([&] {
+    for (std::string_view rest = bytes; !rest.empty();
+         rest.remove_prefix(std::min<std::size_t>(rest.size(), 10'000))) {
+      if (!send(rest.substr(0, 10'000))) return;
+    }
+  });
+  EXPECT_TRUE(late_->is_asked_for(1));
+  late_->give(1);
+  EXPECT_EQ(answers(1), (std::map<std::uint64_t, int>{{1, 0}}));
+  sender.join();
+  EXPECT_EQ(late_->content(1), content);
+}
+
+TEST_F(LateFilesTest, LittleContentIsKept) {
+  begin_session();
+  constexpr std::uint64_t kFrames = 20;
+  std::string bytes;
+  for (std::uint64_t i = 0; i < kFrames; ++i) bytes += whole(std::string(64 << 10, 'c'));
+  std::thread sender([&] { send(bytes); });
+  for (std::uint64_t ticket = 1; ticket <= kFrames; ++ticket) {
+    // As many as go into 256 KB, and the one that does not.
+    EXPECT_TRUE(late_->is_asked_for(std::min(ticket + 4, kFrames)));
+    late_->give(ticket);
+  }
+  EXPECT_EQ(answers(kFrames).size(), kFrames);
+  sender.join();
+  EXPECT_EQ(late_->most(), 5u);
+}
+
+// zazend gives a worker kMostTickets, for all its connections.
+TEST_F(LateFilesTest, ConnectionsShareTheTickets) {
+  for (auto [connections, most] : {std::pair(128, 8), {512, 2}, {5'000, 1}, {1, 8}}) {
+    config_.max_connections = static_cast<std::uint64_t>(connections);
+    frames_ = 0;
+    begin_session();
+    constexpr std::uint64_t kFrames = 20;
+    std::string bytes;
+    for (std::uint64_t i = 0; i < kFrames; ++i) bytes += whole("c");
+    ASSERT_TRUE(send(bytes));
+    for (std::uint64_t ticket = 1; ticket <= kFrames; ++ticket) {
+      EXPECT_TRUE(late_->is_asked_for(
+          std::min<std::uint64_t>(ticket + static_cast<std::uint64_t>(most) - 1, kFrames)));
+      late_->give(ticket);
+    }
+    EXPECT_EQ(answers(kFrames).size(), kFrames);
+    EXPECT_EQ(late_->most(), static_cast<std::size_t>(most)) << connections;
+    session_->abort();
+    thread_.join();
+  }
+}
+
+TEST_F(LateFilesTest, AWriterThatLeavesItsFramesBehind) {
+  begin_session();
+  std::string bytes = whole("whole");
+  bytes += begun("half");
+  ASSERT_TRUE(send(bytes));
+  ASSERT_TRUE(late_->is_asked_for(2));
+  socket_.reset();
+  late_->give(1);
+  EXPECT_TRUE(late_->is_finished(1)) << "it is complete";
+  thread_.join();
+  EXPECT_FALSE(late_->is_abandoned(1));
+  session_.reset();
+  late_->give(2);
+  EXPECT_TRUE(late_->is_abandoned(2)) << "nobody needs it, whenever it comes";
+}
+
+TEST_F(LateFilesTest, AStopAnswersWhatIsComplete) {
+  begin_session();
+  ASSERT_TRUE(send(whole("one")));
+  ASSERT_TRUE(late_->is_asked_for(1));
+  session_->stop();
+  late_->give(1);
+  EXPECT_EQ(answers(1), (std::map<std::uint64_t, int>{{1, 0}}));
 }
 
 }  // namespace
