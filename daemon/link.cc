@@ -89,6 +89,7 @@ bool receive_from_zazend(int socket, LinkPacket* out) {
   message.msg_iovlen = 2;
   message.msg_control = control;
   message.msg_controllen = sizeof control;
+  ssize_t size;
   do {
     size = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
   } while (size < 0 && errno == EINTR);
