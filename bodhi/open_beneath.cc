@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 
+#include <cstdint>
+
 #include "bodhi/raw_call.h"
 
 namespace zazen {

@@ -226,7 +226,7 @@ class Hosts(Nodes):
     def launch(self, arrangement, name, data, places, env=None, after=()):
         """A job by any launcher; `places` are the names of the ranks' hosts."""
         out, report_file = self.output_of_a_job()
-        shim = [ZAZENCTL, "--config", self.config, "run", "--report", report_file, "--"]
+        shim = [ZAZENCTL, "--config", self.config, "run", "--quiet", "--report", report_file, "--"]
         argv = arrangement(shim, [*program(name), data.path, out, *after])
         return self.start_job(argv, dict(self.env, **(env or {})), data, out, places, report_file)
 
