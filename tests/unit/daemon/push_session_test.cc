@@ -556,6 +556,7 @@ TEST_F(LateFilesTest, AWriterThatLeavesItsFramesBehind) {
   ASSERT_TRUE(send(bytes));
   ASSERT_TRUE(late_->is_asked_for(2));
   socket_.reset();
+  std::this_thread::sleep_for(kShort);  // by now the session knows, most likely
   late_->give(1);
   EXPECT_TRUE(late_->is_finished(1)) << "it is complete";
   thread_.join();
