@@ -18,8 +18,8 @@ struct ReadTimes {
 // enough, or the file system has no direct reads.
 ReadTimes time_reads(const Store& store);
 
-// By how much the median random read takes longer than the median sequential one; nothing if
-// there are too few to tell. Both wait alike for a network or for other readers.
+// By how much a random read takes longer than a sequential one, by their lower quartiles: a busy
+// machine delays many reads, and hastens none. Nothing if there are too few to tell.
 std::optional<double> seek_cost_ms(ReadTimes times);
 
 inline constexpr double kExpensiveSeekMs = 2;  // a spinning disk takes 5 to 15, flash 0.1

@@ -11,7 +11,7 @@ from processes import Process, expect, wait_until
 
 DISK = f"{PROGRAMS}/seek_disk"
 SEEK_US, BYTES_PER_US = 8000, 150  # 8 ms, 150 MB/s
-READERS, SIZE = 4, 6_000_000
+READERS, SIZE, LARGE = 4, 6_000_000, 12_000_000
 
 if not os.path.exists(DISK) or os.geteuid() != 0:
     skip("needs libfuse3-dev and root")
@@ -21,8 +21,8 @@ with Nodes(1) as nodes:
     node = nodes[0]
     names = sorted(data.frames)
     files = [data.file(name) for name in names]
-    large = nodes.dataset(frames=2, name="large", sizes=(24_000_000,), ordinary=False)
-    make_image(nodes.path("image"), 128)
+    large = nodes.dataset(frames=2, name="large", sizes=(LARGE,), ordinary=False)
+    make_image(nodes.path("image"), 96)
     mounted = nodes.path("disk")
     os.mkdir(mounted)
     disk = Process([DISK, nodes.path("image"), SEEK_US, BYTES_PER_US, "-f", mounted], nodes.env)
@@ -74,7 +74,7 @@ with Nodes(1) as nodes:
             parts = []
             for path in paths:
                 with open(node.cache + path, "rb") as copy:
-                    parts.append(resident_pages(copy.fileno()) * 4096 / 24_000_000)
+                    parts.append(resident_pages(copy.fileno()) * 4096 / LARGE)
             print(f"in memory after reads of headers: {parts}")
             return parts
 
