@@ -330,8 +330,9 @@ void gather_runs(const PluginHost& host) {
   const Agreement& agreement = job->agreement;
   if (!has_met()) return;
   const std::uint64_t speaker = agreement.places[0].run;
-  const bool has_others = std::ranges::any_of(
-      agreement.places, [&](const RankPlace& place) { return place.run != 0 && place.run != speaker; });
+  const bool has_others = std::ranges::any_of(agreement.places, [&](const RankPlace& place) {
+    return place.run != 0 && place.run != speaker;
+  });
   if (speaker == 0 || !has_others) return;
   if (agreement.rank != 0) {
     if (host.run == nullptr) return;
