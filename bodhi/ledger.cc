@@ -34,20 +34,25 @@ bool can_write(char* begin, std::size_t size) {
 
 }  // namespace
 
+void Ledger::keep_path(std::uint32_t dataset, const char* path) {
+  const std::size_t size = std::strlen(path) + 1;
+  if (size > kMaxPath || !can_write(paths[dataset], size)) return;
+  std::memcpy(paths[dataset], path, size);
+  has_path[dataset].store(1, std::memory_order_release);
+}
+
 std::uint32_t Ledger::dataset_of(std::uint64_t key, const char* path) {
   for (std::uint32_t probe = 0; probe < kDatasets; ++probe) {
     const auto i = static_cast<std::uint32_t>((key + probe) % kDatasets);
     std::uint64_t found = dataset_keys[i].load(std::memory_order_relaxed);
     if (found == 0 &&
         dataset_keys[i].compare_exchange_strong(found, key, std::memory_order_relaxed)) {
-      const std::size_t size = std::strlen(path) + 1;
-      if (size <= kMaxPath && can_write(paths[i], size)) {
-        std::memcpy(paths[i], path, size);
-        has_path[i].store(1, std::memory_order_release);
-      }
-      return i;
+      found = key;
     }
-    if (found == key) return i;
+    if (found != key) continue;
+    // Whoever came first may still be on the way to do the same.
+    if (has_path[i].load(std::memory_order_relaxed) == 0) [[unlikely]] keep_path(i, path);
+    return i;
   }
   return kNoDataset;
 }

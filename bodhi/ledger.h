@@ -58,6 +58,8 @@ struct Ledger {
   // The number of a dataset in this ledger; kNoDataset if there are too many.
   std::uint32_t dataset_of(std::uint64_t key, const char* path);
 
+  void keep_path(std::uint32_t dataset, const char* path);
+
   // Notes flags for a frame; true if they are new. A number above kMaxSeq has no slot: it
   // overflows, and so does kNoDataset.
   bool note(std::uint32_t dataset, FrameSeq seq, std::uint32_t flags);

@@ -91,9 +91,7 @@ void log_closing_line() {
   if (settings.run.voice != RunVoice::kSilent) return;  // the job has a summary
   OpenCounts counts = opens_of_this_process();
   if (counts.hits + counts.misses == 0) return;
-  log_line(LogLevel::kInfo,
-           "opened frames %llu times: %llu from the cache, %llu from the origin",
-           static_cast<unsigned long long>(counts.hits + counts.misses),
+  log_line(LogLevel::kInfo, "opens of frames: %llu from the cache, %llu from the origin",
            static_cast<unsigned long long>(counts.hits),
            static_cast<unsigned long long>(counts.misses));
 }

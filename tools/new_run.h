@@ -12,8 +12,8 @@ struct NewRun {
   bool starts_ranks = false;  // the command is an MPI launcher
 };
 
-// The value of ZAZEN_JOB, or "" if `zazenctl run` in front of the launcher has begun the job. Where no record can be made,
-// the program counts for itself.
+// The value of ZAZEN_JOB, or "" if `zazenctl run` in front of the launcher has begun the job. Where
+// no record can be made, the program counts for itself.
 std::string begin_run(const NewRun& run);
 // The program could not be started.
 void abandon_run(const std::string& value);

@@ -324,19 +324,21 @@ std::vector<std::optional<Fragment>> receive_fragments(const PluginHost& host, i
   return fragments;
 }
 
-// What the ranks with other records did, for the summary that ends the job. Of each record the
-// rank that comes last sends it; the others send that they came.
+// What the ranks with other records did, for the summary that ends the job. Of each record but
+// rank 0's the rank that comes last sends it; the others send that they came.
 void gather_runs(const PluginHost& host) {
   const Agreement& agreement = job->agreement;
   if (!has_met()) return;
   const std::uint64_t speaker = agreement.places[0].run;
-  if (speaker == 0) return;
+  const bool has_others = std::ranges::any_of(agreement.places, [&](const RankPlace& place) {
+    return place.run != 0 && place.run != speaker;
+  });
+  if (speaker == 0 || !has_others) return;
   if (agreement.rank != 0) {
-    if (host.run == nullptr || host.run->number == speaker) return;
+    if (host.run == nullptr) return;
     const auto sharing = std::ranges::count(agreement.places, host.run->number, &RankPlace::run);
-    const bool is_last = host.run->finalized.fetch_add(1) + 1 == sharing;
     Fragment mine;
-    if (is_last) {
+    if (host.run->number != speaker && host.run->finalized.fetch_add(1) + 1 == sharing) {
       host.run->finalized = 0;  // for the next MPI job of this run
       mine = fragment_of_ledger(host.run->ledger, agreement.rank);
     }
@@ -344,9 +346,7 @@ void gather_runs(const PluginHost& host) {
     return send_message(job->comm, 0, kRunTag, encode_fragment(mine));
   }
   std::vector<bool> expected(agreement.places.size());
-  for (std::size_t r = 1; r < expected.size(); ++r)
-    expected[r] = agreement.places[r].run != 0 && agreement.places[r].run != speaker;
-  if (std::ranges::count(expected, true) == 0) return;
+  for (std::size_t r = 1; r < expected.size(); ++r) expected[r] = agreement.places[r].run != 0;
   add_others(receive_fragments(host, kRunTag, expected), *host.run);
 }
 

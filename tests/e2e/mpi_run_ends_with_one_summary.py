@@ -2,7 +2,7 @@
 import json
 import os
 
-from nodes import MPIRUN, ZAZENCTL, Nodes, program
+from nodes import MPIRUN, PYTHON, ZAZENCTL, Nodes, program
 from processes import expect, run
 from summary import check
 
@@ -65,6 +65,6 @@ with Nodes(2) as nodes:
     check(done, FRAMES, FRAMES, local, ranks=str(RANKS))
 
     # Programs without MPI behind a launcher: one line too.
-    frame = data.file("f7")
-    found = run([*launch, *ctl, "--", "cat", frame], nodes.env).succeeded().stderr
+    opens = f"open({data.file('f7')!r}).close()"
+    found = run([*launch, *ctl, "--", PYTHON, "-c", opens], nodes.env).succeeded().stderr
     expect(found.count("zazen: ") == 1 and f"{RANKS} ranks: 1 frame" in found, found)

@@ -38,7 +38,7 @@ def check_limit(node):
     with_limit(node, ZAZEN_LOG="info", ZAZEN_LOG_FILE=str(log))
     expect(log.read_bytes() == b"", "the log is empty")
     done = with_limit(node, ZAZEN_LOG="info", ZAZEN_REPORT=str(node.report))
-    expect(b"the report was not written" in done.stderr and b"read 1 frames" in done.stderr,
+    expect(b"the report was not written" in done.stderr and b"opens of frames: 1 from" in done.stderr,
            f"it says so where it can: {done}")
 
 
