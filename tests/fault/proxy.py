@@ -189,7 +189,7 @@ with Nodes(1) as nodes:
     longest, trials = 0.0, 0
     for full in (False, True):
         count, _ = trial(None, None, full)
-        expect(count >= 5, f"only {count} messages: the program does not speak to the daemon")
+        expect(count >= 2, f"only {count} messages: the program does not speak to the daemon")
         for fault in FAULTS:
             for at in [*range(1, count + 1), None]:
                 _, seconds = trial(fault, at, full)
