@@ -3,6 +3,7 @@
 #include "daemon/worker_pool.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -237,7 +238,9 @@ class WorkerPoolTest : public Scratch {
   }
   static bool is_closed(int socket) {
     char byte;
-    return ::recv(socket, &byte, 1, 0) == 0;
+    pollfd readable = {socket, POLLIN, 0};
+    return ::poll(&readable, 1, static_cast<int>(kLong.count())) == 1 &&
+           ::recv(socket, &byte, 1, 0) == 0;
   }
 
   static bool is_ready(std::future<int>& future) {
