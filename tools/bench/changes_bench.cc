@@ -16,6 +16,7 @@
 
 #include "bodhi/unique_fd.h"
 #include "tools/bench/bench_node.h"
+#include "tools/bench/figures_json.h"
 #include "tools/bench/interruption.h"
 #include "tools/bench/other_copiers.h"
 #include "tools/bench/programs.h"
@@ -188,7 +189,7 @@ void print_change_figures(const ChangeFigures& figures, bool as_json) {
                              {"ratio", row.ratio},
                              {"more_seconds", row.more}});
     }
-    fmt::print("{}\n", all.dump(2));
+    print_figures_json(all);
     return;
   }
   fmt::print("{:8} {:>8}  {:8} {:>10} {:>10} {:>10} {:>10} {:>7} {:>10}\n", "call", "bytes",
