@@ -27,7 +27,8 @@ if starved:
     except OSError:
         pass
 for i in range(first, first + count):
-    time.sleep(i * 7 % 11 * pause)  # a fill is at its beginning, at its end, or done
+    # A fill is at its beginning, at its end, or done; the disk may take long to flush it.
+    time.sleep(60 * pause if i % 8 == 7 else i * 7 % 11 * pause)
     frame = f'f{i % %d}'
     if i % 5 == 4:
         try:
@@ -66,6 +67,7 @@ for line in sys.stdin.buffer:
 FILLER = """
 import os, sys, time
 while True:
+    time.sleep(0.003)  # or its requests wait behind each other, and come with files of the past
     for i in range(%d):
         try:
             with open(f'{sys.argv[1]}/f{i}', 'rb') as file: file.read()
