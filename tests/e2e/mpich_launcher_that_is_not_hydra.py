@@ -8,7 +8,7 @@ import tempfile
 import threading
 
 from job import Job
-from nodes import MPI, PROGRAMS, SHIM, Nodes, program, skip
+from nodes import PROGRAMS, SHIM, Nodes, program
 from processes import Finished, expect
 
 RANKS = 3
@@ -90,8 +90,6 @@ def launch(nodes, data, name, which="list_and_read_c", **more):
     return Job(done, data, out, [nodes[0].name] * RANKS, report)
 
 
-if MPI != "mpich":
-    skip("for MPICH")
 with Nodes(1) as nodes:
     data = nodes.dataset(frames=24)
     nodes.start()
