@@ -1,8 +1,12 @@
 #include "daemon/turn_mutex.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <fstream>
+#include <iterator>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -25,23 +29,30 @@ TEST(TurnMutex, ExcludesOthers) {
   EXPECT_EQ(sum, 8000u);
 }
 
-TEST(TurnMutex, WhoTakesItAgainAndAgainLetsOthersIn) {
+bool sleeps(pid_t thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  return text.substr(text.rfind(')') + 2, 1) == "S";
+}
+
+TEST(TurnMutex, WaitingThreadHasItBeforeTheOneThatLetsGo) {
   TurnMutex mutex;
-  std::atomic<bool> waits = false, had_it = false;
-  mutex.lock();
-  std::thread other([&] {
-    waits = true;
-    std::lock_guard lock(mutex);
-    had_it = true;
-  });
-  while (!waits) std::this_thread::yield();
-  // It would end by a limit of the test if the other one never got its turn.
-  while (!had_it) {
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<pid_t> waiting = 0;
+    bool had_it = false;
+    mutex.lock();
+    std::thread other([&] {
+      waiting = ::gettid();
+      std::lock_guard lock(mutex);
+      had_it = true;
+    });
+    while (waiting == 0 || !sleeps(waiting)) std::this_thread::yield();
     mutex.unlock();
     mutex.lock();
+    EXPECT_TRUE(had_it);
+    mutex.unlock();
+    other.join();
   }
-  mutex.unlock();
-  other.join();
 }
 
 }  // namespace
