@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <ranges>
 
 #include "bodhi/table.h"
 #include "bodhi/wire.h"
@@ -38,152 +37,6 @@ constexpr std::chrono::seconds kDeathsPeriod(2);
 constexpr std::chrono::seconds kShortestUse(1);
 
 }  // namespace
-
-// ---- One worker
-
-void WorkerPool::Worker::post(std::uint32_t dataset, std::function<void()> work) {
-  lanes_.post(dataset, std::move(work), WorkQueue::kAnyNumber);
-}
-
-void WorkerPool::Worker::post_long(std::function<void()> work) {
-  long_.post(std::move(work));
-}
-
-void WorkerPool::Worker::reply(LinkType type, std::uint64_t request, int status,
-                               std::string body, UniqueFd file) noexcept {
-  if (request == 0) return end_ask();
-  LinkPacket packet;
-  packet.type = type;
-  packet.is_reply = true;
-  packet.request = request;
-  packet.status = status;
-  packet.body = std::move(body);
-  packet.file = std::move(file);
-  std::lock_guard lock(mutex_);
-  if (is_gone_) return;
-  const bool is_kept = despite_shortage([&] { waiting_.push_back(std::move(packet)); });
-  if (!is_kept) has_lost_ = true;  // it would be waited for
-  if (!is_kept) ::eventfd_write(wake_, 1);
-  send_soon();
-}
-
-// A reply that the worker has not taken counts as an ask that is not answered.
-void WorkerPool::Worker::end_ask() {
-  if (--asks_ == kMostAsks / 2) ::eventfd_write(wake_, 1);
-}
-
-void WorkerPool::Worker::note(WorkerFigures figures) {
-  std::lock_guard lock(mutex_);
-  figures_ = std::move(figures);
-}
-
-int WorkerPool::Worker::take_leave(std::uint64_t orders_seen) {
-  std::lock_guard lock(mutex_);
-  if (orders_seen != sent_ || !orders_.empty() || has_waiting()) return EAGAIN;
-  has_left_ = true;
-  return 0;
-}
-
-bool WorkerPool::Worker::enqueue(LinkPacket& packet, bool is_use) {
-  if (is_gone_ || has_left_ || waiting_.size() >= kMostMessages) return false;
-  waiting_.push_back(std::move(packet));
-  if (is_use) used_at_ = Clock::now();
-  send_soon();
-  return true;
-}
-
-bool WorkerPool::Worker::enqueue_connection(UniqueFd& socket, pid_t pid) {
-  if (is_gone_ || has_left_) return false;
-  closer_.close(credentials_.uid, connections_.add(socket, pid));
-  used_at_ = Clock::now();
-  send_soon();
-  return true;
-}
-
-std::shared_ptr<WorkerPool::Worker::Order> WorkerPool::Worker::enqueue_order(
-    LinkPacket& packet, bool is_use) {
-  auto order = std::make_shared<Order>();
-  packet.request = next_order_++;
-  const auto kept = orders_.emplace(packet.request, order).first;
-  if (enqueue(packet, is_use)) return order;
-  orders_.erase(kept);
-  return nullptr;
-}
-
-bool WorkerPool::Worker::answers(std::uint32_t dataset) const {
-  return std::ranges::count(std::views::values(overdue_), dataset) < kMostOverdue;
-}
-
-void WorkerPool::Worker::take_reply(LinkPacket packet) {
-  auto order = orders_.extract(packet.request);
-  if (!order) {
-    overdue_.erase(packet.request);
-    if (late_figures_ == packet.request) late_figures_ = 0;
-    return;
-  }
-  order.mapped()->reply = std::move(packet);
-  order.mapped()->answered.notify_one();
-}
-
-bool WorkerPool::Worker::send_waiting() {
-  while (!waiting_.empty()) {
-    int code = send_to_worker(send_.get(), waiting_.front());
-    if (code == EAGAIN) return true;
-    if (code == EMSGSIZE && waiting_.front().is_reply) {
-      waiting_.front().body.clear();
-      waiting_.front().status = EMSGSIZE;
-      continue;
-    }
-    if (code != 0) return false;
-    waiting_.front().is_reply ? end_ask() : void(++sent_);
-    waiting_.pop_front();
-  }
-  const int code = send_connections();
-  return code == 0 || code == EAGAIN;
-}
-
-int WorkerPool::Worker::send_connections() {
-  while (!connections_.empty()) {
-    const ConnectionQueue::Front next = connections_.front();
-    Connection connection{next.pid};
-    LinkPacket packet;
-    packet.type = Connection::kType;
-    packet.body = encode_link_body(connection);
-    packet.file = std::move(next.socket);
-    if (int code = send_to_worker(send_.get(), packet); code != 0) {
-      next.socket = std::move(packet.file);
-      return code;
-    }
-    ++sent_;
-    connections_.pop();
-    closer_.close(credentials_.uid, std::move(packet.file));
-  }
-  return 0;
-}
-
-void WorkerPool::Worker::send_soon() {
-  if (!send_waiting() || has_waiting()) ::eventfd_write(wake_, 1);
-}
-
-void WorkerPool::Worker::drop_waiting() {
-  std::lock_guard lock(mutex_);
-  waiting_.clear();
-  for (; !connections_.empty(); connections_.pop()) {
-    closer_.close(credentials_.uid, std::move(connections_.front().socket));
-  }
-}
-
-void WorkerPool::Worker::end_orders() {
-  std::lock_guard lock(mutex_);
-  is_gone_ = true;
-  for (auto& [number, order] : orders_) {
-    order->is_over = true;
-    order->answered.notify_one();
-  }
-  orders_.clear();
-}
-
-// ---- All of them
 
 WorkerPool::WorkerPool(std::string runtime, bool all_users, Forker forker, Hooks hooks,
                        WorkerLimits limits)
@@ -521,17 +374,17 @@ void WorkerPool::serve(const WorkerPointer& worker, std::uint32_t events) {
     despite_shortage([&] { keep = read_asks(*worker); });
   }
   if (!keep) return bury(worker);
-  if (worker->asks_ >= kMostAsks) {  // watch_again() brings it back
+  if (worker->asks_ >= Worker::kMostAsks) {  // watch_again() brings it back
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, worker->receive_.get(), nullptr);
     worker->watched_ = 0;
-    if (worker->asks_ < kMostAsks / 2) ::eventfd_write(wake_.get(), 1);
+    if (worker->asks_ < Worker::kMostAsks / 2) ::eventfd_write(wake_.get(), 1);
   } else if (worker->reader_.has_packet()) {  // the others have their turn first
     ::eventfd_write(wake_.get(), 1);
   }
 }
 
 bool WorkerPool::read_asks(Worker& worker) {
-  for (int i = 0; i < kAsksInARow && worker.asks_ < kMostAsks; ++i) {
+  for (int i = 0; i < kAsksInARow && worker.asks_ < Worker::kMostAsks; ++i) {
     LinkPacket packet;
     worker.silent_ticks_ = 0;
     switch (worker.reader_.next(worker.receive_.get(), &packet)) {
@@ -572,7 +425,7 @@ void WorkerPool::watch_again() {
     for (const auto& [id, worker] : workers_) all.push_back(worker);
   }
   for (const WorkerPointer& worker : all) {
-    if (worker->watched_ == 0 && worker->asks_ < kMostAsks) {
+    if (worker->watched_ == 0 && worker->asks_ < Worker::kMostAsks) {
       epoll_event event = {.events = EPOLLIN, .data = {.u64 = worker->id_}};
       ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, worker->receive_.get(), &event);
       worker->watched_ = EPOLLIN;

@@ -318,7 +318,7 @@ TEST_F(WorkerPoolTest, ATellThatIsLostIsKnown) {
     const WorkerId worker = pool->own_worker();
     std::size_t told = 0;
     while (pool->tell(worker, TellPeers{})) ++told;
-    EXPECT_GE(told, WorkerPool::kMostMessages);
+    EXPECT_GE(told, WorkerPool::Worker::kMostMessages);
     EXPECT_FALSE(pool->tell(worker + 1, TellPeers{}));
   });
 }
@@ -361,7 +361,7 @@ TEST_F(WorkerPoolTest, AnOrderThatIsNotAnsweredEnds) {
     Signal answer;
     Pool pool(*this, [answer = &answer](Link& link) {
       std::vector<LinkPacket> orders;
-      for (std::size_t i = 0; i < WorkerPool::kMostOverdue; ++i) {
+      for (std::size_t i = 0; i < WorkerPool::Worker::kMostOverdue; ++i) {
         orders.push_back(link.next_order());
       }
       answer->await();
@@ -369,7 +369,7 @@ TEST_F(WorkerPoolTest, AnOrderThatIsNotAnsweredEnds) {
       answer_orders(link);
     });
     const WorkerId worker = pool->own_worker();
-    for (std::size_t i = 0; i < WorkerPool::kMostOverdue; ++i) {
+    for (std::size_t i = 0; i < WorkerPool::Worker::kMostOverdue; ++i) {
       EXPECT_EQ(pool.order(worker, milliseconds(1)), ETIMEDOUT);
     }
     // It gets no more of them, so nobody waits.
@@ -396,7 +396,7 @@ TEST_F(WorkerPoolTest, AnOriginThatHangsKeepsNoOrdersForOthers) {
     });
     const WorkerId worker = pool->own_worker();
     Rights::Reply reply;
-    for (int i = 0; i < 3 * WorkerPool::kMostOverdue; ++i) {
+    for (int i = 0; i < 3 * WorkerPool::Worker::kMostOverdue; ++i) {
       EXPECT_EQ(pool->order(worker, Rights{kHangs}, &reply, milliseconds(1)), ETIMEDOUT);
     }
     EXPECT_EQ(pool->order(worker, Rights{kHangs}, &reply, kForEver), ETIMEDOUT);
@@ -555,7 +555,7 @@ TEST_F(WorkerPoolTest, ManyAsksInOneWriteAreAllTaken) {
 
 TEST_F(WorkerPoolTest, MoreAsksThanMayBeUnderWayAreAllTaken) {
   apart([this] {
-    static constexpr std::uint64_t kMany = 3 * WorkerPool::kMostAsks;
+    static constexpr std::uint64_t kMany = 3 * WorkerPool::Worker::kMostAsks;
     Signal answered;
     std::atomic<std::size_t> under_way = 0, most = 0;
     Pool pool(
@@ -577,14 +577,14 @@ TEST_F(WorkerPoolTest, MoreAsksThanMayBeUnderWayAreAllTaken) {
         });
     ASSERT_NE(pool->own_worker(), 0u);
     answered.await();
-    EXPECT_LE(most, WorkerPool::kMostAsks);
+    EXPECT_LE(most, WorkerPool::Worker::kMostAsks);
   });
 }
 
 TEST_F(WorkersOfUsersTest, AWorkerThatDoesNotReadItsRepliesBlocksItself) {
   apart([this] {
     static constexpr std::uint64_t kFlood = 10'000;  // the pipe holds so many
-    const std::size_t most = replies_that_fit() + WorkerPool::kMostAsks;
+    const std::size_t most = replies_that_fit() + WorkerPool::Worker::kMostAsks;
     ASSERT_LT(most, kFlood);
     Signal flooded, read_now, answered;
     std::atomic<std::size_t> taken = 0;
