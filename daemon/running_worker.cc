@@ -1,18 +1,36 @@
 #include "daemon/running_worker.h"
 
+#include <linux/sockios.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 
 #include <algorithm>
 #include <ranges>
+#include <thread>
 
 #include "daemon/shortage.h"
 
 namespace zazen {
 
+namespace {
+
 using Clock = std::chrono::steady_clock;
 
+constexpr std::chrono::seconds kContentLimit(10);
+constexpr std::chrono::milliseconds kContentPause(5);
+
+bool is_content(LinkType type) {
+  return type == LinkType::kStatus || type == LinkType::kList || type == LinkType::kNatives;
+}
+
+}  // namespace
+
 void RunningWorker::post(std::uint32_t dataset, std::function<void()> work) {
-  lanes_.post(dataset, std::move(work), WorkQueue::kAnyNumber);
+  if (dataset == kNoDataset) {
+    general_.post(std::move(work));
+  } else {
+    lanes_.post(dataset, std::move(work), WorkQueue::kAnyNumber);
+  }
 }
 
 void RunningWorker::post_long(std::function<void()> work) {
@@ -40,6 +58,46 @@ void RunningWorker::reply(LinkType type, std::uint64_t request, int status,
 // A reply that the worker has not taken counts as an ask that is not answered.
 void RunningWorker::end_ask() {
   if (--asks_ == kMostAsks / 2) ::eventfd_write(wake_, 1);
+}
+
+// Every ask for content comes here once and is replied to once, so that the count is right.
+bool RunningWorker::await_room_for_content() {
+  const Clock::time_point until = Clock::now() + kContentLimit;
+  std::unique_lock lock(mutex_);
+  for (++contents_;; lock.lock()) {
+    forget_taken_contents();
+    if (contents_ <= kMostContents) return true;
+    if (is_gone_ || Clock::now() >= until) return false;
+    lock.unlock();
+    std::this_thread::sleep_for(kContentPause);
+  }
+}
+
+// The kernel tells how many bytes of the socket are not read, overhead included. While a message
+// is not read, that is at least the bytes that were sent from it on.
+void RunningWorker::forget_taken_contents() {
+  int unread = 0;
+  if (::ioctl(send_.get(), SIOCOUTQ, &unread) != 0) return;
+  while (contents_sent_ > 0 && static_cast<std::uint64_t>(unread) <
+                                   sent_bytes_ - sent_contents_[first_content_]) {
+    first_content_ = (first_content_ + 1) % kMostContents;
+    --contents_sent_;
+    --contents_;
+  }
+}
+
+int RunningWorker::send(const LinkPacket& packet) {
+  const int code = send_to_worker(send_.get(), packet);
+  if (code != 0) return code;
+  if (packet.is_reply && is_content(packet.type)) {
+    if (packet.file.valid()) {
+      sent_contents_[(first_content_ + contents_sent_++) % kMostContents] = sent_bytes_;
+    } else {
+      --contents_;
+    }
+  }
+  sent_bytes_ += kLinkHeaderBytes + packet.body.size();
+  return 0;
 }
 
 void RunningWorker::note(WorkerFigures figures) {
@@ -97,7 +155,7 @@ void RunningWorker::take_reply(LinkPacket packet) {
 
 bool RunningWorker::send_waiting() {
   while (!waiting_.empty()) {
-    int code = send_to_worker(send_.get(), waiting_.front());
+    int code = send(waiting_.front());
     if (code == EAGAIN) return true;
     if (code == EMSGSIZE && waiting_.front().is_reply) {
       waiting_.front().body.clear();
@@ -120,7 +178,7 @@ int RunningWorker::send_connections() {
     packet.type = Connection::kType;
     packet.body = encode_link_body(connection);
     packet.file = std::move(next.socket);
-    if (int code = send_to_worker(send_.get(), packet); code != 0) {
+    if (int code = send(packet); code != 0) {
       next.socket = std::move(packet.file);
       return code;
     }
@@ -133,6 +191,12 @@ int RunningWorker::send_connections() {
 
 void RunningWorker::send_soon() {
   if (!send_waiting() || has_waiting()) ::eventfd_write(wake_, 1);
+}
+
+void RunningWorker::stop_threads() {
+  lanes_.stop(WorkQueue::kForEver);
+  general_.stop(WorkQueue::kForEver, WorkQueue::Queued::kDone);
+  long_.stop();
 }
 
 void RunningWorker::drop_waiting() {

@@ -2,8 +2,10 @@
 // and has not answered, and the threads that do what it asks.
 //
 // A worker that does not take its messages gets no more: up to kMostConnections wait for it
-// (connection_queue.h), behind its other messages. WorkerPool owns it and reads from it.
+// (connection_queue.h), behind its other messages. zazend makes few files in memory for it. A
+// worker has a bounded number of threads in zazend. WorkerPool owns it and reads from it.
 #pragma once
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -35,6 +37,8 @@ class RunningWorker : public std::enable_shared_from_this<RunningWorker> {
   // Overdue orders for a dataset; while so many are, none is sent. One origin that hangs must
   // not keep orders for others from it.
   static constexpr std::ptrdiff_t kMostOverdue = 8;
+  static constexpr std::size_t kMostLanes = 16;    // of two threads each, for all datasets
+  static constexpr std::size_t kMostContents = 8;  // files in memory that it has not taken
 
   RunningWorker(WorkerId id, WorkerCredentials credentials, LinkEnds ends, int wake,
                 ConnectionCloser& closer)
@@ -52,6 +56,9 @@ class RunningWorker : public std::enable_shared_from_this<RunningWorker> {
   // for what takes long. It answers by reply().
   void post(std::uint32_t dataset, std::function<void()> work);
   void post_long(std::function<void()> work);
+  // Before the answer to an ask for content is made: waits until the worker has taken earlier
+  // ones, but for a few. False: it does not.
+  bool await_room_for_content();
   // Once for each ask. A worker whose reply is lost for want of memory is cut off.
   void reply(LinkType type, std::uint64_t request, int status, std::string body = {},
              UniqueFd file = {}) noexcept;
@@ -68,6 +75,8 @@ class RunningWorker : public std::enable_shared_from_this<RunningWorker> {
   };
 
   void end_ask();
+  int send(const LinkPacket& packet);  // these two: mutex_ is held
+  void forget_taken_contents();
   // These three: mutex_ is held.
   // These two are false if it is not to be sent; then it stays with the caller.
   bool enqueue(LinkPacket& packet, bool is_use = true);
@@ -82,6 +91,7 @@ class RunningWorker : public std::enable_shared_from_this<RunningWorker> {
   int send_connections();   // 0, EAGAIN, or it is gone. Takes no memory, as send_waiting()
   void send_soon();         // now, or when the worker has read enough
   void end_orders();
+  void stop_threads();
   void drop_waiting();
 
   const WorkerId id_;
@@ -101,6 +111,11 @@ class RunningWorker : public std::enable_shared_from_this<RunningWorker> {
   std::map<std::uint64_t, std::shared_ptr<Order>> orders_;
   std::uint64_t next_order_ = 1;
   std::uint64_t sent_ = 0;  // orders, connections among them
+  std::uint64_t sent_bytes_ = 0;
+  std::size_t contents_ = 0;  // that are made, or not taken
+  // Of these: the bytes that were sent before each, in a ring.
+  std::array<std::uint64_t, kMostContents> sent_contents_ = {};
+  std::size_t first_content_ = 0, contents_sent_ = 0;
   // Orders that are not waited for any more, and their datasets.
   std::map<std::uint64_t, std::uint32_t> overdue_;
   std::uint64_t late_figures_ = 0;   // the order; until its reply comes there is no other
@@ -111,7 +126,8 @@ class RunningWorker : public std::enable_shared_from_this<RunningWorker> {
   bool is_buried_ = false;  // the pool's mutex_ is held
   WorkerFigures figures_;
 
-  OriginLanes lanes_{2, WorkQueue::Queued::kDone};
+  OriginLanes lanes_{2, WorkQueue::Queued::kDone, kMostLanes};
+  WorkQueue general_{WorkQueue::OnDemand{2}};  // for what names no dataset
   WorkQueue long_{WorkQueue::OnDemand{1}};
 };
 

@@ -296,6 +296,7 @@ void Service::handle(const Asked<History>& asked) {
 }
 
 void Service::handle(const Asked<StatusAsk>& asked) {
+  if (!asked.worker->await_room_for_content()) return asked.reply(EAGAIN);
   WorkerFigures sum;
   {
     std::lock_guard lock(mutex_);
@@ -314,6 +315,7 @@ void Service::handle(const Asked<StatusAsk>& asked) {
 }
 
 void Service::handle(const Asked<ListAsk>& asked) {
+  if (!asked.worker->await_room_for_content()) return asked.reply(EAGAIN);
   std::vector<ListRecord> records;
   if (!std::ranges::is_sorted(asked.ask.datasets, std::ranges::less_equal())) {
     return asked.reply(EINVAL);  // or one dataset may come a thousand times
@@ -413,6 +415,7 @@ void Service::handle(const Asked<PushKeyAsk>& asked) {
 // ---- Pushes over the network
 
 void Service::handle(const Asked<Natives>& asked) {
+  if (!asked.worker->await_room_for_content()) return asked.reply(EAGAIN);
   if (!asked.worker->credentials().is_listener) return asked.reply(EPERM);
   const std::string& path = config_.datasets[asked.ask.dataset].path;
   Result<FrameSet> natives = read_sequence_log(config_.cache + path + "/" + kNativeLog);

@@ -500,8 +500,7 @@ void WorkerPool::hold_funerals_locked() {
   for (auto& [id, worker] : dead_) {
     if (worker->is_buried_) continue;
     auto funeral = [this, worker = worker.get()] {
-      worker->lanes_.stop(WorkQueue::kForEver);
-      worker->long_.stop();
+      worker->stop_threads();
       hooks_.ended(worker->id_, worker->credentials_, worker->figures_, worker->has_left_);
       worker->drop_waiting();
       std::unique_lock ending(mutex_);

@@ -4,7 +4,6 @@
 // each connection on to the worker with these credentials. It reads nothing from a client, and
 // ConnectionCloser closes zazend's own descriptor. The thread also reads what workers ask and
 // hands that over to threads of the worker: what one user wants delays nobody else's requests.
-// Each dataset has threads of its own there.
 //
 // Nothing blocks this thread. While kMostAsks of a worker's asks are not answered, or the answers
 // not taken, it is not read from. A worker that breaks the rules, or says nothing for a while, is

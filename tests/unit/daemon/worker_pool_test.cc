@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "bodhi/wire.h"
+#include "daemon/content_file.h"
 #include "tests/unit/daemon/scratch.h"
 
 namespace zazen {
@@ -624,6 +625,81 @@ TEST_F(WorkerPoolTest, AWorkerThatNeverReadsItsRepliesIsKilled) {
         },
         reply_at_once, {.silent_seconds = 1});
     EXPECT_FALSE(pool.await_end(pool->own_worker()));
+  });
+}
+
+// ---- What a worker may use of zazend
+
+TEST_F(WorkerPoolTest, AWorkerHasABoundedNumberOfThreads) {
+  apart([this] {
+    static constexpr std::uint32_t kDatasets = 64;
+    constexpr std::size_t kMost = 2 * WorkerPool::Worker::kMostLanes;
+    std::promise<void> gate;
+    std::shared_future<void> open = gate.get_future().share();
+    std::atomic<std::size_t> running = 0, most = 0;
+    Signal answered;
+    Pool pool(
+        *this,
+        [&](Link& link) {
+          link.write(many_asks(2 * kDatasets));
+          if (link.ask(DiskState{}) == 0) answered.give();
+          ::pause();
+        },
+        [&](WorkerPool::Worker& worker, const LinkPacket& packet) {
+          auto reply = [shared = worker.shared_from_this(), type = packet.type,
+                        request = packet.request] { shared->reply(type, request, 0); };
+          if (packet.type == DiskState::kType) {
+            worker.post(kNoDataset, reply);
+            return true;
+          }
+          worker.post(static_cast<std::uint32_t>(packet.request / 2), [&, reply] {
+            most = std::max<std::size_t>(most, ++running);
+            open.wait();
+            --running;
+          });
+          return true;
+        });
+    ASSERT_NE(pool->own_worker(), 0u);
+    answered.await();  // that names no dataset, and waits for none
+    while (running < kMost) std::this_thread::sleep_for(milliseconds(1));
+    std::this_thread::sleep_for(milliseconds(50));
+    gate.set_value();
+    EXPECT_EQ(most, kMost);
+  });
+}
+
+TEST_F(WorkersOfUsersTest, AWorkerThatTakesNoListsGetsFew) {
+  apart([this] {
+    static constexpr std::uint64_t kLists = 200;
+    constexpr std::size_t kMost = WorkerPool::Worker::kMostContents;
+    Signal read_now, answered;
+    std::atomic<std::size_t> made = 0;
+    Pool pool(
+        *this,
+        [&](Link& link) {
+          if (::getuid() == kQuick) answer_orders(link);
+          for (std::uint64_t i = 1; i <= kLists; ++i) link.send(ListAsk{}, i);
+          read_now.await();
+          if (receive_replies(link, kLists)) answered.give();
+          ::pause();
+        },
+        [&](WorkerPool::Worker& worker, const LinkPacket& packet) {
+          worker.post_long([&made, shared = worker.shared_from_this(), type = packet.type,
+                            request = packet.request] {
+            if (!shared->await_room_for_content()) return shared->reply(type, request, EAGAIN);
+            ++made;
+            shared->reply(type, request, 0, {}, content_file("list", 4));
+          });
+          return true;
+        });
+    const WorkerId quick = pool.worker_of(kQuick);
+    ASSERT_NE(pool.worker_of(kMute), 0u);
+    while (made < kMost) std::this_thread::sleep_for(milliseconds(1));
+    for (int i = 0; i < 1'000; ++i) ASSERT_EQ(pool.order(quick), 0);
+    EXPECT_EQ(made, kMost);
+    read_now.give();
+    answered.await();
+    EXPECT_EQ(made, kLists);
   });
 }
 
