@@ -403,10 +403,13 @@ int ClientService::keep_listing(std::uint32_t dataset, int fd) {
   if (int code = link_.ask(BeginListing{dataset, encoded.size()}, &begun); code != 0) {
     return code;
   }
-  if (int code = write_all(begun.file.get(), encoded); code != 0) return code;
+  const int written = write_all(begun.file.get(), encoded);
+  // An empty one is no listing: the ticket is given back.
+  if (written != 0 && ::ftruncate(begun.file.get(), 0) != 0) return errno;
   begun.file.reset();
   finish.ticket = begun.ticket;
-  return link_.ask(finish);
+  const int kept = link_.ask(finish);
+  return written != 0 ? written : kept;
 }
 
 // ---- Each message
