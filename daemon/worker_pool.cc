@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "bodhi/table.h"
 #include "bodhi/wire.h"
@@ -35,6 +36,8 @@ constexpr std::size_t kMostDeaths = 20;
 constexpr std::chrono::seconds kDeathsPeriod(2);
 // A worker that was used a shorter while ago does not give way.
 constexpr std::chrono::seconds kShortestUse(1);
+constexpr uid_t kNobody = 65'534;
+constexpr std::size_t kMostLast = 1'024;  // users whose groups are remembered
 
 }  // namespace
 
@@ -321,6 +324,11 @@ WorkerPool::WorkerPointer WorkerPool::start(const WorkerCredentials& credentials
   }
   workers_.emplace(id, worker);
   by_credentials_[credentials] = id;
+  const bool is_known = last_credentials_.contains(credentials.uid);
+  if (!credentials.looks_up_groups && !credentials.is_listener &&
+      (is_known || last_credentials_.size() < kMostLast)) {
+    last_credentials_[credentials.uid] = credentials;
+  }
   return worker;
 }
 
@@ -332,7 +340,6 @@ WorkerId WorkerPool::worker_of(uid_t uid, gid_t gid) {
 }
 
 WorkerId WorkerPool::start_listener() {
-  constexpr uid_t kNobody = 65'534;
   WorkerCredentials credentials{kNobody, kNobody, {}, false, true};
   // Writers of the same machine may trust a node by the user whose socket it is.
   if (!all_users_) std::tie(credentials.uid, credentials.gid) = std::pair(own_uid_, own_gid_);
@@ -586,6 +593,28 @@ bool WorkerPool::tell_worker(WorkerId id, LinkType type, const std::string& body
   if (file.valid()) packet.file.reset(::fcntl(file.get(), F_DUPFD_CLOEXEC, 0));
   std::lock_guard lock(worker->mutex_);
   return worker->enqueue(packet);
+}
+
+bool WorkerPool::tell_workers_of(uid_t uid, LinkType type, const std::string& body) {
+  std::set<WorkerCredentials> whom;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [credentials, id] : by_credentials_) {
+      if (credentials.uid == uid && !credentials.is_listener) whom.insert(credentials);
+    }
+    if (const auto last = last_credentials_.find(uid); last != last_credentials_.end()) {
+      whom.insert(last->second);
+    }
+  }
+  const bool has_account_groups =
+      std::ranges::any_of(whom, [](const auto& one) { return one.looks_up_groups; });
+  if (!has_account_groups) whom.insert({uid, kNobody, {}, true});
+  bool is_told = true;
+  for (const WorkerCredentials& credentials : whom) {
+    const WorkerPointer worker = find_or_start(credentials, false, true);
+    is_told = worker && tell_worker(worker->id(), type, body, {}) && is_told;
+  }
+  return is_told;
 }
 
 }  // namespace zazen

@@ -115,6 +115,12 @@ class WorkerPool {
   bool tell(WorkerId worker, Order order, const UniqueFd& file = {}) {
     return tell_worker(worker, Order::kType, encode_link_body(order), file);
   }
+  // To all workers of this user: with one that has the groups of the account, and one that has
+  // those of the user's last program, which are made if need be. False: not to all of them.
+  template <class Order>
+  bool tell_user(uid_t uid, Order order) {
+    return tell_workers_of(uid, Order::kType, encode_link_body(order));
+  }
   // Of all workers. Those of this user are asked, within the limit. The others have said them
   // within the last second: a busy user delays nobody else's status.
   std::vector<WorkerFigures> figures(uid_t uid, std::chrono::milliseconds limit);
@@ -130,6 +136,7 @@ class WorkerPool {
                std::chrono::milliseconds limit);
   bool tell_worker(WorkerId worker, LinkType type, const std::string& body,
                    const UniqueFd& file);
+  bool tell_workers_of(uid_t uid, LinkType type, const std::string& body);
   void accept_clients();
   WorkerPointer find(WorkerId worker) const;
   WorkerPointer find_or_start(const WorkerCredentials& credentials, bool any_groups,
@@ -167,6 +174,7 @@ class WorkerPool {
   std::map<WorkerId, WorkerPointer> workers_;
   std::map<WorkerId, WorkerPointer> dead_;  // until nothing of them is under way
   std::map<WorkerCredentials, WorkerId> by_credentials_;
+  std::map<uid_t, WorkerCredentials> last_credentials_;  // of programs
   struct Deaths {  // of a user's workers, that were not agreed upon
     std::size_t count = 0;
     std::chrono::steady_clock::time_point since;
