@@ -168,7 +168,7 @@ bool request_fill(const LocalCopy& copy, int origin_fd, bool waits) {
 // takes the place of a killed one marks the old table before it fills anything. After a chroot(),
 // or in a container, another directory may be where the cache was, or none.
 CopyLeft look_for_copy(const LocalCopy& copy, FrameSeq seq) {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  __sync_synchronize();  // a full fence; std::atomic_thread_fence does not compile for TSan
   const auto dataset = static_cast<std::uint32_t>(&copy.dataset - copy.table.datasets);
   if (copy.table.state.load() != DaemonState::kServing) return CopyLeft::kUnknown;
   if (copy.table.pending[pending_slot(dataset, seq)].load() != 0) return CopyLeft::kUnknown;

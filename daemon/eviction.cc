@@ -18,8 +18,8 @@ bool can_give(std::span<const std::uint32_t> datasets, const Room& need,
 
 }  // namespace
 
-void Eviction::note_opens(std::uint64_t opens, std::span<const std::uint32_t> datasets) {
-  clock_ += opens;
+void Eviction::note_fills(std::uint64_t fills, std::span<const std::uint32_t> datasets) {
+  clock_ += fills;
   for (std::uint32_t i : datasets) used_at_[i] = clock_;
 }
 

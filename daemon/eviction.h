@@ -5,9 +5,9 @@
 //   need not have them elsewhere. `zazenctl evict` drops them. Pinned frames never go, either.
 // - A native takes the place of aliens at once, those of the longest unused dataset first.
 // - An alien takes the place of aliens of idle datasets at once, the longest unused first. A
-//   dataset is idle when others were opened kIdleOpens times since it was last opened or pushed
-//   to: so it is by use and not by time, and a slow job's dataset does not become idle merely
-//   because nobody else does anything.
+//   dataset is idle when kIdleFills misses of others have come since it was last used: opened,
+//   pushed to, or asked about (dataset_uses.h). So it is by use and not by time, and a slow job's
+//   dataset does not become idle merely because nobody else does anything.
 // - Where no dataset is idle, one miss of kAdmitOneOf is let in, in the place of random aliens.
 //   A loop over a dataset twice as large as the cache then finds 49% of it from the second pass
 //   on (with every miss let in it would be 20%, with LRU nothing); and a program whose interest
@@ -46,18 +46,18 @@ enum class Wanted { kNow, kLater, kAdmitted };
 
 class Eviction {
  public:
-  static constexpr std::uint64_t kIdleOpens = 256;
+  static constexpr std::uint64_t kIdleFills = 256;
   static constexpr std::uint64_t kAdmitOneOf = 16;
 
   explicit Eviction(std::size_t datasets, std::uint64_t seed = std::random_device{}())
       : random_(seed), used_at_(datasets) {}
 
-  // Frames were opened so often since the last time, of these datasets. To be called about once
-  // a second.
-  void note_opens(std::uint64_t opens, std::span<const std::uint32_t> datasets);
+  // So many fills were asked for since the last time, and these datasets were used. To be called
+  // about once a second.
+  void note_fills(std::uint64_t fills, std::span<const std::uint32_t> datasets);
   // Frames of it are pushed, or brought before they are opened.
   void note_use(std::uint32_t dataset) { used_at_[dataset] = clock_; }
-  bool is_idle(std::uint32_t dataset) const { return clock_ - used_at_[dataset] >= kIdleOpens; }
+  bool is_idle(std::uint32_t dataset) const { return clock_ - used_at_[dataset] >= kIdleFills; }
 
   // The datasets that make room for a frame of `dataset`, in the order in which they do; empty
   // if the frame is not let in. `evictable` says what each of them could give.
@@ -69,7 +69,7 @@ class Eviction {
 
  private:
   std::mt19937_64 random_;
-  std::uint64_t clock_ = 0;             // opens of all datasets
+  std::uint64_t clock_ = 0;             // fills of all datasets
   std::vector<std::uint64_t> used_at_;  // the clock then
 };
 

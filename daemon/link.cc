@@ -1,6 +1,7 @@
 #include "daemon/link.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -24,7 +25,7 @@ struct LinkHeader {
   std::int32_t status;
   std::uint64_t request;
 };
-static_assert(sizeof(LinkHeader) == 24);
+static_assert(sizeof(LinkHeader) == kLinkHeaderBytes);
 
 LinkHeader header_of(const LinkPacket& packet) {
   return {kLinkMagic,
@@ -107,19 +108,51 @@ bool receive_from_zazend(int socket, LinkPacket* out) {
   return true;
 }
 
-bool LinkWriter::send(const LinkPacket& packet) {
+LinkWriter::LinkWriter(int pipe) : pipe_(pipe) {
+  ::fcntl(pipe, F_SETFL, O_WRONLY | O_NONBLOCK);
+}
+
+bool LinkWriter::send(const LinkPacket& packet, Full full) {
   if (packet.body.size() > kLongestLinkBody) return false;
-  LinkHeader header = header_of(packet);
-  std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
-  bytes += packet.body;
-  std::lock_guard lock(mutex_);
-  for (std::size_t done = 0; done < bytes.size();) {
-    ssize_t written = ::write(pipe_, bytes.data() + done, bytes.size() - done);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    done += static_cast<std::size_t>(written);
+  const LinkHeader header = header_of(packet);
+  std::unique_lock lock(mutex_);
+  kept_.reserve(kept_.size() + sizeof header + packet.body.size());  // all of it, or nothing
+  kept_.append(reinterpret_cast<const char*>(&header), sizeof header);
+  kept_ += packet.body;
+  const std::uint64_t end = taken_ += sizeof header + packet.body.size();
+  for (;;) {
+    write_kept();
+    if (is_gone_ || written_ >= end || full == Full::kKeep) return !is_gone_;
+    lock.unlock();
+    struct pollfd room = {pipe_, POLLOUT, 0};
+    ::poll(&room, 1, -1);
+    lock.lock();
   }
-  return true;
+}
+
+void LinkWriter::send_kept(int socket) {
+  std::unique_lock lock(mutex_);
+  struct pollfd both[2] = {{socket, POLLIN, 0}, {pipe_, POLLOUT, 0}};
+  while (begin_ < kept_.size() && both[0].revents == 0) {
+    lock.unlock();
+    ::poll(both, 2, -1);
+    lock.lock();
+    write_kept();
+  }
+}
+
+void LinkWriter::write_kept() {
+  while (begin_ < kept_.size() && !is_gone_) {
+    const ssize_t size = ::write(pipe_, kept_.data() + begin_, kept_.size() - begin_);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0 && errno == EAGAIN) return;
+    is_gone_ = size < 0;
+    if (is_gone_) break;
+    begin_ += static_cast<std::size_t>(size);
+    written_ += static_cast<std::uint64_t>(size);
+  }
+  kept_.clear();
+  begin_ = 0;
 }
 
 bool LinkReader::has_packet() const {

@@ -14,7 +14,7 @@
 
 namespace zazen {
 
-inline constexpr std::size_t kLongestLinkBody = 160 << 10;
+inline constexpr std::size_t kLongestLinkBody = 160 << 10, kLinkHeaderBytes = 24;
 
 struct LinkTag {  // what a reply repeats
   LinkType type;
@@ -56,16 +56,31 @@ class LinkReader {  // the packets in the pipe's bytes
   std::size_t begin_ = 0, end_ = 0;  // of what was read and is not used yet
 };
 
-// The worker's side. Both block; false: zazend is gone.
+// The worker's side. Blocks; false: zazend is gone.
 bool receive_from_zazend(int socket, LinkPacket* out);
-class LinkWriter {  // thread safe
+
+// What a worker sends. zazend does not read from a worker that does not take its replies. So the
+// thread that takes them must never wait for room in the pipe: the pipe does not block, and what
+// such a thread sends is kept until there is room. Thread safe.
+class LinkWriter {
  public:
-  explicit LinkWriter(int pipe) : pipe_(pipe) {}
-  bool send(const LinkPacket& packet);
+  enum class Full { kWait, kKeep };
+
+  explicit LinkWriter(int pipe);
+  // False: it is too long, or zazend is gone.
+  bool send(const LinkPacket& packet, Full full = Full::kWait);
+  // Sends what is kept, until the socket can be read from.
+  void send_kept(int socket);
 
  private:
+  void write_kept();  // what fits; mutex_ is held
+
   std::mutex mutex_;
   const int pipe_;
+  std::string kept_;
+  std::size_t begin_ = 0;                 // of what is kept and not written yet
+  std::uint64_t taken_ = 0, written_ = 0;  // bytes, since the beginning
+  bool is_gone_ = false;
 };
 
 }  // namespace zazen

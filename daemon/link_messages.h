@@ -61,6 +61,7 @@ enum class LinkType : std::uint16_t {
   kDecodeMunge,
   kFigures,
   kLeave,
+  kUntold,
   // Orders
   kConnection = 100,
   kCompare,
@@ -79,6 +80,7 @@ enum class LinkType : std::uint16_t {
   kListen,
   kMunge,
   kStop,
+  kUntoldChanges,
 };
 
 struct NoReply {
@@ -407,11 +409,22 @@ struct Tell : OfFrame {
     a(dataset, seq, is_known, is_gone, size, mtime_ns, ctime_ns);
   }
 };
-// Messages were lost that may have told of changes.
+// Messages were lost that may have told of changes, of a user who may search the dataset's
+// directory.
 struct Doubt {
   static constexpr LinkType kType = LinkType::kDoubt;
   using Reply = NoReply;
-  std::uint32_t dataset = kNoDataset;  // kNoDataset: all
+  std::uint32_t dataset = kNoDataset;
+  template <class A>
+  void fields(A& a) {
+    a(dataset);
+  }
+};
+// A program of such a user has changed frames and could not tell. Perhaps it still does.
+struct Untold {
+  static constexpr LinkType kType = LinkType::kUntold;
+  using Reply = NoReply;
+  std::uint32_t dataset = kNoDataset;
   template <class A>
   void fields(A& a) {
     a(dataset);
@@ -748,15 +761,27 @@ struct Stop {
   void fields(A&) {}
 };
 
+// Programs of this user say in their counters that they have changed frames and could not tell.
+// The worker says whether that is to be believed (Untold); has no reply.
+struct UntoldChanges {
+  static constexpr LinkType kType = LinkType::kUntoldChanges;
+  using Reply = NoReply;
+  std::vector<std::uint32_t> datasets;
+  template <class A>
+  void fields(A& a) {
+    a(datasets);
+  }
+};
+
 using LinkAsks =
     std::tuple<BeginFill, MoreRoom, FinishFill, FinishContent, FinishPush, AbandonFill, FillFailed, Adopt,
                Changed, Suspend, Restore, Renew, CopyState, Check, SampleAsk, Evict, Pin,
                Verify, ReadIn, History, StatusAsk, ListAsk, Notice, BeginListing,
                FinishListing, Tell, Doubt, PushKeyAsk, Natives, DiskState,
-               DecodeMunge, WorkerFigures, Leave>;
+               DecodeMunge, WorkerFigures, Leave, Untold>;
 using LinkOrders = std::tuple<Connection, Compare, Rights, NameRights, VerifyOrigins, Look,
                               WatchWriters, WatchChanges, Configure, Problems, FollowPaths,
                               SweepJobs,
-                              ReportFigures, TellPeers, Listen, Munge, Stop>;
+                              ReportFigures, TellPeers, Listen, Munge, Stop, UntoldChanges>;
 
 }  // namespace zazen

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <limits>
 
 #include "daemon/mapped_file.h"
 #include "daemon/start_error.h"
@@ -258,7 +257,7 @@ CountedSince Publisher::count() {
     now.datasets[i].misses = counters_->datasets[i].misses.load(std::memory_order_relaxed);
     now.untold_changes[i] = counters_->untold_changes[i].load(std::memory_order_relaxed);
   }
-  counted.add(seen_, now, ::geteuid(), std::numeric_limits<std::uint64_t>::max());
+  counted.add(seen_, now, ::geteuid());
   seen_ = now;
   if (user_counters_ != nullptr) user_counters_->count(&counted);
   return counted;

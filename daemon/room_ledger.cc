@@ -290,9 +290,9 @@ int RoomLedger::check_share(std::uint32_t dataset, OwnerKey owner, std::uint64_t
   return exceeds_share(lock, owner, bytes) ? refuse_share(lock, dataset) : 0;
 }
 
-void RoomLedger::note_opens(std::uint64_t opens, std::span<const std::uint32_t> datasets) {
+void RoomLedger::note_fills(std::uint64_t fills, std::span<const std::uint32_t> datasets) {
   Lock lock(mutex_);
-  eviction_.note_opens(opens, datasets);
+  eviction_.note_fills(fills, datasets);
 }
 
 Reservation RoomLedger::hold(const Lock&, const Claim& claim) {

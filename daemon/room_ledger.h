@@ -150,7 +150,7 @@ class RoomLedger {
   // Room for a claim: at once; or the plan says what must go before, if anything may. Then,
   // under the NamesLock, the plan is revised (false: nothing may go), and when the copies are
   // gone the room is reserved, unless another one was faster.
-  void note_opens(std::uint64_t opens, std::span<const std::uint32_t> datasets);
+  void note_fills(std::uint64_t fills, std::span<const std::uint32_t> datasets);
   Reservation reserve(const Claim& claim, EvictionPlan* plan);
   bool revise(const Claim& claim, EvictionPlan* plan);
   Reservation reserve_freed(const Claim& claim);

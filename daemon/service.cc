@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kJobSweepPeriodMs = 10'000;
 constexpr std::int64_t kRightsPeriodMs = 10'000;
 constexpr std::int64_t kReconcileAgainMs = 5'000;
-constexpr std::int64_t kUntoldPeriodMs = 10'000;  // anybody may say that something changed
+constexpr std::int64_t kDoubtedPeriodMs = 10'000;  // a user may doubt all the time
 // A stop takes a second at most, whatever hangs.
 constexpr std::chrono::milliseconds kStopLimit(300), kJobsLimit(100);
 
@@ -116,22 +116,45 @@ void Service::disk_changed(bool usable) {
   publisher_.set_usable(usable);
 }
 
+// The counters are the users' own: what they say of changes has a worker of that user look, and
+// no more. zazend's own user is believed.
 void Service::note_counted() {
   const CountedSince counted = publisher_.count();
-  store_.note_opens(counted.opens, counted.opened);
+  const DatasetUses::Since uses = uses_.take(counted.opened);
+  store_.note_fills(uses.fills, uses.used);
   for (const auto& [dataset, uid] : counted.untold_changes) {
     if (dataset >= config_.datasets.size()) continue;
-    if (!std::exchange(untold_changes_[dataset].compare, true)) {
-      log_line(LogLevel::kWarn, "changes_not_told",
-               {{"dataset", config_.datasets[dataset].path}, {"uid", std::to_string(uid)}});
+    if (uid == ::geteuid()) {
+      note_untold(dataset, uid);
+    } else {
+      untold_[uid].insert(dataset);
     }
-    // Which frame it is, and whether it is still being written, is not known.
-    trust_.doubt(dataset, kStale);
   }
+  std::erase_if(untold_, [this](const auto& one) {
+    const auto& [uid, datasets] = one;
+    return pool_->tell_user(uid, UntoldChanges{{datasets.begin(), datasets.end()}});
+  });
+  compare_doubted();
+}
+
+// Which frame it is, and whether it is still being written, is not known.
+void Service::note_untold(std::uint32_t dataset, uid_t uid) {
+  trust_.doubt(dataset, kStale);
+  std::unique_lock lock(mutex_);
+  const bool is_first = !std::exchange(doubted_[dataset].compare, true);
+  lock.unlock();
+  if (!is_first) return;
+  log_line(LogLevel::kWarn, "changes_not_told",
+           {{"dataset", config_.datasets[dataset].path}, {"uid", std::to_string(uid)}});
+}
+
+void Service::compare_doubted() {
   for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
-    UntoldChanges& untold = untold_changes_[i];
-    if (!untold.compare || monotonic_ms() < untold.due_ms) continue;
-    untold = {false, monotonic_ms() + kUntoldPeriodMs};
+    std::unique_lock lock(mutex_);
+    Doubted& doubted = doubted_[i];
+    if (!doubted.compare || monotonic_ms() < doubted.due_ms) continue;
+    doubted = {false, monotonic_ms() + kDoubtedPeriodMs};
+    lock.unlock();
     doubt_and_tell(i);
   }
 }

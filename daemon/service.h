@@ -3,6 +3,8 @@
 //
 // It knows the store, and an origin only by what workers say (service_origins.cc).
 #pragma once
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -15,6 +17,7 @@
 
 #include "bodhi/config.h"
 #include "bodhi/key_ring.h"
+#include "daemon/dataset_uses.h"
 #include "daemon/link_messages.h"
 #include "daemon/origin_lanes.h"
 #include "daemon/peer_changes.h"
@@ -98,6 +101,7 @@ class Service {
   void handle(const Asked<FinishListing>& asked);
   void handle(const Asked<Tell>& asked);
   void handle(const Asked<Doubt>& asked);
+  void handle(const Asked<Untold>& asked);
   void handle(const Asked<PushKeyAsk>& asked);
   void handle(const Asked<Natives>& asked);
   void handle(const Asked<DiskState>& asked);
@@ -143,6 +147,9 @@ class Service {
   // ---- By itself: service.cc
   void compare_young(std::uint32_t dataset);
   void note_counted();
+  // Frames may have changed, as a worker of this user says.
+  void note_untold(std::uint32_t dataset, uid_t uid);
+  void compare_doubted();
   // Unless it is posted already. The mark goes with the work, however it ends.
   template <class Work>
   static void post_once(std::atomic<bool>& posted, WorkQueue& queue, Work work);
@@ -173,11 +180,7 @@ class Service {
   std::atomic<int> findings_left_ = 0;
   std::set<std::string> logged_findings_;  // of log_findings()
   std::int64_t next_reconcile_ms_ = 0;  // these two: of the chores
-  struct UntoldChanges {                // of one dataset, found in the counters
-    bool compare = false;
-    std::int64_t due_ms = 0;
-  };
-  std::array<UntoldChanges, kMaxDatasets> untold_changes_ = {};
+  std::map<uid_t, std::set<std::uint32_t>> untold_;  // whose worker is to be asked
   std::atomic<bool> stopping_ = false;
   PushCounts push_counts_;
   PushSockets push_sockets_;
@@ -187,6 +190,11 @@ class Service {
   const std::shared_ptr<KeyRing> keys_;
 
   std::mutex mutex_;
+  struct Doubted {  // a dataset with untold changes
+    bool compare = false;
+    std::int64_t due_ms = 0;
+  };
+  std::array<Doubted, kMaxDatasets> doubted_ = {};
   Configure peer_keys_;  // without the datasets
   std::map<WorkerId, std::set<std::uint32_t>> writes_;  // datasets that workers watch
   struct Listing {
@@ -204,6 +212,7 @@ class Service {
   std::map<std::uint32_t, std::deque<Received>> received_;  // pushes that are complete
   WorkerFigures ended_figures_;                             // of workers that are no more
 
+  DatasetUses uses_{::geteuid()};
   Trust trust_;
   StoreCache cache_;
   PeerChanges changes_;  // before the sweep, which tells it of stale copies

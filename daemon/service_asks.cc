@@ -64,8 +64,13 @@ bool Service::take_as(Worker& worker, LinkPacket& packet) {
   std::uint32_t dataset = kNoDataset;
   if constexpr (requires { asked->ask.dataset; }) {
     dataset = asked->ask.dataset;
-    const bool may_be_none = std::is_same_v<Ask, Doubt>;
-    if (dataset >= store_.datasets() && !(may_be_none && dataset == kNoDataset)) return false;
+    if (dataset >= store_.datasets()) return false;
+  }
+  if constexpr (std::is_same_v<Ask, BeginFill>) {
+    const bool is_miss = asked->ask.kind == FrameKind::kAlien && !asked->ask.is_idle;
+    uses_.note_ask(worker.credentials().uid, dataset, is_miss);
+  } else if constexpr (std::is_same_v<Ask, SampleAsk> || std::is_same_v<Ask, ReadIn>) {
+    uses_.note_ask(worker.credentials().uid, dataset, false);
   }
   asked->worker = worker.shared_from_this();
   asked->request = packet.request;
@@ -296,6 +301,7 @@ void Service::handle(const Asked<History>& asked) {
 }
 
 void Service::handle(const Asked<StatusAsk>& asked) {
+  if (!asked.worker->await_room_for_content()) return asked.reply(EAGAIN);
   WorkerFigures sum;
   {
     std::lock_guard lock(mutex_);
@@ -314,6 +320,7 @@ void Service::handle(const Asked<StatusAsk>& asked) {
 }
 
 void Service::handle(const Asked<ListAsk>& asked) {
+  if (!asked.worker->await_room_for_content()) return asked.reply(EAGAIN);
   std::vector<ListRecord> records;
   if (!std::ranges::is_sorted(asked.ask.datasets, std::ranges::less_equal())) {
     return asked.reply(EINVAL);  // or one dataset may come a thousand times
@@ -396,7 +403,12 @@ void Service::handle(const Asked<Tell>& asked) {
 }
 
 void Service::handle(const Asked<Doubt>& asked) {
-  asked.ask.dataset == kNoDataset ? doubt_all() : doubt_and_tell(asked.ask.dataset);
+  doubt_and_tell(asked.ask.dataset);
+  asked.reply(0);
+}
+
+void Service::handle(const Asked<Untold>& asked) {
+  note_untold(asked.ask.dataset, asked.worker->credentials().uid);
   asked.reply(0);
 }
 
@@ -413,6 +425,7 @@ void Service::handle(const Asked<PushKeyAsk>& asked) {
 // ---- Pushes over the network
 
 void Service::handle(const Asked<Natives>& asked) {
+  if (!asked.worker->await_room_for_content()) return asked.reply(EAGAIN);
   if (!asked.worker->credentials().is_listener) return asked.reply(EPERM);
   const std::string& path = config_.datasets[asked.ask.dataset].path;
   Result<FrameSet> natives = read_sequence_log(config_.cache + path + "/" + kNativeLog);

@@ -138,8 +138,8 @@ class Store {
   }
 
   // Opens since the last time, and of which datasets: who is idle gives way first.
-  void note_opens(std::uint64_t opens, std::span<const std::uint32_t> datasets) {
-    ledger_.note_opens(opens, datasets);
+  void note_fills(std::uint64_t fills, std::span<const std::uint32_t> datasets) {
+    ledger_.note_fills(fills, datasets);
   }
   // Not valid if there is no room, nor to be made, or if the natives of `owner` would take more
   // than their share. A native that needs room waits until the store is reconciled; before

@@ -35,28 +35,44 @@ Wanted wanted_by(const BeginFill& offer) {
 
 }  // namespace
 
-StoreCache::StoreCache(Store& store, Trust& trust, Hooks hooks)
-    : store_(store), trust_(trust), hooks_(std::move(hooks)), committer_(store, hooks_.verify) {}
+StoreCache::StoreCache(Store& store, Trust& trust, Hooks hooks,
+                       std::chrono::milliseconds others_wait)
+    : store_(store),
+      trust_(trust),
+      hooks_(std::move(hooks)),
+      others_wait_(others_wait),
+      committer_(store, hooks_.verify) {}
 
 // ---- Fills
 
 void StoreCache::begin_fill(WorkerId worker, BeginFill offer, Begun done) {
   {
     std::lock_guard lock(mutex_);
-    held_.try_emplace(worker, 0);
+    held_.try_emplace(worker);
   }
   begin_known(worker, std::move(offer), std::move(done));
 }
 
 // A flight that this one has to wait for, or that keeps it from beginning.
-StoreCache::FlightPointer StoreCache::other_flight(WorkerId worker, const Flight& wanted) const {
+StoreCache::FlightPointer StoreCache::other_flight(const Flight& wanted, Holder& holder) const {
   const auto [first, last] = in_flight_.equal_range({wanted.offer.dataset, wanted.offer.seq});
-  for (auto other = first; other != last; ++other) {
-    const bool is_late = wanted.begun - other->second->begun > kOthersWait;
-    const bool is_own = other->second->worker == worker;
-    if (is_own || (!wanted.offer.waits && !is_late)) return other->second;
+  const auto own = std::find_if(
+      first, last, [&](auto& one) { return one.second->worker == wanted.worker; });
+  if (own != last) return own->second;
+  if (first == last || wanted.offer.waits) return nullptr;
+  const bool is_late = wanted.begun - first->second->begun > others_wait_;  // the oldest
+  return is_late || is_refused_for_long(wanted, holder) ? nullptr : first->second;
+}
+
+bool StoreCache::is_refused_for_long(const Flight& wanted, Holder& holder) const {
+  const Key key(wanted.offer.dataset, wanted.offer.seq);
+  if (holder.refused.size() >= kMostRefused) {
+    std::erase_if(holder.refused, [&](const auto& one) {
+      return wanted.begun - one.second > 2 * others_wait_;
+    });
   }
-  return nullptr;
+  if (holder.refused.size() >= kMostRefused) holder.refused.clear();
+  return wanted.begun - holder.refused.try_emplace(key, wanted.begun).first->second > others_wait_;
 }
 
 void StoreCache::begin_known(WorkerId worker, BeginFill offer, Begun done) {
@@ -72,8 +88,10 @@ void StoreCache::begin_known(WorkerId worker, BeginFill offer, Begun done) {
     auto held = held_.find(worker);
     // Content over the network comes at its sender's pace: nobody waits for it.
     const bool is_alone = wanted.is_content && !wanted.waits;
-    const FlightPointer other = is_alone ? nullptr : other_flight(worker, *flight);
-    if (held == held_.end()) {
+    const bool is_known = held != held_.end();
+    const FlightPointer other =
+        is_alone || !is_known ? nullptr : other_flight(*flight, held->second);
+    if (!is_known) {
       refusal = ECANCELED;  // the worker has ended
     } else if (other && wanted.waits) {
       other->followers.push_back([this, worker, flight, done = std::move(done)]() mutable {
@@ -82,14 +100,15 @@ void StoreCache::begin_known(WorkerId worker, BeginFill offer, Begun done) {
       return;
     } else if (other) {
       refusal = EALREADY;
-    } else if (held->second >= kMostTickets) {
+    } else if (held->second.tickets >= kMostTickets) {
       refusal = EAGAIN;
     } else {
       flight->pending = PendingCopies::Mark(store_.pending(), wanted.dataset, wanted.seq);
       if (!is_alone) in_flight_.emplace(key, flight);
       ticket = next_ticket_++;
       tickets_.emplace(ticket, flight);
-      ++held->second;
+      held->second.refused.erase(key);
+      ++held->second.tickets;
       ++under_way_;
     }
   }
@@ -205,7 +224,7 @@ StoreCache::FlightPointer StoreCache::take(WorkerId worker, std::uint64_t ticket
   if (flight->is_busy) return nullptr;
   if (is_content && flight->offer.is_content != *is_content) return nullptr;
   tickets_.erase(found);
-  if (auto held = held_.find(worker); held != held_.end()) --held->second;
+  if (auto held = held_.find(worker); held != held_.end()) --held->second.tickets;
   return flight;
 }
 

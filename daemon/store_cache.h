@@ -6,9 +6,10 @@
 // origin once more.
 //
 // A frame is copied once, however many requests a worker has for it (single flight): later ones
-// wait for the one that is under way. Other workers are told EALREADY for a while, or copy it as
-// well if a program waits: a worker that was stopped must not keep them from it. A worker that
-// ends gives its tickets back.
+// wait for the one that is under way. Other workers are told EALREADY, or copy it as well if a
+// program waits. A worker that was told so for kOthersWait copies it, too: workers that were
+// stopped, one after the other, must not keep it from the frame. A worker that ends gives its
+// tickets back.
 //
 // `done` is called once, on any thread, without a lock. Thread safe.
 #pragma once
@@ -57,9 +58,11 @@ class StoreCache {
         mirror;
   };
   static constexpr std::size_t kMostTickets = 1'024;  // of a worker
+  static constexpr std::size_t kMostRefused = 4'096;  // frames of a worker that are remembered
   static constexpr std::chrono::seconds kOthersWait{10};
 
-  StoreCache(Store& store, Trust& trust, Hooks hooks);
+  StoreCache(Store& store, Trust& trust, Hooks hooks,
+             std::chrono::milliseconds others_wait = kOthersWait);
 
   void begin_fill(WorkerId worker, BeginFill offer, Begun done);
   int more_room(WorkerId worker, std::uint64_t ticket, std::uint64_t bytes);
@@ -92,6 +95,7 @@ class StoreCache {
   void stop() { committer_.stop(); }
 
  private:
+  using Clock = std::chrono::steady_clock;
   struct Flight {  // of one ticket
     WorkerId worker = 0;
     BeginFill offer;
@@ -100,15 +104,22 @@ class StoreCache {
     Temporary file;
     Reservation room;
     std::vector<std::function<void()>> followers;
-    std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
+    Clock::time_point begun = Clock::now();
     // Its file and its room are another thread's: nobody may take the ticket. mutex_ is held.
     bool is_busy = true;
   };
   using FlightPointer = std::shared_ptr<Flight>;
   using Key = std::pair<std::uint32_t, FrameSeq>;
 
+  struct Holder {  // a worker that lives
+    std::size_t tickets = 0;  // that are not finished
+    std::map<Key, Clock::time_point> refused;  // frames that others copied, and since when
+  };
+
   void begin_known(WorkerId worker, BeginFill offer, Begun done);
-  FlightPointer other_flight(WorkerId worker, const Flight& wanted) const;  // mutex_ is held
+  // These two: mutex_ is held.
+  FlightPointer other_flight(const Flight& wanted, Holder& holder) const;
+  bool is_refused_for_long(const Flight& wanted, Holder& holder) const;
   // The flight is busy no more. False: its worker has ended, and it has no ticket any more.
   bool release(std::uint64_t ticket, Flight& flight);
   int prepare(Flight& flight);  // 0, or why nothing is to be copied
@@ -133,11 +144,12 @@ class StoreCache {
   Store& store_;
   Trust& trust_;
   const Hooks hooks_;
+  const std::chrono::milliseconds others_wait_;
 
   mutable std::mutex mutex_;
   std::uint64_t next_ticket_ = 1;
   std::map<std::uint64_t, FlightPointer> tickets_;  // not finished yet
-  std::map<WorkerId, std::size_t> held_;            // how many of them, by worker that lives
+  std::map<WorkerId, Holder> held_;
   std::multimap<Key, FlightPointer> in_flight_;     // not cancelled
   std::size_t under_way_ = 0;
   FillCounts counts_;

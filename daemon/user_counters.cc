@@ -42,24 +42,16 @@ std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::uint64_t>::max() : sum;
 }
 
-std::uint64_t increase(std::uint64_t before, std::uint64_t now) {
-  return now > before ? now - before : 0;
-}
-
 }  // namespace
 
-void CountedSince::add(const CounterValues& before, const CounterValues& now, uid_t uid,
-                       std::uint64_t most_opens) {
-  std::uint64_t all = 0;
+void CountedSince::add(const CounterValues& before, const CounterValues& now, uid_t uid) {
   for (std::uint32_t i = 0; i < kMaxDatasets; ++i) {
-    const std::uint64_t more =
-        saturating_sum(increase(before.datasets[i].hits, now.datasets[i].hits),
-                       increase(before.datasets[i].misses, now.datasets[i].misses));
-    if (more > 0) opened.push_back(i);
-    all = saturating_sum(all, more);
+    const auto& [hits, misses] = now.datasets[i];
+    if (hits > before.datasets[i].hits || misses > before.datasets[i].misses) {
+      opened.emplace_back(i, uid);
+    }
     if (now.untold_changes[i] != before.untold_changes[i]) untold_changes.emplace_back(i, uid);
   }
-  opens = saturating_sum(opens, std::min(all, most_opens));
 }
 
 Result<std::unique_ptr<UserCounters>> UserCounters::make(const std::string& runtime) {
@@ -102,7 +94,7 @@ void UserCounters::count(CountedSince* out) {
   for (auto& [uid, user] : users_) {
     CounterValues now;
     if (::pread(user.file.get(), &now, sizeof now, 0) != sizeof now) continue;
-    out->add(*user.seen, now, uid, kMostOpens);
+    out->add(*user.seen, now, uid);
     *user.seen = now;
   }
 }

@@ -7,8 +7,8 @@
 // can spoil only their own programs, worker and figures. The daemon never maps it, it reads. Thread
 // safe.
 //
-// The idle clock of the eviction moves by these figures, too. A user moves it by at most
-// kMostOpens for each look, and forwards only, whatever the file says.
+// The figures are for `status`. What else is read of them no decision depends on: who has to be
+// asked about changes, and hits, which count where a worker has asked before (dataset_uses.h).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -36,19 +36,16 @@ static_assert(sizeof(CounterValues) == offsetof(Counters, news));
 
 // The difference between two looks at counters. Of several users it is the sum.
 struct CountedSince {
-  std::uint64_t opens = 0;
-  std::vector<std::uint32_t> opened;                            // datasets
-  std::vector<std::pair<std::uint32_t, uid_t>> untold_changes;  // datasets, and whose programs
+  std::vector<std::pair<std::uint32_t, uid_t>> opened;  // datasets, and whose programs
+  std::vector<std::pair<std::uint32_t, uid_t>> untold_changes;
 
   // A figure that went back has not moved.
-  void add(const CounterValues& before, const CounterValues& now, uid_t uid,
-           std::uint64_t most_opens);
+  void add(const CounterValues& before, const CounterValues& now, uid_t uid);
 };
 
 class UserCounters {
  public:
   static constexpr std::size_t kMostUsers = 1024;  // the others are not counted
-  static constexpr std::uint64_t kMostOpens = 64;  // of a user, in one look
 
   // Makes the directory, empty. The errors are whole sentences.
   static Result<std::unique_ptr<UserCounters>> make(const std::string& runtime);

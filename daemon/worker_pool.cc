@@ -12,7 +12,7 @@
 
 #include <algorithm>
 #include <array>
-#include <ranges>
+#include <set>
 
 #include "bodhi/table.h"
 #include "bodhi/wire.h"
@@ -36,154 +36,10 @@ constexpr std::size_t kMostDeaths = 20;
 constexpr std::chrono::seconds kDeathsPeriod(2);
 // A worker that was used a shorter while ago does not give way.
 constexpr std::chrono::seconds kShortestUse(1);
+constexpr uid_t kNobody = 65'534;
+constexpr std::size_t kMostLast = 1'024;  // users whose groups are remembered
 
 }  // namespace
-
-// ---- One worker
-
-void WorkerPool::Worker::post(std::uint32_t dataset, std::function<void()> work) {
-  lanes_.post(dataset, std::move(work), WorkQueue::kAnyNumber);
-}
-
-void WorkerPool::Worker::post_long(std::function<void()> work) {
-  long_.post(std::move(work));
-}
-
-void WorkerPool::Worker::reply(LinkType type, std::uint64_t request, int status,
-                               std::string body, UniqueFd file) noexcept {
-  if (request == 0) return end_ask();
-  LinkPacket packet;
-  packet.type = type;
-  packet.is_reply = true;
-  packet.request = request;
-  packet.status = status;
-  packet.body = std::move(body);
-  packet.file = std::move(file);
-  std::lock_guard lock(mutex_);
-  if (is_gone_) return;
-  const bool is_kept = despite_shortage([&] { waiting_.push_back(std::move(packet)); });
-  if (!is_kept) has_lost_ = true;  // it would be waited for
-  if (!is_kept) ::eventfd_write(wake_, 1);
-  send_soon();
-}
-
-// A reply that the worker has not taken counts as an ask that is not answered.
-void WorkerPool::Worker::end_ask() {
-  if (--asks_ == kMostAsks / 2) ::eventfd_write(wake_, 1);
-}
-
-void WorkerPool::Worker::note(WorkerFigures figures) {
-  std::lock_guard lock(mutex_);
-  figures_ = std::move(figures);
-}
-
-int WorkerPool::Worker::take_leave(std::uint64_t orders_seen) {
-  std::lock_guard lock(mutex_);
-  if (orders_seen != sent_ || !orders_.empty() || has_waiting()) return EAGAIN;
-  has_left_ = true;
-  return 0;
-}
-
-bool WorkerPool::Worker::enqueue(LinkPacket& packet, bool is_use) {
-  if (is_gone_ || has_left_ || waiting_.size() >= kMostMessages) return false;
-  waiting_.push_back(std::move(packet));
-  if (is_use) used_at_ = Clock::now();
-  send_soon();
-  return true;
-}
-
-bool WorkerPool::Worker::enqueue_connection(UniqueFd& socket, pid_t pid) {
-  if (is_gone_ || has_left_) return false;
-  closer_.close(credentials_.uid, connections_.add(socket, pid));
-  used_at_ = Clock::now();
-  send_soon();
-  return true;
-}
-
-std::shared_ptr<WorkerPool::Worker::Order> WorkerPool::Worker::enqueue_order(
-    LinkPacket& packet, bool is_use) {
-  auto order = std::make_shared<Order>();
-  packet.request = next_order_++;
-  const auto kept = orders_.emplace(packet.request, order).first;
-  if (enqueue(packet, is_use)) return order;
-  orders_.erase(kept);
-  return nullptr;
-}
-
-bool WorkerPool::Worker::answers(std::uint32_t dataset) const {
-  return std::ranges::count(std::views::values(overdue_), dataset) < kMostOverdue;
-}
-
-void WorkerPool::Worker::take_reply(LinkPacket packet) {
-  auto order = orders_.extract(packet.request);
-  if (!order) {
-    overdue_.erase(packet.request);
-    if (late_figures_ == packet.request) late_figures_ = 0;
-    return;
-  }
-  order.mapped()->reply = std::move(packet);
-  order.mapped()->answered.notify_one();
-}
-
-bool WorkerPool::Worker::send_waiting() {
-  while (!waiting_.empty()) {
-    int code = send_to_worker(send_.get(), waiting_.front());
-    if (code == EAGAIN) return true;
-    if (code == EMSGSIZE && waiting_.front().is_reply) {
-      waiting_.front().body.clear();
-      waiting_.front().status = EMSGSIZE;
-      continue;
-    }
-    if (code != 0) return false;
-    waiting_.front().is_reply ? end_ask() : void(++sent_);
-    waiting_.pop_front();
-  }
-  const int code = send_connections();
-  return code == 0 || code == EAGAIN;
-}
-
-int WorkerPool::Worker::send_connections() {
-  while (!connections_.empty()) {
-    const ConnectionQueue::Front next = connections_.front();
-    Connection connection{next.pid};
-    LinkPacket packet;
-    packet.type = Connection::kType;
-    packet.body = encode_link_body(connection);
-    packet.file = std::move(next.socket);
-    if (int code = send_to_worker(send_.get(), packet); code != 0) {
-      next.socket = std::move(packet.file);
-      return code;
-    }
-    ++sent_;
-    connections_.pop();
-    closer_.close(credentials_.uid, std::move(packet.file));
-  }
-  return 0;
-}
-
-void WorkerPool::Worker::send_soon() {
-  if (!send_waiting() || has_waiting()) ::eventfd_write(wake_, 1);
-}
-
-void WorkerPool::Worker::drop_waiting() {
-  std::lock_guard lock(mutex_);
-  waiting_.clear();
-  for (; !connections_.empty(); connections_.pop()) {
-    closer_.close(credentials_.uid, std::move(connections_.front().socket));
-  }
-}
-
-void WorkerPool::Worker::end_orders() {
-  std::lock_guard lock(mutex_);
-  is_gone_ = true;
-  for (auto& [number, order] : orders_) {
-    order->is_over = true;
-    order->answered.notify_one();
-  }
-  orders_.clear();
-}
-
-// ---- All of them
 
 WorkerPool::WorkerPool(std::string runtime, bool all_users, Forker forker, Hooks hooks,
                        WorkerLimits limits)
@@ -468,6 +324,11 @@ WorkerPool::WorkerPointer WorkerPool::start(const WorkerCredentials& credentials
   }
   workers_.emplace(id, worker);
   by_credentials_[credentials] = id;
+  const bool is_known = last_credentials_.contains(credentials.uid);
+  if (!credentials.looks_up_groups && !credentials.is_listener &&
+      (is_known || last_credentials_.size() < kMostLast)) {
+    last_credentials_[credentials.uid] = credentials;
+  }
   return worker;
 }
 
@@ -479,7 +340,6 @@ WorkerId WorkerPool::worker_of(uid_t uid, gid_t gid) {
 }
 
 WorkerId WorkerPool::start_listener() {
-  constexpr uid_t kNobody = 65'534;
   WorkerCredentials credentials{kNobody, kNobody, {}, false, true};
   // Writers of the same machine may trust a node by the user whose socket it is.
   if (!all_users_) std::tie(credentials.uid, credentials.gid) = std::pair(own_uid_, own_gid_);
@@ -521,17 +381,17 @@ void WorkerPool::serve(const WorkerPointer& worker, std::uint32_t events) {
     despite_shortage([&] { keep = read_asks(*worker); });
   }
   if (!keep) return bury(worker);
-  if (worker->asks_ >= kMostAsks) {  // watch_again() brings it back
+  if (worker->asks_ >= Worker::kMostAsks) {  // watch_again() brings it back
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, worker->receive_.get(), nullptr);
     worker->watched_ = 0;
-    if (worker->asks_ < kMostAsks / 2) ::eventfd_write(wake_.get(), 1);
+    if (worker->asks_ < Worker::kMostAsks / 2) ::eventfd_write(wake_.get(), 1);
   } else if (worker->reader_.has_packet()) {  // the others have their turn first
     ::eventfd_write(wake_.get(), 1);
   }
 }
 
 bool WorkerPool::read_asks(Worker& worker) {
-  for (int i = 0; i < kAsksInARow && worker.asks_ < kMostAsks; ++i) {
+  for (int i = 0; i < kAsksInARow && worker.asks_ < Worker::kMostAsks; ++i) {
     LinkPacket packet;
     worker.silent_ticks_ = 0;
     switch (worker.reader_.next(worker.receive_.get(), &packet)) {
@@ -572,7 +432,7 @@ void WorkerPool::watch_again() {
     for (const auto& [id, worker] : workers_) all.push_back(worker);
   }
   for (const WorkerPointer& worker : all) {
-    if (worker->watched_ == 0 && worker->asks_ < kMostAsks) {
+    if (worker->watched_ == 0 && worker->asks_ < Worker::kMostAsks) {
       epoll_event event = {.events = EPOLLIN, .data = {.u64 = worker->id_}};
       ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, worker->receive_.get(), &event);
       worker->watched_ = EPOLLIN;
@@ -647,8 +507,7 @@ void WorkerPool::hold_funerals_locked() {
   for (auto& [id, worker] : dead_) {
     if (worker->is_buried_) continue;
     auto funeral = [this, worker = worker.get()] {
-      worker->lanes_.stop(WorkQueue::kForEver);
-      worker->long_.stop();
+      worker->stop_threads();
       hooks_.ended(worker->id_, worker->credentials_, worker->figures_, worker->has_left_);
       worker->drop_waiting();
       std::unique_lock ending(mutex_);
@@ -734,6 +593,28 @@ bool WorkerPool::tell_worker(WorkerId id, LinkType type, const std::string& body
   if (file.valid()) packet.file.reset(::fcntl(file.get(), F_DUPFD_CLOEXEC, 0));
   std::lock_guard lock(worker->mutex_);
   return worker->enqueue(packet);
+}
+
+bool WorkerPool::tell_workers_of(uid_t uid, LinkType type, const std::string& body) {
+  std::set<WorkerCredentials> whom;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [credentials, id] : by_credentials_) {
+      if (credentials.uid == uid && !credentials.is_listener) whom.insert(credentials);
+    }
+    if (const auto last = last_credentials_.find(uid); last != last_credentials_.end()) {
+      whom.insert(last->second);
+    }
+  }
+  const bool has_account_groups =
+      std::ranges::any_of(whom, [](const auto& one) { return one.looks_up_groups; });
+  if (!has_account_groups) whom.insert({uid, kNobody, {}, true});
+  bool is_told = true;
+  for (const WorkerCredentials& credentials : whom) {
+    const WorkerPointer worker = find_or_start(credentials, false, true);
+    is_told = worker && tell_worker(worker->id(), type, body, {}) && is_told;
+  }
+  return is_told;
 }
 
 }  // namespace zazen

@@ -4,12 +4,10 @@
 // each connection on to the worker with these credentials. It reads nothing from a client, and
 // ConnectionCloser closes zazend's own descriptor. The thread also reads what workers ask and
 // hands that over to threads of the worker: what one user wants delays nobody else's requests.
-// Each dataset has threads of its own there.
 //
-// Nothing blocks this thread. A worker that does not take its messages gets no more: up to
-// kMostConnections wait for it (connection_queue.h), behind its other messages. While kMostAsks
-// of its asks are not answered, or the answers not taken, it is not read from. A worker that
-// breaks the rules, or says nothing for a while, is killed.
+// Nothing blocks this thread. While kMostAsks of a worker's asks are not answered, or the answers
+// not taken, it is not read from. A worker that breaks the rules, or says nothing for a while, is
+// killed.
 //
 // There is a limit for the workers of a user and one for all. At a limit, the worker that has
 // been asked for nothing for longest gives way to a new one.
@@ -19,8 +17,6 @@
 #pragma once
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -32,15 +28,12 @@
 #include "bodhi/result.h"
 #include "bodhi/unique_fd.h"
 #include "daemon/connection_closer.h"
-#include "daemon/connection_queue.h"
 #include "daemon/forker.h"
 #include "daemon/link.h"
-#include "daemon/origin_lanes.h"
+#include "daemon/running_worker.h"
 #include "daemon/work_queue.h"
 
 namespace zazen {
-
-using WorkerId = std::uint64_t;
 
 struct WorkerLimits {
   std::size_t of_a_user = 8, in_all = 256;
@@ -51,14 +44,8 @@ struct WorkerLimits {
 class WorkerPool {
  public:
   static constexpr int kBacklog = 4096;
-  static constexpr std::size_t kMostAsks = 1'024;  // of a worker, that are not answered
-  static constexpr std::size_t kMostConnections = 2'048;  // that wait for a worker
-  static constexpr std::size_t kMostMessages = 2'048;     // the same, beside these
-  // Orders for a dataset; while so many are, none is sent. One origin that hangs must not keep
-  // orders for others from the worker.
-  static constexpr std::ptrdiff_t kMostOverdue = 8;
 
-  class Worker;
+  using Worker = RunningWorker;
   using Reply = std::function<void(int status, std::string body, UniqueFd file)>;
   struct Hooks {
     // A worker has been made; the first order for it.
@@ -128,6 +115,12 @@ class WorkerPool {
   bool tell(WorkerId worker, Order order, const UniqueFd& file = {}) {
     return tell_worker(worker, Order::kType, encode_link_body(order), file);
   }
+  // To all workers of this user: with one that has the groups of the account, and one that has
+  // those of the user's last program, which are made if need be. False: not to all of them.
+  template <class Order>
+  bool tell_user(uid_t uid, Order order) {
+    return tell_workers_of(uid, Order::kType, encode_link_body(order));
+  }
   // Of all workers. Those of this user are asked, within the limit. The others have said them
   // within the last second: a busy user delays nobody else's status.
   std::vector<WorkerFigures> figures(uid_t uid, std::chrono::milliseconds limit);
@@ -143,6 +136,7 @@ class WorkerPool {
                std::chrono::milliseconds limit);
   bool tell_worker(WorkerId worker, LinkType type, const std::string& body,
                    const UniqueFd& file);
+  bool tell_workers_of(uid_t uid, LinkType type, const std::string& body);
   void accept_clients();
   WorkerPointer find(WorkerId worker) const;
   WorkerPointer find_or_start(const WorkerCredentials& credentials, bool any_groups,
@@ -180,6 +174,7 @@ class WorkerPool {
   std::map<WorkerId, WorkerPointer> workers_;
   std::map<WorkerId, WorkerPointer> dead_;  // until nothing of them is under way
   std::map<WorkerCredentials, WorkerId> by_credentials_;
+  std::map<uid_t, WorkerCredentials> last_credentials_;  // of programs
   struct Deaths {  // of a user's workers, that were not agreed upon
     std::size_t count = 0;
     std::chrono::steady_clock::time_point since;
@@ -191,88 +186,6 @@ class WorkerPool {
   std::atomic<bool> is_withdrawn_ = false;
   std::thread last_rounds_;
   WorkQueue funerals_{WorkQueue::OnDemand{WorkQueue::kAnyNumber}};
-};
-
-// One worker, as zazend sees it.
-class WorkerPool::Worker : public std::enable_shared_from_this<Worker> {
- public:
-  Worker(WorkerId id, WorkerCredentials credentials, LinkEnds ends, int wake,
-         ConnectionCloser& closer)
-      : id_(id),
-        credentials_(std::move(credentials)),
-        send_(std::move(ends.send)),
-        receive_(std::move(ends.receive)),
-        wake_(wake),
-        closer_(closer) {}
-
-  WorkerId id() const { return id_; }
-  const WorkerCredentials& credentials() const { return credentials_; }
-
-  // `work` on a thread of the worker's: one of the dataset, or one for what names none, or one
-  // for what takes long. It answers by reply().
-  void post(std::uint32_t dataset, std::function<void()> work);
-  void post_long(std::function<void()> work);
-  // Once for each ask. A worker whose reply is lost for want of memory is cut off.
-  void reply(LinkType type, std::uint64_t request, int status, std::string body = {},
-             UniqueFd file = {}) noexcept;
-  void note(WorkerFigures figures);
-  // The worker wants to end: 0, and it gets no more orders, or EAGAIN.
-  int take_leave(std::uint64_t orders_seen);
-
- private:
-  friend class WorkerPool;
-  struct Order {
-    std::condition_variable answered;
-    std::optional<LinkPacket> reply;
-    bool is_over = false;  // there will be none
-  };
-
-  void end_ask();
-  // These three: mutex_ is held.
-  // These two are false if it is not to be sent; then it stays with the caller.
-  bool enqueue(LinkPacket& packet, bool is_use = true);
-  bool enqueue_connection(UniqueFd& socket, pid_t pid);
-  // Null: it is not to be sent. The packet's number is the order's.
-  std::shared_ptr<Order> enqueue_order(LinkPacket& packet, bool is_use);
-  bool answers(std::uint32_t dataset) const;
-  void take_reply(LinkPacket packet);
-  // These four: mutex_ is held.
-  bool has_waiting() const { return !waiting_.empty() || !connections_.empty(); }
-  bool send_waiting();      // false: the worker is gone
-  int send_connections();   // 0, EAGAIN, or it is gone. Takes no memory, as send_waiting()
-  void send_soon();         // now, or when the worker has read enough
-  void end_orders();
-  void drop_waiting();
-
-  const WorkerId id_;
-  const WorkerCredentials credentials_;
-  const UniqueFd send_, receive_;
-  const int wake_;  // of the pool
-  ConnectionCloser& closer_;
-  LinkReader reader_;  // these four: of the serving thread
-  std::uint32_t watched_ = 0;
-  bool is_output_watched_ = false;
-  std::size_t silent_ticks_ = 0;
-  std::atomic<std::size_t> asks_ = 0;
-
-  std::mutex mutex_;
-  std::deque<LinkPacket> waiting_;  // to be sent
-  ConnectionQueue connections_{kMostConnections};
-  std::map<std::uint64_t, std::shared_ptr<Order>> orders_;
-  std::uint64_t next_order_ = 1;
-  std::uint64_t sent_ = 0;  // orders, connections among them
-  // Orders that are not waited for any more, and their datasets.
-  std::map<std::uint64_t, std::uint32_t> overdue_;
-  std::uint64_t late_figures_ = 0;   // the order; until its reply comes there is no other
-  // When there was a connection or an order for it alone.
-  std::chrono::steady_clock::time_point used_at_;
-  bool is_gone_ = false, has_left_ = false;
-  bool has_lost_ = false;  // a reply, for want of memory
-  bool is_buried_ = false;  // the pool's mutex_ is held
-  WorkerFigures figures_;
-
-  OriginLanes lanes_{2, WorkQueue::Queued::kDone};
-  WorkQueue long_{WorkQueue::OnDemand{1}};
 };
 
 }  // namespace zazen

@@ -11,8 +11,11 @@ void CacheLink::run(const std::function<void(LinkPacket order)>& take) {
 }
 
 void CacheLink::run_until_lost(const std::function<void(LinkPacket order)>& take) {
+  reader_ = std::this_thread::get_id();
   LinkPacket packet;
-  while (receive_from_zazend(receive_.get(), &packet)) {
+  for (;;) {
+    writer_.send_kept(receive_.get());
+    if (!receive_from_zazend(receive_.get(), &packet)) return;
     if (!packet.is_reply) {
       take(std::move(packet));
       ++orders_seen_;
@@ -29,6 +32,11 @@ void CacheLink::run_until_lost(const std::function<void(LinkPacket order)>& take
   }
 }
 
+bool CacheLink::send(const LinkPacket& packet) {
+  const bool reads = std::this_thread::get_id() == reader_.load();
+  return writer_.send(packet, reads ? LinkWriter::Full::kKeep : LinkWriter::Full::kWait);
+}
+
 void CacheLink::send_ask(LinkType type, std::string body, Done done) {
   LinkPacket packet;
   packet.type = type;
@@ -38,7 +46,7 @@ void CacheLink::send_ask(LinkType type, std::string body, Done done) {
     packet.request = next_++;
     waiting_.emplace(packet.request, std::move(done));
   }
-  if (writer_.send(packet)) return;
+  if (send(packet)) return;
   // Too long, or zazend is gone.
   std::unique_lock lock(mutex_);
   auto found = waiting_.extract(packet.request);
@@ -63,10 +71,10 @@ void CacheLink::send_reply(LinkTag order, int status, std::string body) {
   packet.request = order.request;
   packet.status = status;
   packet.body = std::move(body);
-  if (writer_.send(packet)) return;
+  if (send(packet)) return;
   packet.body.clear();
   packet.status = EMSGSIZE;
-  writer_.send(packet);
+  send(packet);
 }
 
 int CacheLink::begin_fill(const BeginFill& offer, BeginFill::Reply* reply) {

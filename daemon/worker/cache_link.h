@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <thread>
 
 #include "daemon/link.h"
 #include "daemon/worker/cache.h"
@@ -55,7 +56,7 @@ class CacheLink : public Cache {
     LinkPacket packet;
     packet.type = Ask::kType;
     packet.body = encode_link_body(ask);
-    writer_.send(packet);
+    send(packet);
   }
   template <class Order>
   void reply(LinkTag order, typename Order::Reply answer) {
@@ -72,6 +73,7 @@ class CacheLink : public Cache {
   void note_failed(const FillFailed& failed) override { tell(failed); }
 
  private:
+  bool send(const LinkPacket& packet);
   void run_until_lost(const std::function<void(LinkPacket order)>& take);
   LinkPacket exchange(LinkType type, std::string body);
   void send_ask(LinkType type, std::string body, Done done);
@@ -79,6 +81,7 @@ class CacheLink : public Cache {
 
   const UniqueFd receive_, send_;
   LinkWriter writer_;
+  std::atomic<std::thread::id> reader_ = {};  // run()'s thread
   std::atomic<std::uint64_t> orders_seen_ = 0;
   std::mutex mutex_;
   std::uint64_t next_ = 1;

@@ -62,6 +62,20 @@ ClientService::ClientService(const Config& config, CacheLink& link, std::size_t 
                    },
                .on_room = [this] { outbox_.wake(); }}),
       problems_(config),
+      doubts_({.may_search =
+                   [this](std::uint32_t dataset) {
+                     // A reload adds it just now.
+                     if (dataset >= config_.datasets.size()) return EAGAIN;
+                     return permission(Wish::kSearch, dataset);
+                   },
+               .tell =
+                   [this](std::uint32_t dataset, Doubts::Why why,
+                          const Doubts::Settled& settled) {
+                     if (dataset >= config_.datasets.size()) return settled();
+                     auto told = [settled](LinkPacket) { settled(); };
+                     why == Doubts::Why::kUntold ? link_.ask_later(Untold{dataset}, told)
+                                                 : link_.ask_later(Doubt{dataset}, told);
+                   }}),
       changing_(config,
                 {.tell =
                      [this](std::uint32_t dataset, FrameSeq seq, const FrameVersion& version) {
@@ -226,14 +240,13 @@ void ClientService::handle<MessageType::kInvalidate>(Request& request) {
     if (refusal != 0) return answer(asked, refusal);
     forward(asked, Check{{dataset, seq}, true});
   };
-  auto or_doubt = [=, this] {
-    if (despite_shortage(work)) return;
-    until_no_shortage([&] { link_.tell(Doubt{dataset}); });
-    answer(asked, ENOMEM);
+  auto doubt = [=, this](int status) {
+    doubts_.cast(dataset, Doubts::Why::kLost, [=, this] { answer(asked, status); });
   };
-  if (changes_.post(dataset, or_doubt)) return;
-  link_.tell(Doubt{dataset});
-  answer(asked, EAGAIN);
+  auto or_doubt = [=] {
+    if (!despite_shortage(work)) until_no_shortage([&] { doubt(ENOMEM); });
+  };
+  if (!changes_.post(dataset, or_doubt)) doubt(EAGAIN);
 }
 
 void ClientService::change(const Asked& asked, std::uint32_t dataset, FrameSeq seq,
@@ -403,10 +416,13 @@ int ClientService::keep_listing(std::uint32_t dataset, int fd) {
   if (int code = link_.ask(BeginListing{dataset, encoded.size()}, &begun); code != 0) {
     return code;
   }
-  if (int code = write_all(begun.file.get(), encoded); code != 0) return code;
+  const int written = write_all(begun.file.get(), encoded);
+  // An empty one is no listing: the ticket is given back.
+  if (written != 0 && ::ftruncate(begun.file.get(), 0) != 0) return errno;
   begun.file.reset();
   finish.ticket = begun.ticket;
-  return link_.ask(finish);
+  const int kept = link_.ask(finish);
+  return written != 0 ? written : kept;
 }
 
 // ---- Each message
@@ -443,6 +459,19 @@ ClientService::Taken ClientService::take(std::uint64_t client, Packet& packet) {
 }
 
 // ---- The worker's life
+
+void ClientService::doubt_all() {
+  for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) doubts_.cast(i, Doubts::Why::kLost);
+}
+
+void ClientService::take_untold(const std::vector<std::uint32_t>& datasets) {
+  for (std::uint32_t dataset : datasets) doubts_.cast(dataset, Doubts::Why::kUntold);
+}
+
+void ClientService::keep_house() {
+  writer_.keep_house();
+  doubts_.ask_again();
+}
 
 // By this worker itself, if it is the one that talks to the peers.
 void ClientService::tell(const Tell& news) {
@@ -503,7 +532,7 @@ WorkerFigures ClientService::figures() {
 bool ClientService::is_idle() {
   std::lock_guard lock(notices_mutex_);
   return !notices_ && filler_.under_way() == 0 && written_.is_empty() && changing_.count() == 0 &&
-         writer_.figures().waiting == 0;
+         writer_.figures().waiting == 0 && doubts_.is_empty();
 }
 
 void ClientService::stop(std::chrono::milliseconds limit) {

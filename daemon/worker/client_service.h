@@ -17,6 +17,7 @@
 #include "daemon/worker/cache_link.h"
 #include "daemon/worker/change_notices.h"
 #include "daemon/worker/changing_frames.h"
+#include "daemon/worker/doubts.h"
 #include "daemon/worker/filler.h"
 #include "daemon/worker/outbox.h"
 #include "daemon/worker/own_writer.h"
@@ -40,7 +41,9 @@ class ClientService {
   Taken take(std::uint64_t client, Packet& packet);
   Outbox& outbox() { return outbox_; }
   // Messages were lost that may have told of changes.
-  void doubt_all() { link_.tell(Doubt{}); }
+  void doubt_all();
+  // zazend orders: programs of this user could not tell of changes.
+  void take_untold(const std::vector<std::uint32_t>& datasets);
 
   // zazend orders: a suspended copy was found. `done` is told 0 when the frame is watched.
   void watch_writers(std::uint32_t dataset, FrameSeq seq, std::function<void(int)> done);
@@ -53,7 +56,7 @@ class ClientService {
   void renew_peers(const Config& next);
 
   // To be called about once a second.
-  void keep_house() { writer_.keep_house(); }
+  void keep_house();
   WorkerFigures figures();
   OriginFindings find_problems() { return problems_.find(is_own_user_); }
   bool is_idle();
@@ -140,6 +143,7 @@ class ClientService {
   OriginLanes questions_{2};  // what the user may do
   OriginLanes samples_{1};
   OriginLanes changes_{2};  // apart: a change is answered soon
+  Doubts doubts_;
   ChangingFrames changing_;
   WrittenFrames written_;
   OwnWriter writer_;

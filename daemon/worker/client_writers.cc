@@ -89,9 +89,7 @@ int ClientService::drop_changed(std::uint32_t dataset, FrameSeq seq) {
 void ClientService::take_news(const FrameEntry& news, std::function<void()> settled) {
   const auto [dataset, seq, kinds] = news;
   if (dataset >= config_.datasets.size()) {  // a reload adds it just now
-    link_.ask(Doubt{});
-    if (settled) settled();
-    return;
+    return doubts_.cast(dataset, Doubts::Why::kLost, std::move(settled));
   }
   const DatasetConfig& config = config_.datasets[dataset];
   if ((kinds & kNewsWritten) != 0 && config.push && !config.removed) {
@@ -101,13 +99,13 @@ void ClientService::take_news(const FrameEntry& news, std::function<void()> sett
   if ((kinds & (kNewsChanged | kNewsDrop)) == 0) return;
   auto work = [this, news, settled] {
     if (!despite_shortage([&] { take_change(news); })) {
-      until_no_shortage([&] { link_.ask(Doubt{news.dataset}); });
+      return until_no_shortage(
+          [&] { doubts_.cast(news.dataset, Doubts::Why::kLost, settled); });
     }
     if (settled) settled();
   };
   if (changes_.post(dataset, work)) return;
-  link_.ask(Doubt{dataset});
-  if (settled) settled();
+  doubts_.cast(dataset, Doubts::Why::kLost, std::move(settled));
 }
 
 void ClientService::take_change(const FrameEntry& news) {

@@ -100,6 +100,8 @@ class Worker {
         prune_reports(runtime + kReportsDirectory);
         link_.reply<SweepJobs>(ask, {});
       });
+    } else if (UntoldChanges untold; is(packet, &untold)) {
+      service_.take_untold(untold.datasets);
     } else if (TellPeers news; is(packet, &news)) {
       errands_.post([this, news] { service_.tell_peers(news); });
     } else if (Listen listen; is(packet, &listen)) {

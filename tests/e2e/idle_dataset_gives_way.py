@@ -3,7 +3,7 @@ from nodes import Nodes
 from processes import expect, wait_until
 
 FRAMES, SIZE = 64, 1000
-IDLE_OPENS = 256  # daemon/eviction.h
+IDLE_FILLS = 256  # daemon/eviction.h
 
 with Nodes(1) as nodes:
     old = nodes.dataset(frames=FRAMES, name="old", sizes=(SIZE,), ordinary=False)
@@ -21,9 +21,9 @@ with Nodes(1) as nodes:
 
     read(old)
     expect(node.held(old) == FRAMES, "the first dataset fills the cache")
-    for _ in range(IDLE_OPENS // FRAMES):
+    for _ in range(IDLE_FILLS // FRAMES):
         read(new)
-    # The daemon looks at the counters about once a second.
+    # The daemon looks at the fills about once a second.
     def reads_new_until_it_is_held():
         read(new)
         return node.held(new) == FRAMES

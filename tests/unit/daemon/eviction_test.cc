@@ -46,7 +46,7 @@ TEST(EvictionTest, LoopOverTwiceTheCapacityHitsNearlyHalf) {
 TEST(EvictionTest, NativeIsGivenWayByTheLongestUnusedFirst) {
   Eviction eviction(3, 1);
   const Room evictable[] = {kOne, kOne, kOne};
-  for (std::uint32_t opened : {1u, 2u, 0u}) eviction.note_opens(1, std::span(&opened, 1));
+  for (std::uint32_t opened : {1u, 2u, 0u}) eviction.note_fills(1, std::span(&opened, 1));
   EXPECT_EQ(eviction.who_gives_way(0, FrameKind::kNative, kOne, evictable),
             (Datasets{1, 2, 0}));
   eviction.note_use(1);
@@ -58,10 +58,10 @@ TEST(EvictionTest, OnlyIdleDatasetsGiveWayToAliensAtOnce) {
   Eviction eviction(3, 1);
   const Room evictable[] = {kOne, kOne, kOne};
   const Datasets all = {0, 1, 2}, first = {0};
-  eviction.note_opens(3, all);
-  eviction.note_opens(Eviction::kIdleOpens - 1, first);
+  eviction.note_fills(3, all);
+  eviction.note_fills(Eviction::kIdleFills - 1, first);
   EXPECT_FALSE(eviction.is_idle(1)) << "one open is missing";
-  eviction.note_opens(1, first);
+  eviction.note_fills(1, first);
   EXPECT_TRUE(eviction.is_idle(1));
   for (int i = 0; i < 100; ++i) {
     EXPECT_EQ(eviction.who_gives_way(0, FrameKind::kAlien, kOne, evictable), (Datasets{1, 2}));
@@ -103,7 +103,7 @@ TEST(EvictionTest, FrameThatNobodyHasOpenedDisplacesOnlyWhatIsIdle) {
         eviction.who_gives_way(0, FrameKind::kAlien, kOne, evictable, Wanted::kLater).empty());
   }
   const Datasets first = {0};
-  eviction.note_opens(Eviction::kIdleOpens, first);
+  eviction.note_fills(Eviction::kIdleFills, first);
   eviction.note_use(2);  // a dataset that was warmed is in use
   EXPECT_EQ(eviction.who_gives_way(0, FrameKind::kAlien, kOne, evictable, Wanted::kLater),
             (Datasets{1}));

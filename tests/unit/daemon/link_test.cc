@@ -5,8 +5,11 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <future>
 #include <set>
+#include <thread>
 
+#include "daemon/worker/cache_link.h"
 #include "tests/fuzz/example_link.h"
 
 namespace zazen {
@@ -288,6 +291,53 @@ TEST_F(LinkTest, ThePipeEnds) {
   EXPECT_EQ(next(), LinkReader::Got::kPacket);
   EXPECT_EQ(next(), LinkReader::Got::kClosed);
   EXPECT_EQ(next(), LinkReader::Got::kClosed);
+}
+
+// ---- A full pipe
+
+// zazend reads no more until its replies are taken, by the thread that has something to send.
+TEST_F(LinkTest, AFullPipeDoesNotKeepAWorkerFromItsReplies) {
+  constexpr std::uint64_t kOrders = 8;
+  auto* link = new CacheLink(std::move(ends_.worker_receive), std::move(ends_.worker_send));
+  std::promise<void> taken;
+  // Nothing of it is destroyed, as in a worker: its threads may wait.
+  std::thread([link, &taken] {
+    link->run([link, &taken](LinkPacket order) {
+      link->reply<Problems>(order.tag(), {{std::string(kLongestLinkBody / 2, 'x')}, {}});
+      if (order.request == kOrders) taken.set_value();
+    });
+  }).detach();
+  std::atomic<std::uint64_t> told = 0;
+  constexpr std::uint64_t kTold = 4 << 20;  // bytes: more than the pipe holds
+  std::thread([link, &told] {
+    const Notice notice{std::string(64 << 10, 'y')};
+    for (; told < kTold; told += notice.bytes.size()) link->tell(notice);
+  }).detach();
+  // It stands still when the pipe is full.
+  for (std::uint64_t before = ~std::uint64_t{0}; before != told;) {
+    before = told;
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+  ASSERT_LT(told, kTold);
+  LinkPacket order;
+  order.type = Problems::kType;
+  for (order.request = 1; order.request <= kOrders; ++order.request) {
+    ASSERT_EQ(send_to_worker(ends_.send.get(), order), 0);
+  }
+  ASSERT_EQ(taken.get_future().wait_for(std::chrono::seconds(30)), std::future_status::ready);
+  // All of it comes, and in whole packets.
+  std::uint64_t notices = 0, replies = 0;
+  while (notices < kTold / (64 << 10) || replies < kOrders) {
+    const LinkReader::Got got = next();
+    if (got == LinkReader::Got::kNothing) std::this_thread::yield();
+    if (got == LinkReader::Got::kNothing) continue;
+    ASSERT_EQ(got, LinkReader::Got::kPacket);
+    ++(packet_.is_reply ? replies : notices);
+    if (packet_.is_reply) {
+      EXPECT_EQ(packet_.request, replies);
+    }
+  }
+  EXPECT_EQ(notices, kTold / (64 << 10));
 }
 
 // ---- What goes which way

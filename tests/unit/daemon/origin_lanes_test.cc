@@ -60,5 +60,30 @@ TEST(OriginLanesTest, StopDoesNotWaitForWhatHangs) {
   EXPECT_TRUE(dropped);
 }
 
+TEST(OriginLanesTest, LanesAreBoundedAndUsedAgain) {
+  std::promise<void> gate;
+  std::shared_future<void> open = gate.get_future().share();
+  OriginLanes lanes(1, WorkQueue::Queued::kDone, 2);
+  std::atomic<int> running = 0, most = 0;
+  auto hang = [&] {
+    most = std::max<int>(most, ++running);
+    open.wait();
+    --running;
+  };
+  lanes.post(7, hang);
+  // One of two lanes is free, whichever datasets have used it before.
+  for (std::uint32_t dataset = 100; dataset < 110; ++dataset) {
+    std::promise<void> reached;
+    lanes.post(dataset, [&] { reached.set_value(); });
+    reached.get_future().wait();
+  }
+  for (std::uint32_t dataset = 200; dataset < 210; ++dataset) lanes.post(dataset, hang);
+  while (running < 2) std::this_thread::sleep_for(kShort);
+  std::this_thread::sleep_for(kShort);
+  gate.set_value();
+  EXPECT_TRUE(lanes.stop(WorkQueue::kForEver));
+  EXPECT_EQ(most, 2);
+}
+
 }  // namespace
 }  // namespace zazen

@@ -5,6 +5,7 @@
 
 #include <future>
 #include <optional>
+#include <thread>
 
 #include "tests/unit/daemon/filled_store.h"
 
@@ -19,10 +20,14 @@ class StoreCacheTest : public FilledStore {
     open_store();
     store_->reconcile(0);
     write_file(origin("f7"), "content");
+    make_cache(StoreCache::kOthersWait);
+  }
+  void make_cache(std::chrono::milliseconds others_wait) {
     cache_ = std::make_unique<StoreCache>(
         *store_, trust_,
         StoreCache::Hooks{.verify = [](std::uint64_t, std::span<FinishedCopy>) {},
-                          .mirror = [](std::uint64_t, std::uint32_t, const auto&) {}});
+                          .mirror = [](std::uint64_t, std::uint32_t, const auto&) {}},
+        others_wait);
   }
   void TearDown() override { cache_.reset(); }
 
@@ -154,6 +159,22 @@ TEST_F(StoreCacheTest, AnotherRequestWaitsOrIsTold) {
   begun.file.reset();
   EXPECT_EQ(finish(begun.ticket), 0);
   EXPECT_EQ(answer.get_future().get(), (std::pair<int, std::uint64_t>(0, 0))) << "it is there";
+}
+
+// Each of them is stopped, and gives its ticket back when the next one has begun.
+TEST_F(StoreCacheTest, AChainOfWorkersDoesNotKeepAFrameFromOthers) {
+  constexpr std::chrono::seconds kWait(2);
+  make_cache(kWait);
+  BeginFill::Reply first, next, other;
+  ASSERT_EQ(begin(offer(), &first, 10), 0);
+  ASSERT_EQ(begin(offer(), &other, kOther), EALREADY);
+  std::this_thread::sleep_for(kWait + std::chrono::milliseconds(100));
+  cache_->abandon_fill(10, first.ticket, 0);
+  ASSERT_EQ(begin(offer(), &next, 11), 0);
+  ASSERT_EQ(begin(offer(), &other, kOther), 0) << "it has waited long enough";
+  write(other);
+  other.file.reset();
+  EXPECT_EQ(finish(other.ticket, kOther), 0);
 }
 
 TEST_F(StoreCacheTest, AProgramDoesNotWaitForAnotherUsersWorker) {

@@ -404,8 +404,8 @@ TEST_F(StoreTest, IdleDatasetGivesWayAtOnce) {
   open_store();
   ASSERT_EQ(publish(1, "12345678"), 0);
   const std::uint32_t first = 0, second = 1;
-  store_->note_opens(1, std::span(&first, 1));
-  store_->note_opens(Eviction::kIdleOpens, std::span(&second, 1));
+  store_->note_fills(1, std::span(&first, 1));
+  store_->note_fills(Eviction::kIdleFills, std::span(&second, 1));
   EXPECT_TRUE(store_->reserve(1, FrameKind::kAlien, 3).valid());
   EXPECT_FALSE(exists(copy("f1")));
 }
@@ -559,7 +559,7 @@ TEST_F(StoreTest, OwnAliensGoFirstForANative) {
   own.dataset = 1;
   store_->publish(std::span(&own, 1));
   const std::uint32_t second = 1;
-  store_->note_opens(1, std::span(&second, 1));  // the other one was not used for longer
+  store_->note_fills(1, std::span(&second, 1));  // the other one was not used for longer
   EXPECT_TRUE(store_->reserve(0, FrameKind::kNative, 10, Wanted::kNow, 2000).valid());
   EXPECT_TRUE(store_->find(0, 1));
   EXPECT_FALSE(store_->find(1, 2));

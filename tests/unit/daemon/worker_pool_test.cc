@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "bodhi/wire.h"
+#include "daemon/content_file.h"
 #include "tests/unit/daemon/scratch.h"
 
 namespace zazen {
@@ -318,7 +319,7 @@ TEST_F(WorkerPoolTest, ATellThatIsLostIsKnown) {
     const WorkerId worker = pool->own_worker();
     std::size_t told = 0;
     while (pool->tell(worker, TellPeers{})) ++told;
-    EXPECT_GE(told, WorkerPool::kMostMessages);
+    EXPECT_GE(told, WorkerPool::Worker::kMostMessages);
     EXPECT_FALSE(pool->tell(worker + 1, TellPeers{}));
   });
 }
@@ -361,7 +362,7 @@ TEST_F(WorkerPoolTest, AnOrderThatIsNotAnsweredEnds) {
     Signal answer;
     Pool pool(*this, [answer = &answer](Link& link) {
       std::vector<LinkPacket> orders;
-      for (std::size_t i = 0; i < WorkerPool::kMostOverdue; ++i) {
+      for (std::size_t i = 0; i < WorkerPool::Worker::kMostOverdue; ++i) {
         orders.push_back(link.next_order());
       }
       answer->await();
@@ -369,7 +370,7 @@ TEST_F(WorkerPoolTest, AnOrderThatIsNotAnsweredEnds) {
       answer_orders(link);
     });
     const WorkerId worker = pool->own_worker();
-    for (std::size_t i = 0; i < WorkerPool::kMostOverdue; ++i) {
+    for (std::size_t i = 0; i < WorkerPool::Worker::kMostOverdue; ++i) {
       EXPECT_EQ(pool.order(worker, milliseconds(1)), ETIMEDOUT);
     }
     // It gets no more of them, so nobody waits.
@@ -396,7 +397,7 @@ TEST_F(WorkerPoolTest, AnOriginThatHangsKeepsNoOrdersForOthers) {
     });
     const WorkerId worker = pool->own_worker();
     Rights::Reply reply;
-    for (int i = 0; i < 3 * WorkerPool::kMostOverdue; ++i) {
+    for (int i = 0; i < 3 * WorkerPool::Worker::kMostOverdue; ++i) {
       EXPECT_EQ(pool->order(worker, Rights{kHangs}, &reply, milliseconds(1)), ETIMEDOUT);
     }
     EXPECT_EQ(pool->order(worker, Rights{kHangs}, &reply, kForEver), ETIMEDOUT);
@@ -555,7 +556,7 @@ TEST_F(WorkerPoolTest, ManyAsksInOneWriteAreAllTaken) {
 
 TEST_F(WorkerPoolTest, MoreAsksThanMayBeUnderWayAreAllTaken) {
   apart([this] {
-    static constexpr std::uint64_t kMany = 3 * WorkerPool::kMostAsks;
+    static constexpr std::uint64_t kMany = 3 * WorkerPool::Worker::kMostAsks;
     Signal answered;
     std::atomic<std::size_t> under_way = 0, most = 0;
     Pool pool(
@@ -577,14 +578,14 @@ TEST_F(WorkerPoolTest, MoreAsksThanMayBeUnderWayAreAllTaken) {
         });
     ASSERT_NE(pool->own_worker(), 0u);
     answered.await();
-    EXPECT_LE(most, WorkerPool::kMostAsks);
+    EXPECT_LE(most, WorkerPool::Worker::kMostAsks);
   });
 }
 
 TEST_F(WorkersOfUsersTest, AWorkerThatDoesNotReadItsRepliesBlocksItself) {
   apart([this] {
     static constexpr std::uint64_t kFlood = 10'000;  // the pipe holds so many
-    const std::size_t most = replies_that_fit() + WorkerPool::kMostAsks;
+    const std::size_t most = replies_that_fit() + WorkerPool::Worker::kMostAsks;
     ASSERT_LT(most, kFlood);
     Signal flooded, read_now, answered;
     std::atomic<std::size_t> taken = 0;
@@ -624,6 +625,81 @@ TEST_F(WorkerPoolTest, AWorkerThatNeverReadsItsRepliesIsKilled) {
         },
         reply_at_once, {.silent_seconds = 1});
     EXPECT_FALSE(pool.await_end(pool->own_worker()));
+  });
+}
+
+// ---- What a worker may use of zazend
+
+TEST_F(WorkerPoolTest, AWorkerHasABoundedNumberOfThreads) {
+  apart([this] {
+    static constexpr std::uint32_t kDatasets = 64;
+    constexpr std::size_t kMost = 2 * WorkerPool::Worker::kMostLanes;
+    std::promise<void> gate;
+    std::shared_future<void> open = gate.get_future().share();
+    std::atomic<std::size_t> running = 0, most = 0;
+    Signal answered;
+    Pool pool(
+        *this,
+        [&](Link& link) {
+          link.write(many_asks(2 * kDatasets));
+          if (link.ask(DiskState{}) == 0) answered.give();
+          ::pause();
+        },
+        [&](WorkerPool::Worker& worker, const LinkPacket& packet) {
+          auto reply = [shared = worker.shared_from_this(), type = packet.type,
+                        request = packet.request] { shared->reply(type, request, 0); };
+          if (packet.type == DiskState::kType) {
+            worker.post(kNoDataset, reply);
+            return true;
+          }
+          worker.post(static_cast<std::uint32_t>(packet.request / 2), [&, reply] {
+            most = std::max<std::size_t>(most, ++running);
+            open.wait();
+            --running;
+          });
+          return true;
+        });
+    ASSERT_NE(pool->own_worker(), 0u);
+    answered.await();  // that names no dataset, and waits for none
+    while (running < kMost) std::this_thread::sleep_for(milliseconds(1));
+    std::this_thread::sleep_for(milliseconds(50));
+    gate.set_value();
+    EXPECT_EQ(most, kMost);
+  });
+}
+
+TEST_F(WorkersOfUsersTest, AWorkerThatTakesNoListsGetsFew) {
+  apart([this] {
+    static constexpr std::uint64_t kLists = 200;
+    constexpr std::size_t kMost = WorkerPool::Worker::kMostContents;
+    Signal read_now, answered;
+    std::atomic<std::size_t> made = 0;
+    Pool pool(
+        *this,
+        [&](Link& link) {
+          if (::getuid() == kQuick) answer_orders(link);
+          for (std::uint64_t i = 1; i <= kLists; ++i) link.send(ListAsk{}, i);
+          read_now.await();
+          if (receive_replies(link, kLists)) answered.give();
+          ::pause();
+        },
+        [&](WorkerPool::Worker& worker, const LinkPacket& packet) {
+          worker.post_long([&made, shared = worker.shared_from_this(), type = packet.type,
+                            request = packet.request] {
+            if (!shared->await_room_for_content()) return shared->reply(type, request, EAGAIN);
+            ++made;
+            shared->reply(type, request, 0, {}, content_file("list", 4));
+          });
+          return true;
+        });
+    const WorkerId quick = pool.worker_of(kQuick);
+    ASSERT_NE(pool.worker_of(kMute), 0u);
+    while (made < kMost) std::this_thread::sleep_for(milliseconds(1));
+    for (int i = 0; i < 1'000; ++i) ASSERT_EQ(pool.order(quick), 0);
+    EXPECT_EQ(made, kMost);
+    read_now.give();
+    answered.await();
+    EXPECT_EQ(made, kLists);
   });
 }
 
