@@ -185,6 +185,7 @@ Node* take_up(const Table* table, bool serves, std::int64_t now_ms) {
   }
   for (std::uint32_t i = 0; serves && i < node->table->dataset_count; ++i) {
     first_look.add(node->places[i].name);
+    if (settings.run.number != 0) first_look.add_directory(node->table->datasets[i].path);
   }
   log_line(LogLevel::kDebug, "table of node %s mapped", node->table->node_name);
   if (!serves) {

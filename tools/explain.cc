@@ -15,6 +15,7 @@
 #include "coord/settings.h"
 #include "tools/commands.h"
 #include "tools/frame_state.h"
+#include "tools/job_table.h"
 #include "tools/node.h"
 #include "tools/output.h"
 #include "tools/shim_environment.h"
@@ -248,6 +249,27 @@ void explain_directory(const TableState& daemon, const RankView& view,
                              : "every program sees all: " + reason);
 }
 
+// The latest job that called for other files in the dataset's directory: which, and how long.
+void explain_other_calls(const Node& node, const KnownDataset& dataset, Answer& answer) {
+  answer.json["other_files"] = Json::array();
+  for (const JobRecord& job : find_jobs({node.runtime}, {})) {
+    const std::vector<OtherCalls> others = other_calls(job, dataset.path);
+    if (others.empty()) continue;
+    answer.json["other_files"] = json_of(others);
+    answer.json["other_files_job"] = job.number();
+    for (const OtherCalls& other : others) {
+      answer.line("beside",
+                  fmt::format("{}: {} to read, {} to write, {:.2f} s; {}, {:.2f} s; at the origin, "
+                              "by job {}",
+                              printable(other.pattern), plural(other.reads, "open"),
+                              format_count(other.writes), other.open_seconds,
+                              plural(other.stats, "stat"), other.stat_seconds,
+                              job.number().substr(0, kNumberShown)));
+    }
+    return;
+  }
+}
+
 Answer explain_path(const Node& node, const TableState& daemon, const RankView& view,
                     const std::vector<KnownDataset>& datasets, const std::string& path) {
   Answer answer(path);
@@ -263,6 +285,7 @@ Answer explain_path(const Node& node, const TableState& daemon, const RankView& 
     case PathMeaning::kFrameDirectory:
     case PathMeaning::kDatasetDirectory:
       explain_directory(daemon, view, meaning, answer);
+      explain_other_calls(node, *meaning.dataset, answer);
       break;
     case PathMeaning::kOther:
       answer.line("no frame", meaning.rule);
