@@ -42,6 +42,8 @@ class alignas(64) FirstLook {
     } else {
       for (char digit = '0'; digit <= '9'; ++digit) set(digit);
     }
+    const CompanionPatterns& companions = name.companions();
+    for (std::size_t i = 0; i < companions.count(); ++i) set(companions.last_byte(i));
   }
   // For jobs that count the calls for files beside the frames: the bytes that the paths of all
   // datasets begin with, as many as fit.
