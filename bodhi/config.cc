@@ -43,7 +43,7 @@ const std::vector<std::string> kTopLevelKeys = {
     "users",          "dataset",         "spool",    "spool_limit", "writer_memory",
     "writer_timeout", "known_as",        "key_grace"};
 const std::vector<std::string> kDatasetKeys = {"path",     "frames", "filter", "audit",
-                                               "validate", "fill",   "push"};
+                                               "validate", "fill",   "push",   "also"};
 
 // A complaint about a line of the file; 0: about the file as a whole.
 struct Complaint {
@@ -356,6 +356,20 @@ DatasetConfig dataset_of(const toml::table& table) {
              fmt::format("'{}' is not a frame name: {}", dataset.frames, why),
              "for example: frames = \"f{seq}\" or \"frame-{seq:06}.xtc\"");
   }
+  for (const toml::node& item : array_of(table, "also")) {
+    const std::string pattern = text_of(item, "also");
+    if (pattern.find('/') != pattern.npos) {
+      complain(line_of(item), fmt::format("also: '{}' has a '/' in it", pattern),
+               "the files lie in the directory of the frames");
+    }
+    dataset.also += (dataset.also.empty() ? "" : "/") + pattern;
+    if (pattern.empty() ||
+        !dataset.name.add_also(dataset.also.data(), dataset.also.size(), &why)) {
+      complain(line_of(item),
+               fmt::format("also: '{}': {}", pattern, pattern.empty() ? "it is empty" : why),
+               "for example: also = [\"*.pdb\", \".*_offsets.npz\"]");
+    }
+  }
   dataset.filter = filter_of(table);
   dataset.audit = choice_of<AuditMode>(
       table, "audit", {{"fail", AuditMode::kFail}, {"warn", AuditMode::kWarn}});
@@ -504,6 +518,16 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
 }
 
 }  // namespace
+
+std::vector<std::string> DatasetConfig::also_patterns() const {
+  std::vector<std::string> patterns;
+  for (std::size_t begin = 0; begin < also.size();) {
+    const std::size_t end = std::min(also.find('/', begin), also.size());
+    patterns.push_back(also.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return patterns;
+}
 
 const DatasetConfig* Config::dataset_at(const std::string& path) const {
   auto found = std::find_if(datasets.begin(), datasets.end(),

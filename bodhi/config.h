@@ -18,13 +18,16 @@ namespace zazen {
 struct DatasetConfig {
   std::string path;    // absolute, lexically normal, no '/' at its end
   std::string frames;  // the template as written
-  FrameName name;      // compiled
+  FrameName name;      // compiled, with `also`
+  std::string also;    // patterns of companions, joined by '/' (companion_patterns.h)
   Live<FilterMode> filter = FilterMode::kOn;
   Live<AuditMode> audit = AuditMode::kFail;
   Live<Validate> validate = Validate::kSample;
   Live<Fill> fill = Fill::kBackground;
   Live<bool> push = false;     // what programs of this node write is pushed when it is closed
   Live<bool> removed = false;  // by a reload: it keeps its position, and is not served
+
+  std::vector<std::string> also_patterns() const;
 };
 
 enum class ReadOrderKey { kAuto, kFifo, kNone };  // kAuto: by the cache's device

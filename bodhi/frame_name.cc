@@ -151,20 +151,86 @@ bool FrameName::parse(const char* text, std::size_t length, FrameName* out, cons
   return true;
 }
 
+// Many keep room for kMaxTemplate + 32 bytes.
+bool FrameName::add_also(const char* text, std::size_t length, const char** why) {
+  CompanionPatterns patterns;
+  if (!CompanionPatterns::parse(text, length, &patterns, why)) return false;
+  FrameName with = *this;
+  with.companions_ = patterns;
+  if (entry_is_directory()) {
+    const char* last = static_cast<const char*>(::memrchr(suffix_, '/', suffix_length_)) + 1;
+    FrameSeq seq;
+    if (with.match_companion(last, static_cast<std::size_t>(suffix_ + suffix_length_ - last), &seq)) {
+      *why = "a pattern fits the frames' own names";
+      return false;
+    }
+  }
+  if (with.most_length() >= kMaxTemplate + 32) {
+    *why = "the names would be too long";
+    return false;
+  }
+  *this = with;
+  return true;
+}
+
+std::size_t FrameName::most_length() const {
+  if (companions_.count() == 0) return frame_length();
+  const std::size_t star =
+      entry_is_directory() ? 0 : frame_length() - entry_prefix_offset_;
+  const std::size_t rest = star > CompanionPatterns::kMostLetters
+                               ? star
+                               : std::size_t{CompanionPatterns::kMostLetters};
+  const std::size_t companion = entry_prefix_offset_ + companions_.longest() + rest;
+  return companion > frame_length() ? companion : frame_length();
+}
+
+bool FrameName::match_companion(const char* entry, std::size_t length, FrameSeq* seq) const {
+  FrameSeq frame;
+  if (companions_.count() == 0 || match_entry_parts(entry, length, &frame)) return false;
+  return companions_.match(
+      entry, length,
+      [this](const char* text, std::size_t size, FrameSeq* of_frame) {
+        return !entry_is_directory() && match_entry(text, size, of_frame);
+      },
+      seq);
+}
+
 bool FrameName::match(const char* name, std::size_t length, FrameSeq* seq) const {
-  return match_parts(name, length, prefix_, prefix_length_, suffix_, suffix_length_, width_,
-                     seq);
+  if (match_parts(name, length, prefix_, prefix_length_, suffix_, suffix_length_, width_, seq)) {
+    return !is_companion(*seq);
+  }
+  const std::size_t above = entry_prefix_offset_;
+  return companions_.count() != 0 && length > above && std::memcmp(name, prefix_, above) == 0 &&
+         match_companion(name + above, length - above, seq);
 }
 
 std::size_t FrameName::format(FrameSeq seq, char* out, std::size_t capacity) const {
+  if (is_companion(seq)) {
+    const std::size_t above = entry_prefix_offset_;
+    if (above >= capacity) return 0;
+    std::memcpy(out, prefix_, above);
+    const std::size_t size = companions_.format(
+        seq,
+        [this](FrameSeq frame, char* to, std::size_t room) { return format_entry(frame, to, room); },
+        out + above, capacity - above - 1);
+    FrameSeq own;
+    // A name has one number, though several patterns may fit it.
+    if (size == 0 || !match(out, above + size, &own) || own != seq) return 0;
+    out[above + size] = '\0';
+    return above + size;
+  }
   return format_parts(seq, prefix_, prefix_length_, suffix_, suffix_length_, width_, out,
                       capacity);
 }
 
-bool FrameName::match_entry(const char* entry, std::size_t length, FrameSeq* seq) const {
+bool FrameName::match_entry_parts(const char* entry, std::size_t length, FrameSeq* seq) const {
   return match_parts(entry, length, prefix_ + entry_prefix_offset_,
                      static_cast<std::size_t>(prefix_length_ - entry_prefix_offset_), suffix_,
                      entry_suffix_length_, width_, seq);
+}
+
+bool FrameName::match_entry(const char* entry, std::size_t length, FrameSeq* seq) const {
+  return match_entry_parts(entry, length, seq) && !is_companion(*seq);
 }
 
 std::size_t FrameName::format_entry(FrameSeq seq, char* out, std::size_t capacity) const {
@@ -174,10 +240,9 @@ std::size_t FrameName::format_entry(FrameSeq seq, char* out, std::size_t capacit
 }
 
 bool FrameName::match_last_component(const char* name, std::size_t length) const {
-  if (!entry_is_directory()) {
-    FrameSeq seq;
-    return match_entry(name, length, &seq);
-  }
+  FrameSeq seq;
+  if (match_companion(name, length, &seq)) return true;
+  if (!entry_is_directory()) return match_entry(name, length, &seq);
   const char* slash = static_cast<const char*>(::memrchr(suffix_, '/', suffix_length_));
   std::size_t size = static_cast<std::size_t>(suffix_ + suffix_length_ - (slash + 1));
   return length == size && std::memcmp(name, slash + 1, size) == 0;
@@ -185,6 +250,12 @@ bool FrameName::match_last_component(const char* name, std::size_t length) const
 
 bool FrameName::match_tail(const char* path, std::size_t length, std::size_t* parent_length,
                            FrameSeq* seq) const {
+  if (companions_.count() != 0) {
+    std::size_t last = length;
+    while (last > 0 && path[last - 1] != '/') --last;
+    *parent_length = last;
+    if (match_companion(path + last, length - last, seq)) return true;
+  }
   std::size_t components = 1, at = length;
   for (std::size_t i = 0; i < suffix_length_; ++i) components += suffix_[i] == '/';
   for (; at > 0; --at) {
@@ -194,7 +265,8 @@ bool FrameName::match_tail(const char* path, std::size_t length, std::size_t* pa
   *parent_length = at;
   return match_parts(path + at, length - at, prefix_ + entry_prefix_offset_,
                      static_cast<std::size_t>(prefix_length_ - entry_prefix_offset_), suffix_,
-                     suffix_length_, width_, seq);
+                     suffix_length_, width_, seq) &&
+         !is_companion(*seq);
 }
 
 }  // namespace zazen

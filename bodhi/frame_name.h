@@ -7,11 +7,14 @@
 //
 // The number sits in one component of the path, the *entry*; the entries of one directory
 // below the dataset, the *frame directory* (often the dataset itself), are what a rank's
-// listing filters. Lean, trivially copyable, no allocation.
+// listing filters. Files of the frame directory that are cached besides, the *companions*, have
+// numbers from kFirstCompanion on (companion_patterns.h); frames have none of these numbers then.
+// Lean, trivially copyable, no allocation.
 #pragma once
 #include <dirent.h>
 
 #include "bodhi/base_types.h"
+#include "bodhi/companion_patterns.h"
 
 namespace zazen {
 
@@ -21,21 +24,33 @@ class FrameName {
   // bad width, an empty, "." or ".." component, a leading or trailing '/', a NUL, too long.
   static bool parse(const char* text, std::size_t length, FrameName* out, const char** why);
 
-  // Whole name relative to the dataset's directory.
+  // Adds companions, by their patterns, joined by '/'. False, with a phrase in *why.
+  bool add_also(const char* text, std::size_t length, const char** why);
+  bool is_companion(FrameSeq seq) const {
+    return seq >= kFirstCompanion && companions_.count() != 0;
+  }
+
+  // Whole name of a frame or a companion, relative to the dataset's directory.
   bool match(const char* name, std::size_t length, FrameSeq* seq) const;
-  // Writes the name and a NUL; returns its length, or 0 if it does not fit.
+  // Writes the name and a NUL; returns its length, or 0 if it does not fit, or the number is no
+  // name's.
   std::size_t format(FrameSeq seq, char* out, std::size_t capacity) const;
 
-  std::size_t most_length() const { return prefix_length_ + kMostDigits + suffix_length_; }
+  std::size_t most_length() const;
 
-  // The same for the one component that has the number, as a directory listing shows it.
+  // A frame or a companion, by the one component that has the number or the companion's name.
+  bool match_held_entry(const char* entry, std::size_t length, FrameSeq* seq) const {
+    return match_entry(entry, length, seq) || match_companion(entry, length, seq);
+  }
+  // Frames only: the one component that has the number, as a directory listing shows it.
   bool match_entry(const char* entry, std::size_t length, FrameSeq* seq) const;
   std::size_t format_entry(FrameSeq seq, char* out, std::size_t capacity) const;
 
   // Could a path that ends in this last component name a frame? (D21: asked first.)
   bool match_last_component(const char* name, std::size_t length) const;
-  // The byte that every name ends in; 0 if that is the number's last digit.
+  // The byte that every frame's name ends in; 0 if that is the number's last digit.
   char last_byte() const { return suffix_length_ == 0 ? '\0' : suffix_[suffix_length_ - 1]; }
+  const CompanionPatterns& companions() const { return companions_; }
   // Does any path end as a frame below the frame directory does? Then it is a frame if its
   // first *parent_length bytes ("" means ".") name that directory.
   bool match_tail(const char* path, std::size_t length, std::size_t* parent_length,
@@ -56,6 +71,10 @@ class FrameName {
  private:
   static constexpr std::size_t kMostDigits = 20;  // of 2^64, and of a width
 
+  std::size_t frame_length() const { return prefix_length_ + kMostDigits + suffix_length_; }
+  bool match_entry_parts(const char* entry, std::size_t length, FrameSeq* seq) const;
+  bool match_companion(const char* entry, std::size_t length, FrameSeq* seq) const;
+
   char prefix_[kMaxTemplate] = {};  // all before the number: "run1/f"
   char suffix_[kMaxTemplate] = {};  // all after it: "/traj.dcd", ".xtc"
   std::uint16_t prefix_length_ = 0;
@@ -64,6 +83,7 @@ class FrameName {
   std::uint16_t entry_prefix_offset_ = 0;  // where "f" begins in prefix_
   std::uint16_t entry_suffix_length_ = 0;  // up to the first '/' of suffix_
   std::uint16_t width_ = 0;                // 0: no padding
+  CompanionPatterns companions_;
 };
 
 }  // namespace zazen

@@ -124,6 +124,24 @@ void write_rank(JsonFile& json, const RankReport& rank) {
   json.text("}");
 }
 
+void write_other(JsonFile& json, const OtherReport& other) {
+  json.text("    {\"dataset\": ");
+  json.string(other.dataset, std::strlen(other.dataset));
+  json.text(", \"pattern\": ");
+  json.string(other.pattern, std::strlen(other.pattern));
+  json.text(", \"reads\": ");
+  json.number(other.reads);
+  json.text(", \"writes\": ");
+  json.number(other.writes);
+  json.text(", \"stats\": ");
+  json.number(other.stats);
+  json.text(", \"open_seconds\": ");
+  json.seconds(other.open_seconds);
+  json.text(", \"stat_seconds\": ");
+  json.seconds(other.stat_seconds);
+  json.text("}");
+}
+
 void write_json(JsonFile& json, const JobReport& report) {
   json.text("{\n  \"schema_version\": ");
   json.number(kSchemaVersion);
@@ -184,6 +202,14 @@ void write_json(JsonFile& json, const JobReport& report) {
   json.signed_number(report.nodes);
   json.text(",\n  \"ranks\": ");
   json.signed_number(report.ranks);
+  if (report.others != nullptr) {
+    json.text(",\n  \"other_files\": [");
+    for (std::size_t i = 0; i < report.other_count; ++i) {
+      json.text(i == 0 ? "\n" : ",\n");
+      write_other(json, report.others[i]);
+    }
+    json.text(report.other_count == 0 ? "]" : "\n  ]");
+  }
   json.text(",\n  \"per_rank\": [");
   for (std::size_t i = 0; i < report.rank_count; ++i) {
     json.text(i == 0 ? "\n" : ",\n");

@@ -23,6 +23,13 @@ struct PhaseReport {
   double seconds;
 };
 
+struct OtherReport {  // calls for files of a dataset's directory that are no frames
+  const char* dataset;
+  const char* pattern;
+  std::uint64_t reads, writes, stats;  // opens to read, to write
+  double open_seconds, stat_seconds;
+};
+
 struct JobReport {
   bool filtered;
   bool complete;  // every rank reported
@@ -45,6 +52,8 @@ struct JobReport {
   std::int32_t ranks;
   const RankReport* rank_reports;  // `rank_count` of them
   std::size_t rank_count;
+  const OtherReport* others;  // the most frequent, on this node; null: not known
+  std::size_t other_count;
   const char* reason;  // why it was not filtered; null or a phrase
 };
 

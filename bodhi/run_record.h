@@ -8,13 +8,15 @@
 // record. Where there is no such file (another host), a process counts in memory of its own. Lean.
 #pragma once
 #include "bodhi/ledger.h"
+#include "bodhi/other_files.h"
+#include "bodhi/report.h"
 
 namespace zazen {
 
 inline constexpr char kRunFile[] = "run";
 inline constexpr char kRunVariable[] = "ZAZEN_JOB";
 inline constexpr std::uint64_t kRunMagic = 0x316e75725a415aULL;
-inline constexpr std::uint32_t kRunVersion = 1;
+inline constexpr std::uint32_t kRunVersion = 2;
 inline constexpr std::size_t kMaxRunCommand = 1024;
 inline constexpr std::size_t kMaxEarlierRuns = 8;
 
@@ -63,6 +65,7 @@ struct RunRecord {
   // What ranks with other records add, as rank 0 learns in MPI_Finalize.
   std::atomic<std::uint64_t> other_frames, other_hits, other_misses;
   std::atomic<std::uint64_t> other_bytes_local, other_bytes_origin;
+  OtherFiles others;
   alignas(4096) Ledger ledger;
 };
 // What is written when the file is made; the rest is sparse.
@@ -75,6 +78,10 @@ struct RunFigures {
   std::uint64_t opens() const { return hits + misses; }
 };
 RunFigures figures_of(const RunRecord& record);
+
+// The most frequent calls for other files, of one dataset or (null) of all; how many.
+std::size_t others_of(const RunRecord& record, const char* dataset,
+                      OtherReport (&out)[OtherFiles::kMostShown]);
 
 // Maps <directory>/run. Null if it is missing, another user's, or not valid.
 RunRecord* map_run_record(const char* directory);

@@ -125,6 +125,20 @@ void write_earlier(Words& words, const RunSummary& summary) {
   }
 }
 
+// What takes a tenth of the time is worth a word.
+void write_others(Words& words, const RunSummary& summary) {
+  constexpr std::int64_t kLeastNs = 100'000'000;
+  if (summary.other_ns < kLeastNs || summary.other_ns < summary.duration_ns / 10) return;
+  words.text("; ");
+  words.counted(summary.other_opens, "open");
+  words.text(" and ");
+  words.counted(summary.other_stats, "stat");
+  words.text(" of other files there took ");
+  words.duration(summary.other_ns);
+  words.text(", most of it ");
+  words.path(summary.slowest_other);
+}
+
 void write_nothing_opened(Words& words, const RunSummary& summary) {
   if (!summary.has_daemon) {
     words.text("no daemon answers at ");
@@ -135,6 +149,19 @@ void write_nothing_opened(Words& words, const RunSummary& summary) {
   if (summary.datasets == 0) {
     words.text("this node serves no dataset: all was read from the origin in ");
     return words.duration(summary.duration_ns);
+  }
+  if (summary.numbered != nullptr && summary.numbered_frames[0] != '\0') {
+    words.text("0 of ");
+    words.counted(summary.numbered->calls[0], "open");
+    words.text(" of ");
+    words.path(summary.numbered->text);
+    words.text(" in ");
+    words.path(summary.numbered_dataset);
+    words.text(" match ");
+    words.path(summary.numbered_frames);
+    words.text(": all was read from the origin in ");
+    words.duration(summary.duration_ns);
+    return words.text(" (zazenctl doctor tells which template would match)");
   }
   words.text("no frame of ");
   if (summary.datasets == 1) {
@@ -168,6 +195,27 @@ const EarlierRun* choose_earlier(const RunSummary& summary) {
   return latest;
 }
 
+void add_others(const RunRecord& record, RunSummary* summary) {
+  std::uint64_t most_ns = 0, most_reads = 0;
+  for (const OtherPattern& pattern : record.others.patterns) {
+    if (pattern.is_named.load(std::memory_order_acquire) == 0) continue;
+    const std::uint64_t ns = pattern.open_ns + pattern.stat_ns;
+    const std::uint64_t reads = pattern.calls[0];
+    summary->other_opens += pattern.opens();
+    summary->other_stats += pattern.stats();
+    summary->other_ns += static_cast<std::int64_t>(ns);
+    if (ns > most_ns) {
+      most_ns = ns;
+      summary->slowest_other = pattern.text;
+    }
+    if (reads > most_reads && pattern.dataset < Ledger::kDatasets && pattern.has_number()) {
+      most_reads = reads;
+      summary->numbered = &pattern;
+      summary->numbered_dataset = record.ledger.path_of(pattern.dataset);
+    }
+  }
+}
+
 std::size_t write_summary(const RunSummary& summary, char* out, std::size_t capacity) {
   Words words(out, capacity);
   const RunFigures& figures = summary.figures;
@@ -197,6 +245,7 @@ std::size_t write_summary(const RunSummary& summary, char* out, std::size_t capa
   words.text(", ");
   write_share(words, figures.hits, figures.opens(), summary.nodes > 1);
   write_earlier(words, summary);
+  write_others(words, summary);
   return words.end();
 }
 

@@ -12,12 +12,23 @@ struct RunSummary {
   std::int64_t duration_ns = 0;
   const EarlierRun* earlier = nullptr;  // `earlier_count` of them, the latest first
   std::size_t earlier_count = 0;
+  // Calls for other files in the datasets' directories, as this node knows of them.
+  std::uint64_t other_opens = 0, other_stats = 0;
+  std::int64_t other_ns = 0;
+  const char* slowest_other = "";  // the pattern that took the most time
+  // The names with a number that were read most often, and where.
+  const OtherPattern* numbered = nullptr;
+  const char* numbered_dataset = "";
+  const char* numbered_frames = "";  // the template there
   // Where no frame was opened: why.
   bool has_daemon = false;
   std::uint32_t datasets = 0;
   const char* dataset = "";  // the path, if there is one
   const char* runtime = "";
 };
+
+// Fills in what the record has of other files, but for numbered_frames.
+void add_others(const RunRecord& record, RunSummary* summary);
 
 // The line without "zazen: " and without a newline; its length. The text ends with a NUL.
 std::size_t write_summary(const RunSummary& summary, char* out, std::size_t capacity);

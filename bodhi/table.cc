@@ -26,10 +26,9 @@ bool is_directory_path(const char* text, std::size_t capacity) {
 bool dataset_is_valid(const TableDataset& dataset) {
   if (!is_directory_path(dataset.path, sizeof dataset.path)) return false;
   if (!is_terminated(dataset.frames, sizeof dataset.frames)) return false;
+  if (!is_terminated(dataset.also, sizeof dataset.also)) return false;
   FrameName name;
-  const char* why;
-  if (!FrameName::parse(dataset.frames, std::strlen(dataset.frames), &name, &why)) return false;
-  return dataset.filter <= FilterMode::kRequire && dataset.audit <= AuditMode::kWarn &&
+  return names_of(dataset, &name) && dataset.filter <= FilterMode::kRequire && dataset.audit <= AuditMode::kWarn &&
          dataset.removed <= 1 && dataset.push <= 1 && dataset.validate <= Validate::kNever &&
          dataset.fill <= Fill::kWait;
 }
@@ -80,6 +79,12 @@ std::int64_t monotonic_ms() {
   struct timespec now;
   ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
   return static_cast<std::int64_t>(now.tv_sec) * 1000 + now.tv_nsec / 1'000'000;
+}
+
+bool names_of(const TableDataset& dataset, FrameName* name) {
+  const char* why;
+  return FrameName::parse(dataset.frames, std::strlen(dataset.frames), name, &why) &&
+         name->add_also(dataset.also, std::strlen(dataset.also), &why);
 }
 
 bool table_is_valid(const Table* table, std::size_t mapped_size) {

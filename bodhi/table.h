@@ -25,7 +25,7 @@ inline constexpr char kSocketFile[] = "socket";
 inline constexpr char kJobsDirectory[] = "jobs";        // views and tallies, see view.h
 inline constexpr char kReportsDirectory[] = "reports";  // those of ranks that ended
 inline constexpr std::uint64_t kTableMagic = 0x31656c626174617aULL;  // "zatable1"
-inline constexpr std::uint32_t kTableVersion = 7;
+inline constexpr std::uint32_t kTableVersion = 8;
 inline constexpr std::int64_t kHeartbeatPeriodMs = 500;
 inline constexpr std::int64_t kHeartbeatStaleMs = 5'000;
 // Who waits for an answer gives up after so long without a heartbeat.
@@ -58,6 +58,7 @@ enum DoubtCause : std::uint32_t {
 struct TableDataset {
   char path[kMaxPath];        // absolute, as configured, no '/' at its end
   char frames[kMaxTemplate];  // the template's text
+  char also[kMaxAlso];        // patterns of companions, joined by '/' (companion_patterns.h)
   FilterMode filter;
   Validate validate;
   Fill fill;
@@ -101,6 +102,9 @@ struct DatasetCounters {
   std::atomic<std::uint64_t> hits;
   std::atomic<std::uint64_t> misses;
 };
+// Its names, compiled. False if they do not parse.
+bool names_of(const TableDataset& dataset, FrameName* name);
+
 struct Counters {
   std::uint64_t magic;                     // kTableMagic
   DatasetCounters datasets[kMaxDatasets];  // by index in the table

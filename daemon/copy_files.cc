@@ -115,6 +115,7 @@ void CopyFiles::flush_data(std::span<FinishedCopy> batch) {
 int CopyFiles::give_name(const NamesLock& names, FinishedCopy& copy, bool* flat) {
   const DatasetFiles& files = datasets_[copy.dataset];
   auto [below, leaf] = split_name(files.name_of(copy.seq));
+  if (leaf.empty()) return EINVAL;  // a worker's number that spells no companion
   *flat = *flat && below.empty();
   if (copy.waits) {
     // In this order: what is at both places after a crash is served by its name.

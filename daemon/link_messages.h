@@ -665,11 +665,11 @@ struct WatchChanges : OfFrame {
   }
 };
 struct DatasetKeys {
-  std::string path, frames;
+  std::string path, frames, also;
   bool is_pushed = false, is_removed = false;
   template <class A>
   void fields(A& a) {
-    a(path, frames, is_pushed, is_removed);
+    a(path, frames, also, is_pushed, is_removed);
   }
 };
 // A reload has changed the configuration: all datasets by position, and the peers.

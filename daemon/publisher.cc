@@ -62,7 +62,8 @@ Status describe(const Config& config, const NodeId& node, dev_t cache_dev,
     const DatasetConfig& from = config.datasets[i];
     TableDataset& to = table->datasets[i];
     fits = fits && copy_text(from.path, to.path, sizeof to.path) &&
-           copy_text(from.frames, to.frames, sizeof to.frames);
+           copy_text(from.frames, to.frames, sizeof to.frames) &&
+           copy_text(from.also, to.also, sizeof to.also);
     to.removed = from.removed ? 1 : 0;
     to.filter = from.removed ? FilterMode::kOff : from.filter.get();
     to.audit = from.audit;

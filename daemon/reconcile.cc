@@ -1,11 +1,14 @@
 #include "daemon/reconcile.h"
 
 #include <fcntl.h>
+#include <sys/xattr.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
+#include "bodhi/directory_entries.h"
 #include "bodhi/table.h"
 #include "daemon/beneath.h"
 #include "daemon/start_error.h"
@@ -61,6 +64,55 @@ Status forget_aliens_that_are_natives(SequenceLog& alien_log, HeldTables& held) 
   return alien_log.append({}, both);
 }
 
+// Of the dataset's directory in the cache: the `also` of the daemon before.
+constexpr char kAlsoAttribute[] = "user.zazen.also";
+
+// Removes the companions that only the former names know.
+void remove_former(const DatasetConfig& config, const FrameName& former, int directory_fd) {
+  struct stat top = {};
+  const std::string below(former.directory(), former.directory_length());
+  UniqueFd fd = open_beneath(directory_fd, below.empty() ? "." : below.c_str(),
+                             O_RDONLY | O_DIRECTORY);
+  if (!fd.valid() || ::fstat(fd.get(), &top) != 0) return;
+  visit_entries(fd.get(), 64 * 1024, [&](std::string_view name, std::uint64_t, std::uint8_t) {
+    FrameSeq seq;
+    struct stat st = {};
+    const bool is_former = former.match_held_entry(name.data(), name.size(), &seq) &&
+                           former.is_companion(seq) &&
+                           !config.name.match_held_entry(name.data(), name.size(), &seq);
+    const std::string leaf(name);
+    if (is_former && ::fstatat(fd.get(), leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        looks_like_copy(st, top.st_dev)) {
+      ::unlinkat(fd.get(), leaf.c_str(), 0);
+    }
+    return true;
+  });
+}
+
+// Other patterns number other names. False: they are those of the daemon before.
+bool renew_companions(const DatasetConfig& config, int directory_fd, int cache_state_fd) {
+  char before[kMaxAlso] = {};
+  const ssize_t length =
+      ::fgetxattr(directory_fd, kAlsoAttribute, before, sizeof before - 1);
+  const std::string also(before, length > 0 ? static_cast<std::size_t>(length) : 0);
+  if (also == config.also) return false;
+  FrameName former;
+  const char* why = nullptr;
+  if (FrameName::parse(config.frames.data(), config.frames.size(), &former, &why) &&
+      former.add_also(also.data(), also.size(), &why)) {
+    remove_former(config, former, directory_fd);
+    const UniqueFd suspended = open_beneath(
+        cache_state_fd, ("suspended" + config.path).c_str(), O_RDONLY | O_DIRECTORY);
+    if (suspended.valid()) remove_former(config, former, suspended.get());
+  }
+  if (config.also.empty()) {
+    ::fremovexattr(directory_fd, kAlsoAttribute);
+  } else {
+    ::fsetxattr(directory_fd, kAlsoAttribute, config.also.data(), config.also.size(), 0);
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string frame_name(const DatasetConfig& config, FrameSeq seq) {
@@ -91,6 +143,7 @@ Result<LoadedDataset> load_dataset(const DatasetConfig& config, UniqueFd directo
                                    PendingCopies& pending, std::uint32_t index) {
   int fd = directory.get();
   HeldTables held;
+  if (renew_companions(config, fd, cache_state_fd)) stamp = 0;
   std::optional<DatasetLogs> logs = resume(fd, stamp, held);
   bool resumed = logs.has_value();
   if (!logs) {
@@ -169,7 +222,7 @@ std::vector<FrameSeq> CopyNames::next(std::size_t count) {
     dirent* entry = ::readdir(directory_);
     if (entry == nullptr) break;
     FrameSeq seq;
-    if (name_.match_entry(entry->d_name, std::strlen(entry->d_name), &seq)) {
+    if (name_.match_held_entry(entry->d_name, std::strlen(entry->d_name), &seq)) {
       frames.push_back(seq);
     }
   }

@@ -109,6 +109,7 @@ Status Reload::update(const DatasetConfig& next) {
     say_needs_restart(next.path, "frames");
     return Done{};
   }
+  if (known->also != next.also) say_needs_restart(next.path, "also");
   known->filter = next.filter;
   known->audit = next.audit;
   known->validate = next.validate;

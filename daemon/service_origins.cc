@@ -44,7 +44,7 @@ LinkPacket Service::configuration() {
   Configure configure = peer_keys_;
   lock.unlock();
   for (const DatasetConfig& one : config_.datasets) {
-    configure.datasets.push_back({one.path, one.frames, one.push, one.removed});
+    configure.datasets.push_back({one.path, one.frames, one.also, one.push, one.removed});
   }
   LinkPacket packet;
   packet.type = Configure::kType;

@@ -139,6 +139,7 @@ std::string status_json(StatusFacts facts) {
     datasets.push_back({{"position", i},
                         {"path", config.datasets[i].path},
                         {"frames", config.datasets[i].frames},
+                        {"also", config.datasets[i].also_patterns()},
                         {"native", held.natives},
                         {"alien", held.aliens},
                         {"waiting", store.waiting(i)},

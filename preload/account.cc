@@ -54,6 +54,7 @@ void count_opened(const Route& route, int fd, Source source) {
     if (is_first && reading_is_watched()) [[unlikely]]
       look_at_open(*route.view, route.view_dataset, route.seq);
   }
+  if (route.is_companion()) return;
   RunRecord* run = settings.run.number == 0 ? nullptr : current_run();
   if (run != nullptr) note_open(run->ledger, route, fd, source);
   if (settings.ledger != nullptr && route.view == nullptr &&

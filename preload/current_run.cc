@@ -73,12 +73,16 @@ void print_summary(const RunRecord& record, std::int64_t now_ns) {
   summary.duration_ns = now_ns - record.started_ns;
   summary.earlier = record.earlier;
   summary.earlier_count = kMaxEarlierRuns;
+  add_others(record, &summary);
   summary.has_daemon = alive;
   summary.runtime = settings.runtime;
   for (std::uint32_t i = 0; alive && i < node->table->dataset_count; ++i) {
     if (node->table->datasets[i].removed != 0) continue;
     ++summary.datasets;
     summary.dataset = node->table->datasets[i].path;
+    if (std::strcmp(summary.numbered_dataset, summary.dataset) == 0) {
+      summary.numbered_frames = node->table->datasets[i].frames;
+    }
   }
   constexpr char kName[] = "zazen: ";
   constexpr std::size_t kPrefix = sizeof kName - 1;

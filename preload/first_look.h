@@ -42,6 +42,20 @@ class alignas(64) FirstLook {
     } else {
       for (char digit = '0'; digit <= '9'; ++digit) set(digit);
     }
+    const CompanionPatterns& companions = name.companions();
+    for (std::size_t i = 0; i < companions.count(); ++i) set(companions.last_byte(i));
+  }
+  // For jobs that count the calls for files beside the frames: the bytes that the paths of all
+  // datasets begin with, as many as fit.
+  void add_directory(const char* path) {
+    const std::uint64_t known = beside_.load(std::memory_order_relaxed);
+    std::uint64_t common = 0;
+    for (unsigned shift = 0; shift < 64 && *path != '\0'; shift += 8, ++path) {
+      const std::uint64_t byte = std::uint64_t{static_cast<unsigned char>(*path)} << shift;
+      if (known != 0 && (known >> shift & 0xff) != byte >> shift) break;
+      common |= byte;
+    }
+    beside_.store(common, std::memory_order_relaxed);
   }
   void trust(const std::atomic<DaemonState>* state) {
     state_.store(state, std::memory_order_release);
@@ -60,6 +74,21 @@ class alignas(64) FirstLook {
     bool in_proc = second == 'p' || second == 'd' || second == '/' || second == '.';
     bool is_number = path[0] != '/' && last >= '0' && last <= '9';
     return in_proc || is_number || ends_a_frame(last);
+  }
+  // False: it does not begin as a dataset's path does, or nobody counts.
+  bool may_be_beside(const char* path) const {
+    std::uint64_t begin = beside_.load(std::memory_order_relaxed);
+    if (begin == 0 || !may_be_string(path)) [[likely]]
+      return false;
+    for (; begin != 0; begin >>= 8, ++path) {
+      if (*path != static_cast<char>(begin & 0xff)) return false;
+    }
+    return true;
+  }
+  // By its text a relative path may lie anywhere.
+  bool may_be_beside_by_file(const char* path) const {
+    return beside_.load(std::memory_order_relaxed) != 0 && may_be_string(path) &&
+           *path != '/' && *path != '\0';
   }
 
  private:
@@ -80,6 +109,7 @@ class alignas(64) FirstLook {
 
   std::atomic<std::uint64_t> ends_[4] = {};
   std::atomic<const std::atomic<DaemonState>*> state_;
+  std::atomic<std::uint64_t> beside_{0};
 };
 
 extern FirstLook first_look;

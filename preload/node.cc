@@ -87,7 +87,9 @@ void take_over(const Node& old, Node* fresh) {
 // `dataset` may lie elsewhere than in the node's table, for now.
 void add_place(Node* node, std::uint32_t i, const TableDataset& dataset, const Table& table) {
   Place& place = node->places[i];
-  if (!make_place(dataset.path, dataset.frames, &place)) place.path_length = 0;
+  if (!make_place(dataset.path, dataset.frames, &place) || !names_of(dataset, &place.name)) {
+    place.path_length = 0;
+  }
   place.path = node->table->datasets[i].path;
   char* copies = reinterpret_cast<char*>(&node->places[node->room]) + i * kMaxCopies;
   place.copies = copies;
@@ -126,7 +128,8 @@ bool continues(const Table& old, const Table& fresh) {
   }
   for (std::uint32_t i = 0; i < old.dataset_count; ++i) {
     if (std::strcmp(old.datasets[i].path, fresh.datasets[i].path) != 0 ||
-        std::strcmp(old.datasets[i].frames, fresh.datasets[i].frames) != 0) {
+        std::strcmp(old.datasets[i].frames, fresh.datasets[i].frames) != 0 ||
+        std::strcmp(old.datasets[i].also, fresh.datasets[i].also) != 0) {
       return false;
     }
   }
@@ -185,6 +188,7 @@ Node* take_up(const Table* table, bool serves, std::int64_t now_ms) {
   }
   for (std::uint32_t i = 0; serves && i < node->table->dataset_count; ++i) {
     first_look.add(node->places[i].name);
+    if (settings.run.number != 0) first_look.add_directory(node->table->datasets[i].path);
   }
   log_line(LogLevel::kDebug, "table of node %s mapped", node->table->node_name);
   if (!serves) {

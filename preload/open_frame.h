@@ -7,6 +7,7 @@
 #include "preload/copy_origin.h"
 #include "preload/frame_change.h"
 #include "preload/origin_open.h"
+#include "preload/other_call.h"
 
 namespace zazen {
 
@@ -31,9 +32,22 @@ int open_past_lease(const Route& route, const char* path, int flags, Forward for
   return fd;
 }
 
+inline OtherCall other_call(int flags) {
+  return may_write(flags) ? OtherCall::kWrite : OtherCall::kRead;
+}
+
 template <class Forward>
-int open_routed(const Route& route, const char* path, int flags, Forward forward) {
-  if (!route) return drop_if_written(route, flags, forward(path));
+[[gnu::noinline]] int open_beside(int dirfd, const char* path, int flags, Forward forward) {
+  CallBeside call(dirfd, path, other_call(flags));
+  return forward(path);
+}
+
+template <class Forward>
+int open_routed(const Route& route, int dirfd, const char* path, int flags, Forward forward) {
+  if (!route) {
+    CallBeside call(dirfd, path, other_call(flags));
+    return drop_if_written(route, flags, forward(path));
+  }
   if (int fd = open_copy(route, flags); fd >= 0) return fd;
   Change change(route, flags);
   int fd = open_past_lease(route, path, flags, forward);
@@ -46,18 +60,21 @@ template <class Forward>
 [[gnu::noinline]] int open_behind_link(int dirfd, const char* path, int flags,
                                        Forward forward) {
   FollowedLink link(dirfd, path);
-  return open_routed(link.route(), link.path(), flags, forward);
+  return open_routed(link.route(), dirfd, link.path(), flags, forward);
 }
 
 template <class Forward>
 int open_frame(int dirfd, const char* path, int flags, Forward forward) {
   bool only_looks = !may_write(flags) && (flags & O_PATH) == 0;
-  if (only_looks && !may_be_frame(path)) [[likely]]
-    return forward(path);
+  if (only_looks && !may_be_frame(path)) [[likely]] {
+    if (!CallBeside::is_wanted(path, OtherCall::kRead)) [[likely]]
+      return forward(path);
+    return open_beside(dirfd, path, flags, forward);
+  }
   if (!only_looks && (flags & O_NOFOLLOW) == 0 && descriptor_link(path) != nullptr) {
     return open_behind_link(dirfd, path, flags, forward);
   }
-  return open_routed(route_for(dirfd, path), path, flags, forward);
+  return open_routed(route_for(dirfd, path), dirfd, path, flags, forward);
 }
 
 }  // namespace zazen

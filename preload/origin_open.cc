@@ -57,7 +57,7 @@ bool Change::is_only_open(int fd) const {
 // What is to be told of the change, or of the open.
 std::uint32_t Change::settle(int result) const {
   const bool pushes = route_->node != nullptr && route_->published().push != 0 &&
-                      route_->published().removed == 0;
+                      route_->published().removed == 0 && !route_->is_companion();
   const std::uint32_t written = pushes ? std::uint32_t{kNewsWritten} : 0;
   if (is_only_open(result)) {
     const bool reads = (open_flags_ & O_ACCMODE) == O_RDONLY;

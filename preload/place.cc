@@ -72,6 +72,16 @@ bool match_entry_path(const Place& place, int dirfd, const char* path, std::size
          parent == own;
 }
 
+const char* name_in(const Place& place, int dirfd, const char* path) {
+  const char* slash = std::strrchr(path, '/');
+  const char* name = slash == nullptr ? path : slash + 1;
+  DirectoryKey parent, own;
+  const bool is_there = place.path_length != 0 &&
+                        parent_key(dirfd, path, static_cast<std::size_t>(name - path), &parent) &&
+                        frame_directory(place, &own) && parent == own;
+  return is_there ? name : nullptr;
+}
+
 bool origin_path(const Place& place, FrameSeq seq, char* out, std::size_t capacity) {
   if (place.path_length + 2 > capacity) return false;
   std::memcpy(out, place.path, place.path_length);

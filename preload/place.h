@@ -34,6 +34,10 @@ bool match_path(const Place& place, int dirfd, const char* path, std::size_t len
 bool match_entry_path(const Place& place, int dirfd, const char* path, std::size_t length,
                       FrameSeq* seq);
 
+// The last component of a path whose directory is the dataset's frame directory; null if it is
+// another one.
+const char* name_in(const Place& place, int dirfd, const char* path);
+
 inline bool frame_directory(const Place& place, DirectoryKey* key,
                             std::int64_t now_ms = monotonic_ms()) {
   return place.trust.directory.look(place.path, place.name, now_ms, key);

@@ -29,6 +29,8 @@ Route search(Match match) {
     route.node = node;
     route.dataset = i;
     route.alive = alive;
+    // Companions are every rank's.
+    if (route.is_companion()) return route;
     int index = view == nullptr ? -1 : view_dataset(*view, node->table->datasets[i].path);
     if (index >= 0) {
       route.view = view;

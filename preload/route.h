@@ -20,6 +20,7 @@ struct Route {
   std::uint32_t view_dataset = 0;
 
   explicit operator bool() const { return place != nullptr; }
+  bool is_companion() const { return place->name.is_companion(seq); }
   const TableDataset& published() const { return node->table->datasets[dataset]; }
   bool is_served() const { return node != nullptr && alive && published().removed == 0; }
 };

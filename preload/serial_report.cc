@@ -75,6 +75,11 @@ void write_serial_report() {
   report.bytes_origin = ledger.bytes_origin.load();
   report.duration_seconds =
       run == nullptr ? -1 : static_cast<double>(wall_clock_ns() - run->started_ns) / 1e9;
+  OtherReport others[OtherFiles::kMostShown];
+  if (run != nullptr) {
+    report.others = others;
+    report.other_count = others_of(*run, nullptr, others);
+  }
   report.nodes = node != nullptr ? 1 : 0;
   report.ranks = 1;
   report.rank_reports = &rank;

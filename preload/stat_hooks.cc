@@ -9,6 +9,7 @@
 #include "preload/copy_origin.h"
 #include "preload/guard.h"
 #include "preload/hook.h"
+#include "preload/other_call.h"
 #include "preload/raw.h"
 #include "preload/real.h"
 #include "preload/settings.h"
@@ -27,8 +28,9 @@ bool is_watching() {
 }
 
 // The slow parts are functions of their own, so that the rest needs hardly a frame.
-[[gnu::noinline]] bool stat_frame(int dirfd, const char* path, struct stat* st) {
+[[gnu::noinline]] bool stat_frame(int dirfd, const char* path, struct stat* st, bool* is_frame) {
   zazen::Route route = zazen::find_route(dirfd, path);
+  *is_frame = static_cast<bool>(route);
   return route && !stat_is_foreign && zazen::stat_copy(route, st);
 }
 
@@ -40,16 +42,27 @@ bool is_watching() {
   }
 }
 
+// A dataset's directory, or a file in it that is no frame.
+template <class Forward>
+[[gnu::noinline]] int stat_beside(const char* path, Forward forward) {
+  zazen::CallBeside call(AT_FDCWD, path, zazen::OtherCall::kStat);
+  return forward();
+}
+
 // The name is a frame's, or led to a copy all the same: /proc/self/fd/3, or the cache itself.
 template <class Stat, class Forward>
 int stat_path(int dirfd, const char* path, Stat* result, int flags, Forward forward) {
   // The real call is the last thing that happens to nearly every path: coming back here from
   // the kernel would cost as much as the first look did.
-  if (!zazen::first_look.may_lead_to_copy(path)) [[likely]]
-    return forward();
+  if (!zazen::first_look.may_lead_to_copy(path)) [[likely]] {
+    if (!zazen::first_look.may_be_beside(path)) [[likely]]
+      return forward();
+    return stat_beside(path, forward);
+  }
   struct stat* st = reinterpret_cast<struct stat*>(result);
-  if (stat_frame(dirfd, path, st)) return 0;
-  int status = forward();
+  bool is_frame = false;
+  if (stat_frame(dirfd, path, st, &is_frame)) return 0;
+  int status = is_frame ? forward() : stat_beside(path, forward);
   if (status == 0 && zazen::has_mode_of_copy(st->st_mode)) [[unlikely]]
     show_origin(dirfd, path, flags, st);
   return status;

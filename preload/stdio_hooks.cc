@@ -13,6 +13,7 @@
 #include "preload/frame_change.h"
 #include "preload/hook.h"
 #include "preload/origin_open.h"
+#include "preload/other_call.h"
 #include "preload/real.h"
 
 namespace {
@@ -117,6 +118,9 @@ FILE* fopen_routed(const zazen::Route& route, const char* path, const char* mode
                    Forward forward) {
   int flags = flags_of(mode);
   if (!route || flags < 0) [[likely]] {
+    zazen::CallBeside call(AT_FDCWD, path, flags > 0 && zazen::may_write(flags)
+                                               ? zazen::OtherCall::kWrite
+                                               : zazen::OtherCall::kRead);
     FILE* stream = forward(path);
     return flags > 0 ? written(route, flags, stream) : stream;
   }

@@ -15,6 +15,7 @@
 #include "coord/settings.h"
 #include "tools/commands.h"
 #include "tools/frame_state.h"
+#include "tools/job_table.h"
 #include "tools/node.h"
 #include "tools/output.h"
 #include "tools/shim_environment.h"
@@ -62,10 +63,11 @@ class RankView {
   Tally* tally_ = nullptr;
 };
 
-FrameName compile(const std::string& frames) {
+FrameName compile(const std::string& frames, const std::string& also = "") {
   FrameName name;
   const char* why;
   FrameName::parse(frames.data(), frames.size(), &name, &why);  // validated before
+  name.add_also(also.data(), also.size(), &why);
   return name;
 }
 
@@ -78,7 +80,7 @@ std::vector<KnownDataset> known_datasets(const Node& node, const TableState& dae
       const TableDataset& dataset = daemon.table().datasets[i];
       if (dataset.removed != 0) continue;
       known.push_back(
-          {dataset.path, dataset.frames, compile(dataset.frames), &dataset, nullptr});
+          {dataset.path, dataset.frames, compile(dataset.frames, dataset.also), &dataset, nullptr});
     }
   } else {
     for (const DatasetConfig& dataset : node.config.datasets) {
@@ -172,8 +174,14 @@ void explain_frame(const Node& node, const TableState& daemon, const RankView& v
                    const PathMeaning& meaning, Answer& answer) {
   const KnownDataset& dataset = *meaning.dataset;
   FrameState state = frame_state(daemon, dataset, meaning.seq);
-  answer.json["seq"] = meaning.seq;
-  answer.line("frame", fmt::format("{} of {} ({})", meaning.seq, dataset.path, dataset.frames));
+  const bool is_companion = dataset.name.is_companion(meaning.seq);
+  answer.json["seq"] = is_companion ? Json() : Json(meaning.seq);
+  answer.json["companion"] = is_companion;
+  if (is_companion) {
+    answer.line("companion", fmt::format("of {}, cached as its frames are (also)", dataset.path));
+  } else {
+    answer.line("frame", fmt::format("{} of {} ({})", meaning.seq, dataset.path, dataset.frames));
+  }
   if (dataset.published != nullptr) {
     explain_copy(state.copy, answer);
     answer.json["checked"] = state.check;
@@ -183,12 +191,17 @@ void explain_frame(const Node& node, const TableState& daemon, const RankView& v
   explain_reading(state.reading, answer);
   bool dropped = !shim_is_disabled() && daemon.tells_of(dataset.path);
   answer.json["writing_drops_copy"] = dropped;
-  bool pushed = dropped && dataset.published != nullptr && dataset.published->push != 0;
+  bool pushed = dropped && dataset.published != nullptr && dataset.published->push != 0 &&
+                !is_companion;
   answer.json["writing_pushes"] = pushed;
   answer.line("writing", fmt::format("at the origin; {}{}",
                                      dropped ? "a change drops the copy" : "a copy would stay",
                                      pushed ? "; the frame is pushed when it is closed" : ""));
-  if (dataset.seen != nullptr) explain_owner(view, dataset, meaning.seq, answer);
+  if (is_companion) {
+    answer.line("rank", "every rank sees it");
+  } else if (dataset.seen != nullptr) {
+    explain_owner(view, dataset, meaning.seq, answer);
+  }
 }
 
 // Why a job that starts now would not divide the dataset; "" if it would.
@@ -248,6 +261,27 @@ void explain_directory(const TableState& daemon, const RankView& view,
                              : "every program sees all: " + reason);
 }
 
+// The latest job that called for other files in the dataset's directory: which, and how long.
+void explain_other_calls(const Node& node, const KnownDataset& dataset, Answer& answer) {
+  answer.json["other_files"] = Json::array();
+  for (const JobRecord& job : find_jobs({node.runtime}, {})) {
+    const std::vector<OtherCalls> others = other_calls(job, dataset.path);
+    if (others.empty()) continue;
+    answer.json["other_files"] = json_of(others);
+    answer.json["other_files_job"] = job.number();
+    for (const OtherCalls& other : others) {
+      answer.line("beside",
+                  fmt::format("{}: {} to read, {} to write, {:.2f} s; {}, {:.2f} s; at the origin, "
+                              "by job {}",
+                              printable(other.pattern), plural(other.reads, "open"),
+                              format_count(other.writes), other.open_seconds,
+                              plural(other.stats, "stat"), other.stat_seconds,
+                              job.number().substr(0, kNumberShown)));
+    }
+    return;
+  }
+}
+
 Answer explain_path(const Node& node, const TableState& daemon, const RankView& view,
                     const std::vector<KnownDataset>& datasets, const std::string& path) {
   Answer answer(path);
@@ -263,6 +297,7 @@ Answer explain_path(const Node& node, const TableState& daemon, const RankView& 
     case PathMeaning::kFrameDirectory:
     case PathMeaning::kDatasetDirectory:
       explain_directory(daemon, view, meaning, answer);
+      explain_other_calls(node, *meaning.dataset, answer);
       break;
     case PathMeaning::kOther:
       answer.line("no frame", meaning.rule);

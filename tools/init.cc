@@ -40,8 +40,38 @@ struct Found {
   std::string frames;
   std::size_t names = 0, matches = 0;
   bool is_whole = true;
-  std::vector<std::string> others;  // some of the files that are no frames
+  std::vector<std::string> also;    // patterns of those that are worth a copy
+  std::vector<std::string> others;  // some of the other files
 };
+
+// Files that analysis programs open with each frame, and that seldom change.
+constexpr const char* kRead[] = {".pdb", ".gro",   ".psf", ".prmtop", ".parm7", ".tpr",
+                                 ".top", ".topol", ".ndx", ".mol2",   ".cif",   ".rst7"};
+// MDAnalysis keeps such a file for each of these.
+constexpr const char* kHaveOffsets[] = {".xtc", ".trr"};
+constexpr char kOffsets[] = ".*_offsets.npz";
+
+// The pattern by which a file would be cached; "" if it should not be.
+std::string pattern_for(const std::string& name, const FrameName& frames) {
+  const std::string file = name.substr(name.rfind('/') + 1);
+  const std::size_t dot = file.rfind('.');
+  if (dot == file.npos || dot == 0 || std::ranges::count(kRead, file.substr(dot)) == 0) return "";
+  for (const std::string& pattern : {"*" + file.substr(dot), file}) {
+    FrameName names = frames;
+    const char* why = "";
+    FrameSeq seq;
+    if (names.add_also(pattern.data(), pattern.size(), &why) &&
+        names.match(name.data(), name.size(), &seq)) {
+      return pattern;
+    }
+  }
+  return "";
+}
+
+void add_pattern(const std::string& pattern, Found* found) {
+  if (std::ranges::count(found->also, pattern) != 0) return;
+  if (found->also.size() < CompanionPatterns::kMost) found->also.push_back(pattern);
+}
 
 Result<Found> look_at(const InitOptions& options) {
   Found found;
@@ -68,10 +98,15 @@ Result<Found> look_at(const InitOptions& options) {
                  "for example: --frames \"frame-{seq:06}.xtc\""};
   }
   std::ranges::sort(names->names);
+  const bool has_offsets = std::ranges::any_of(
+      kHaveOffsets, [&](const char* end) { return found.frames.ends_with(end); });
+  if (has_offsets && !compiled.entry_is_directory()) add_pattern(kOffsets, &found);
   for (const std::string& name : names->names) {
     FrameSeq seq;
     if (compiled.match(name.data(), name.size(), &seq)) {
       ++found.matches;
+    } else if (const std::string pattern = pattern_for(name, compiled); !pattern.empty()) {
+      add_pattern(pattern, &found);
     } else if (found.others.size() <= kMostOthersNamed) {
       found.others.push_back(name);
     }
@@ -102,6 +137,13 @@ std::string quoted(const std::string& text) {
 std::string dataset_text(const Found& found) {
   std::string text = fmt::format("[[dataset]]\npath   = {}\nframes = {}  # {}\n", quoted(found.path),
                                  quoted(found.frames), part_in_words(found));
+  if (found.also.empty()) {
+    text += "# also = [\"*.pdb\"]   # other files that are cached\n";
+  } else {
+    std::vector<std::string> patterns;
+    for (const std::string& pattern : found.also) patterns.push_back(quoted(pattern));
+    text += fmt::format("also   = [{}]  # other files that are cached\n", fmt::join(patterns, ", "));
+  }
   if (!found.others.empty()) {
     const bool has_more = found.others.size() > kMostOthersNamed;
     std::vector<std::string> shown = found.others;
@@ -228,6 +270,7 @@ void print_outcome(const InitOptions& options, const Found& found, const Config&
                        {"added", is_added},
                        {"path", found.path},
                        {"frames", found.frames},
+                       {"also", found.also},
                        {"names", found.names},
                        {"matches", found.matches},
                        {"sampled", !found.is_whole},
@@ -242,6 +285,9 @@ void print_outcome(const InitOptions& options, const Found& found, const Config&
   }
   fmt::print("{}: {} {} named {}\n", printable(found.path), part_in_words(found),
              found.matches == 1 ? "is" : "are", printable(found.frames));
+  if (!found.also.empty()) {
+    fmt::print("other files that are cached: {}\n", printable(fmt::format("{}", fmt::join(found.also, ", "))));
+  }
   fmt::print("{} {}; the cache is {}\n", is_added ? "wrote" : "it is in", printable(config.file),
              printable(config.cache));
   fmt::print("next:\n");
@@ -275,6 +321,7 @@ int init_command(const InitOptions& options) {
     if (const DatasetConfig* known = config->dataset_at(found->path)) {
       Found there = *found;
       there.frames = known->frames;
+      there.also = known->also_patterns();
       if (const std::string mismatch = describe_mismatch(*known); !mismatch.empty()) {
         return fail({EEXIST, found->path + ": " + mismatch, kMismatchHint});
       }

@@ -136,6 +136,30 @@ RunFigures JobRecord::figures() const {
   return sum;
 }
 
+std::vector<OtherCalls> other_calls(const JobRecord& job, const std::string& dataset) {
+  std::vector<OtherCalls> sums;
+  for (const auto& run : job.runs) {
+    OtherReport some[OtherFiles::kMostShown];
+    const char* path = dataset.empty() ? nullptr : dataset.c_str();
+    const std::size_t count = others_of(run->record(), path, some);
+    for (std::size_t i = 0; i < count; ++i) {
+      const OtherReport& one = some[i];
+      auto sum = std::ranges::find_if(sums, [&](const OtherCalls& known) {
+        return known.dataset == one.dataset && known.pattern == one.pattern;
+      });
+      if (sum == sums.end()) sum = sums.insert(sum, {one.dataset, one.pattern});
+      sum->reads += one.reads;
+      sum->writes += one.writes;
+      sum->stats += one.stats;
+      sum->open_seconds += one.open_seconds;
+      sum->stat_seconds += one.stat_seconds;
+    }
+  }
+  std::ranges::stable_sort(sums, std::ranges::greater(), &OtherCalls::calls);
+  if (sums.size() > OtherFiles::kMostShown) sums.resize(OtherFiles::kMostShown);
+  return sums;
+}
+
 std::map<std::string, FrameSet> opened_frames(const JobRecord& job) {
   std::map<std::string, FrameSet> opened;
   for (const auto& run : job.runs) {

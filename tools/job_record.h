@@ -60,6 +60,15 @@ class RunFile {  // of one node
   Life life_;
 };
 
+// Calls for files of a dataset's directory that are no frames (bodhi/other_files.h).
+struct OtherCalls {
+  std::string dataset, pattern;
+  std::uint64_t reads = 0, writes = 0, stats = 0;
+  double open_seconds = 0, stat_seconds = 0;
+
+  std::uint64_t calls() const { return reads + writes + stats; }
+};
+
 struct JobAudit {
   Audit audit;
   std::vector<std::optional<Fragment>> fragments;  // by rank
@@ -89,6 +98,9 @@ std::vector<JobRecord> find_jobs(const std::vector<std::string>& of_this_node,
                                  const std::vector<std::string>& of_others);
 
 JobAudit audit_of(const JobRecord& job);  // a divided one
+
+// The most frequent calls for other files, of one dataset or ("") of all.
+std::vector<OtherCalls> other_calls(const JobRecord& job, const std::string& dataset = "");
 
 // Frames that a job opened, by the dataset's path, where it has records of `zazenctl run`.
 std::map<std::string, FrameSet> opened_frames(const JobRecord& job);

@@ -78,6 +78,24 @@ std::string shortened(std::string text, std::size_t most) {
   return text.substr(0, kept - end) + ".." + text.substr(text.size() - end);
 }
 
+}  // namespace
+
+nlohmann::ordered_json json_of(const std::vector<OtherCalls>& others) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const OtherCalls& other : others) {
+    list.push_back({{"dataset", other.dataset},
+                    {"pattern", other.pattern},
+                    {"reads", other.reads},
+                    {"writes", other.writes},
+                    {"stats", other.stats},
+                    {"open_seconds", other.open_seconds},
+                    {"stat_seconds", other.stat_seconds}});
+  }
+  return list;
+}
+
+namespace {
+
 nlohmann::ordered_json json_of(const JobRecord& job) {
   const RunFigures figures = job.figures();
   const std::optional<std::int64_t> duration = job.duration_ns();
@@ -102,6 +120,7 @@ nlohmann::ordered_json json_of(const JobRecord& job) {
       {"bytes_origin", figures.bytes_origin},
       {"bytes_per_second", rate ? nlohmann::ordered_json(*rate) : nullptr},
       {"divided", job.is_divided()}};
+  json["other_files"] = json_of(other_calls(job));
   if (job.is_divided()) {
     const Audit audit = audit_of(job).audit;
     json["ranks_known"] = job.count();
@@ -131,6 +150,27 @@ std::string began_words(std::int64_t ns, const char* format) {
   std::tm local = {};
   ::localtime_r(&time, &local);
   return fmt::format(fmt::runtime(format), local);
+}
+
+void print_other_calls(const std::vector<OtherCalls>& others) {
+  if (others.empty()) return;
+  fmt::print("\nBeside the frames, at the origin:\n");
+  TextTable table({{"TO READ", TextTable::kRight},
+                   {"TO WRITE", TextTable::kRight},
+                   {"OPENS TOOK", TextTable::kRight},
+                   {"STATS", TextTable::kRight},
+                   {"TOOK", TextTable::kRight},
+                   {"NAMES", TextTable::kLeft}});
+  auto words = [](double taken) {
+    return duration_words(static_cast<std::int64_t>(taken * static_cast<double>(kNanoseconds)));
+  };
+  for (const OtherCalls& other : others) {
+    const std::string name =
+        other.dataset.empty() ? other.pattern : other.dataset + "/" + other.pattern;
+    table.add({format_count(other.reads), format_count(other.writes), words(other.open_seconds),
+               format_count(other.stats), words(other.stat_seconds), printable(name)});
+  }
+  table.print();
 }
 
 void print_job_list(const std::vector<JobRecord>& jobs, bool as_json) {

@@ -151,14 +151,14 @@ void check_socket(const Node& node, Findings& findings) {
   }
 }
 
-bool is_published(const Table& table, const DatasetConfig& dataset) {
+const TableDataset* published(const Table& table, const DatasetConfig& dataset) {
   for (std::uint32_t i = 0; i < table.dataset_count; ++i) {
     const TableDataset& entry = table.datasets[i];
     if (entry.removed == 0 && entry.path == dataset.path && entry.frames == dataset.frames) {
-      return true;
+      return &entry;
     }
   }
-  return false;
+  return nullptr;
 }
 
 void check_dataset(const TableState& daemon, const DatasetConfig& dataset, Findings& findings) {
@@ -174,11 +174,17 @@ void check_dataset(const TableState& daemon, const DatasetConfig& dataset, Findi
                   "is the file system mounted, and may you read it?");
     return;
   }
-  if (daemon.serves() && !is_published(daemon.table(), dataset)) {
+  const TableDataset* served = daemon.serves() ? published(daemon.table(), dataset) : nullptr;
+  if (daemon.serves() && served == nullptr) {
     findings.warn(
         "dataset",
         fmt::format("{} ({}): the daemon does not serve it", dataset.path, dataset.frames),
         "have zazend read the changed configuration: kill -HUP its process id");
+    return;
+  }
+  if (served != nullptr && served->also != dataset.also) {
+    findings.warn("dataset", dataset.path + ": the daemon does not know the changed also",
+                  "restart zazend");
     return;
   }
   if (std::string mismatch = describe_mismatch(dataset); !mismatch.empty()) {

@@ -47,6 +47,13 @@ std::optional<std::string> canonical_spelling(const FrameName& name, const std::
   return std::nullopt;
 }
 
+std::string companions_in_words(const FrameName& name) {
+  if (name.companions().count() == 0) return "";
+  return fmt::format(
+      "; a '*' of also stands for a frame's name, or up to {} of A-Z a-z 0-9 _ . -",
+      CompanionPatterns::kMostLetters);
+}
+
 // A path that names no frame: of its directory, or nowhere near one.
 PathMeaning ordinary(const std::vector<KnownDataset>& datasets, const std::string& path) {
   std::size_t slash = path.rfind('/');
@@ -65,8 +72,8 @@ PathMeaning ordinary(const std::vector<KnownDataset>& datasets, const std::strin
     meaning.rule =
         right ? fmt::format("not canonical: {} is not a name of {}, which writes {}", entry,
                             dataset.frames, *right)
-              : fmt::format("an ordinary name: the frames of this dataset are named {}",
-                            dataset.frames);
+              : fmt::format("an ordinary name: the frames of this dataset are named {}{}",
+                            dataset.frames, companions_in_words(dataset.name));
   }
   return meaning;
 }
@@ -85,7 +92,7 @@ PathMeaning meaning_of(const std::vector<KnownDataset>& datasets, const std::str
     if (plainly || (parent && parent == directory_key(own))) {
       return {PathMeaning::kFrame, &dataset, seq,
               fmt::format("the name matches {} and its directory is the dataset's",
-                          dataset.frames)};
+                          dataset.name.is_companion(seq) ? "also" : dataset.frames)};
     }
     elsewhere =
         fmt::format("it matches {} but lies in another directory than {}", dataset.frames, own);

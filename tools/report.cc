@@ -21,6 +21,7 @@ namespace zazen {
 namespace {
 
 constexpr std::size_t kMostRunsShown = 6;
+constexpr OtherReport kNoOther = {};
 
 // "3", "3 and 7", "0-5, 8 and 9"
 std::string numbers(const std::vector<std::size_t>& sorted) {
@@ -257,6 +258,7 @@ void print_job(const JobRecord& job) {
       fmt::print("{}: {} opened\n", printable(path), plural(frames.size(), "frame"));
     }
     print_figures(job);
+    print_other_calls(other_calls(job));
     if (job.life() == Life::kOver && !job.ended_in_order()) {
       fmt::print("Its first process ended without a word: it crashed, or it was killed.\n");
     }
@@ -265,6 +267,7 @@ void print_job(const JobRecord& job) {
   JobAudit audited = audit_of(job);
   print_datasets(job, audited);
   print_figures(job);
+  print_other_calls(other_calls(job));
   fmt::print("\n");
   print_ranks(job, audited.audit);
   fmt::print("\n");
@@ -292,6 +295,16 @@ JobReport report_of(const JobRecord& job) {
 int print_report_json(const JobRecord& job, JobReport report) {
   const std::optional<std::int64_t> duration = job.duration_ns();
   report.duration_seconds = duration ? static_cast<double>(*duration) / 1e9 : -1;
+  const std::vector<OtherCalls> found = other_calls(job);
+  std::vector<OtherReport> others;
+  for (const OtherCalls& one : found) {
+    others.push_back({one.dataset.c_str(), one.pattern.c_str(), one.reads, one.writes, one.stats,
+                      one.open_seconds, one.stat_seconds});
+  }
+  if (!job.runs.empty()) {
+    report.others = others.empty() ? &kNoOther : others.data();
+    report.other_count = others.size();
+  }
   int code = write_report_to(STDOUT_FILENO, report);
   if (code != 0) print_error(std::string("standard output: ") + std::strerror(code));
   return code == 0 ? kDone : kFailed;

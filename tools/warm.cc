@@ -17,6 +17,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "bodhi/directory_entries.h"
 #include "bodhi/frame_set.h"
 #include "bodhi/listing.h"
 #include "bodhi/template_check.h"
@@ -211,6 +212,21 @@ Result<std::vector<Order>> orders_of(const Node& node, const WarmOptions& option
   return orders;
 }
 
+void add_companions(const DatasetConfig& dataset, std::vector<FrameSeq>* frames) {
+  if (dataset.also.empty()) return;
+  RawFd fd(raw_open(frame_directory(dataset.path, dataset.name).c_str(), O_RDONLY | O_DIRECTORY));
+  if (!fd.valid()) return;
+  visit_entries(fd.get(), 64 * 1024, [&](std::string_view name, std::uint64_t, std::uint8_t type) {
+    FrameSeq seq;
+    const bool is_file = type == DT_REG || type == DT_UNKNOWN;
+    if (is_file && dataset.name.match_held_entry(name.data(), name.size(), &seq) &&
+        dataset.name.is_companion(seq)) {
+      frames->push_back(seq);
+    }
+    return true;
+  });
+}
+
 Result<FrameSet> frames_of(const Order& order, const FrameRange& range) {
   std::vector<FrameSeq> frames = order.named;
   if (order.whole) {
@@ -224,6 +240,7 @@ Result<FrameSet> frames_of(const Order& order, const FrameRange& range) {
     if (!listing) return listing.error();
     std::ranges::copy_if(listing->frames, std::back_inserter(frames),
                          [&](FrameSeq seq) { return range.contains(seq); });
+    if (range == FrameRange()) add_companions(*order.dataset, &frames);
   }
   return FrameSet(std::move(frames));
 }

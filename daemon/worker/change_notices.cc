@@ -163,7 +163,9 @@ ChangeNotice ChangeNotices::make_notice(NoticeQueue::Batch& batch) const {
     using std::chrono::milliseconds;
     const auto age = std::chrono::floor<milliseconds>(Clock::now() - queued.looked_at).count();
     char name[kMaxTemplate + 32];
-    FrameNews news{{name, dataset.name.format(seq, name, sizeof name)},
+    const std::size_t length = dataset.name.format(seq, name, sizeof name);
+    // A number that spells no companion is a user's joke: no frame of the peers has this name.
+    FrameNews news{length == 0 ? "?" : std::string(name, length),
                    queued.version,
                    static_cast<std::uint32_t>(std::min<std::int64_t>(age, UINT32_MAX))};
     if (size += encoded_size(news); size > kLongestNotice) break;

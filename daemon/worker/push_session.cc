@@ -259,6 +259,7 @@ int PushSession::find_frame(const PushNames& names, std::uint32_t* dataset,
   const FrameName& name = terms_.config.datasets[*found].name;
   char text[kMaxTemplate + 32];
   bool is_frame = name.match(names.name.data(), names.name.size(), seq) &&
+                  !name.is_companion(*seq) &&
                   std::string_view(text, name.format(*seq, text, sizeof text)) == names.name;
   return is_frame ? 0 : EINVAL;
 }

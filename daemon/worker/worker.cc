@@ -138,7 +138,10 @@ class Worker {
         added.path = keys.path;
         added.frames = keys.frames;
         const char* why = "";
-        FrameName::parse(keys.frames.data(), keys.frames.size(), &added.name, &why);
+        added.also = keys.also;
+        if (FrameName::parse(keys.frames.data(), keys.frames.size(), &added.name, &why)) {
+          added.name.add_also(keys.also.data(), keys.also.size(), &why);
+        }
         config_.datasets.push_back(added);
       }
       config_.datasets[i].push = keys.is_pushed;

@@ -1,11 +1,12 @@
 """A template that matches nothing is told by doctor, the daemon's log, status, push and warm, with the
-template that would match; a slow or hung origin delays no start, and an empty directory is no mistake."""
+template that would match, and by the summary of a job; a slow or hung origin delays no start, and an empty directory is no mistake."""
 import json
 import os
 
 from nodes import Nodes
 from processes import expect, wait_until
 from silent_server import SilentServer
+from summary import zazenctl_run
 
 with Nodes(1) as nodes:
     node = nodes[0]
@@ -50,6 +51,12 @@ with Nodes(1) as nodes:
         done = node.ctl(command, right.path, wrong.path)
         expect(done.status == 1 and f"{wrong.path}: {sentence}" in done.stderr, f"{done}")
     expect(node.held(right) == 20, "the dataset beside it is served")
+
+    # The summary of a job that read such files.
+    files = [wrong.file(name) for name in sorted(wrong.frames)]
+    done = zazenctl_run(nodes, node, "cat", *files).succeeded()
+    expect(f"zazen: 0 of 500 opens of frame-*.xtc in {wrong.path} match frame-{{seq}}.xtc: " in done.stderr
+           and "zazenctl doctor tells" in done.stderr, f"{done}")
 
     # With the first frame it is over.
     wrong.write("frame-7.xtc", 10)

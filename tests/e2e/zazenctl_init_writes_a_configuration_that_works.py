@@ -30,14 +30,14 @@ with Nodes(1) as nodes:
             return text.read()
 
     data = nodes.dataset(frames=500, template="frame-{seq:06}.xtc", sizes=(10, 2000), ordinary=False)
-    for name in ("conf.pdb", "topol.tpr", ".frame-000001.xtc_offsets.npz"):
+    for name in ("conf.pdb", "topol.tpr", "a_long_name.pdb", "notes.txt", ".frame-000001.xtc_offsets.npz"):
         data.write(name, 10)
     second = nodes.dataset(frames=20, name="sim \"2\"", template="run1/{seq:04}/traj.dcd", ordinary=False)
     daemon = None
     try:
         # A dry run prints the configuration and makes nothing.
         done = init("--dry-run", *place, data.path).succeeded()
-        expect('frames = "frame-{seq:06}.xtc"' in done.stdout and "500 of 502 files" in done.stdout, f"{done}")
+        expect('frames = "frame-{seq:06}.xtc"' in done.stdout and "500 of 504 files" in done.stdout, f"{done}")
         expect(done.stdout.startswith(f"# {file}\n"), f"{done}")
         expect(not os.path.exists(f"{home}/.config") and not (is_free and os.path.lexists(default_base)),
                "a dry run wrote something")
@@ -45,10 +45,12 @@ with Nodes(1) as nodes:
         # The real one, by a relative path; zazend and programs take what it wrote.
         done = init(*place, os.path.basename(data.path) + "/.", cwd=os.path.dirname(data.path)).succeeded()
         lines = done.stdout.splitlines()
-        expect(lines[0] == f"{data.path}: 500 of 502 files are named frame-{{seq:06}}.xtc", f"{done}")
+        expect(lines[0] == f"{data.path}: 500 of 504 files are named frame-{{seq:06}}.xtc", f"{done}")
         expect(lines[-2:] == ["  zazend --daemonize", f"  zazenctl run -- PROGRAM {data.path}"], f"{done}")
         expect(stat.S_IMODE(os.stat(file).st_mode) == 0o600, "its mode")
-        expect("# Not cached: conf.pdb, topol.tpr\n" in read() and "also" not in read(), read())
+        expect('also   = [".*_offsets.npz", "a_long_name.pdb", "*.pdb", "*.tpr"]  #' in read(), read())
+        expect("# Not cached: notes.txt\n" in read(), read())
+        expect("other files that are cached: .*_offsets.npz, a_long_name.pdb, *.pdb, *.tpr" in lines, f"{done}")
         if is_free:
             expect(stat.S_IMODE(os.stat(default_base).st_mode) == 0o700, "only its owner's")
             expect(f'cache   = "{default_base}/cache"' in read(), read())
@@ -75,6 +77,7 @@ with Nodes(1) as nodes:
         os.chmod(file, 0o640)
         done = init("--json", second.path).succeeded()
         said = json.loads(done.stdout)
+        expect(said["also"] == [] and '# also = [' in said["text"], f"{done}")
         expect(said["added"] and said["frames"] == "run1/{seq:04}/traj.dcd" and said["matches"] == 20, f"{done}")
         expect(read().startswith(before) and read() == said["text"], read())
         expect(stat.S_IMODE(os.stat(file).st_mode) == 0o640, "its mode stays")

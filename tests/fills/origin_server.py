@@ -97,6 +97,12 @@ class OriginServer:
             lines = file.read(1 << 20).decode().splitlines()
         return sum(int(line.split()[0]) for line in lines if line.split()[1] == name)
 
+    def asked(self):
+        """How many requests the server has answered, by name; "." is the directory."""
+        with open(self.file(".asked"), "rb", buffering=0) as file:
+            lines = file.read(1 << 20).decode().splitlines()
+        return {name: int(count) for count, name in (line.split(" ", 1) for line in lines)}
+
     def start_reader(self, name, first=0, end=1 << 40, piece=128 << 10, pause=0.0, shim=True):
         env = dict(self.env, **self._nodes.shim(self.node)) if shim else self.env
         argv = [PYTHON, "-c", READER, self.file(name), first, end, piece, pause]

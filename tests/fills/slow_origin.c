@@ -4,10 +4,13 @@
 //     slow_origin DIRECTORY MOUNTPOINT RATE cached|direct
 //
 // "cached" lets the kernel keep pages, as NFS does, until a file's size or mtime changes;
-// "direct" does not. Two files of its own in the mount point:
+// "direct" does not. Three files of its own in the mount point:
 //     .sent      a line "BYTES PATH" for each file of which something was sent
+//     .asked     a line "REQUESTS PATH" for each file that it was asked about
 //     .control   takes one command at a time:
 //                  rate BYTES       of the link, 0 for no limit
+//                  pause US         before each answer
+//                  forget           what was asked
 //                  fail OFFSET      reads from there on fail with EIO
 //                  hang OFFSET      reads from there on do not return
 //                  release          ends both
@@ -27,8 +30,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { kFiles = 256, kName = 256 };
-static const char kSentFile[] = "/.sent", kControlFile[] = "/.control";
+enum { kFiles = 1024, kName = 256 };
+static const char kSentFile[] = "/.sent", kAskedFile[] = "/.asked", kControlFile[] = "/.control";
 static const off_t kNever = (off_t)1 << 62;
 
 static int root;
@@ -38,23 +41,43 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static double rate, link_free_at;
 static off_t fail_at, hang_at;
-static struct {
+static long long pause_us;
+struct account {
   char name[kName];
-  long long bytes;
-} sent[kFiles];
+  long long sum;
+};
+static struct account sent[kFiles], asked[kFiles];
 
 static const char* below(const char* path) {
   return path[1] == '\0' ? "." : path + 1;
 }
 
 static int own_file(const char* path) {
-  return strcmp(path, kSentFile) == 0 || strcmp(path, kControlFile) == 0;
+  return strcmp(path, kSentFile) == 0 || strcmp(path, kAskedFile) == 0 ||
+         strcmp(path, kControlFile) == 0;
 }
 
 static double now_seconds(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void add_to(struct account* accounts, const char* path, long long number) {
+  for (int i = 0; i < kFiles; ++i) {
+    if (accounts[i].name[0] == '\0') snprintf(accounts[i].name, kName, "%s", below(path));
+    if (strcmp(accounts[i].name, below(path)) != 0) continue;
+    accounts[i].sum += number;
+    return;
+  }
+}
+
+static void be_asked(const char* path) {
+  pthread_mutex_lock(&mutex);
+  add_to(asked, path, 1);
+  const long long pause = pause_us;
+  pthread_mutex_unlock(&mutex);
+  if (pause > 0) usleep((useconds_t)pause);
 }
 
 // One answer after the other goes over the link.
@@ -71,13 +94,7 @@ static void send_over_link(const char* path, size_t bytes) {
     }
     pthread_mutex_lock(&mutex);
   }
-  for (int i = 0; i < kFiles; ++i) {
-    if (sent[i].name[0] == '\0') snprintf(sent[i].name, kName, "%s", below(path));
-    if (strcmp(sent[i].name, below(path)) == 0) {
-      sent[i].bytes += (long long)bytes;
-      break;
-    }
-  }
+  add_to(sent, path, (long long)bytes);
   pthread_mutex_unlock(&mutex);
 }
 
@@ -89,6 +106,7 @@ static int origin_getattr(const char* path, struct stat* st, struct fuse_file_in
     st->st_nlink = 1;
     return 0;
   }
+  be_asked(path);
   if (fstatat(root, below(path), st, AT_SYMLINK_NOFOLLOW) != 0) return -errno;
   if (!tells_blocks) st->st_blocks = 0;
   return 0;
@@ -112,6 +130,7 @@ static int origin_open(const char* path, struct fuse_file_info* info) {
     info->direct_io = 1;
     return 0;
   }
+  be_asked(path);
   int fd = openat(root, below(path), (info->flags & ~(O_CREAT | O_EXCL)) | O_NOFOLLOW);
   if (fd < 0) return -errno;
   info->fh = (uint64_t)fd;
@@ -120,20 +139,21 @@ static int origin_open(const char* path, struct fuse_file_info* info) {
 }
 
 static int origin_create(const char* path, mode_t mode, struct fuse_file_info* info) {
+  be_asked(path);
   int fd = openat(root, below(path), info->flags, mode);
   if (fd < 0) return -errno;
   info->fh = (uint64_t)fd;
   return 0;
 }
 
-static int read_account(char* buffer, size_t size, off_t offset) {
+static int read_account(const struct account* accounts, char* buffer, size_t size, off_t offset) {
   static const size_t kLargest = kFiles * (kName + 24);
   char* text = malloc(kLargest);
   size_t length = 0;
   pthread_mutex_lock(&mutex);
-  for (int i = 0; i < kFiles && sent[i].name[0] != '\0'; ++i) {
-    length += (size_t)snprintf(text + length, kLargest - length, "%lld %s\n", sent[i].bytes,
-                               sent[i].name);
+  for (int i = 0; i < kFiles && accounts[i].name[0] != '\0'; ++i) {
+    length += (size_t)snprintf(text + length, kLargest - length, "%lld %s\n", accounts[i].sum,
+                               accounts[i].name);
   }
   pthread_mutex_unlock(&mutex);
   size_t from = (size_t)offset < length ? (size_t)offset : length;
@@ -145,7 +165,10 @@ static int read_account(char* buffer, size_t size, off_t offset) {
 
 static int origin_read(const char* path, char* buffer, size_t size, off_t offset,
                        struct fuse_file_info* info) {
-  if (own_file(path)) return read_account(buffer, size, offset);
+  if (own_file(path)) {
+    return read_account(strcmp(path, kAskedFile) == 0 ? asked : sent, buffer, size, offset);
+  }
+  be_asked(path);
   pthread_mutex_lock(&mutex);
   while (offset + (off_t)size > hang_at) pthread_cond_wait(&changed, &mutex);
   int fails = offset + (off_t)size > fail_at;
@@ -170,6 +193,8 @@ static int origin_write(const char* path, const char* bytes, size_t size, off_t 
   sscanf(command, "%15s %lld", word, &number);
   pthread_mutex_lock(&mutex);
   if (strcmp(word, "rate") == 0) rate = (double)number;
+  if (strcmp(word, "pause") == 0) pause_us = number;
+  if (strcmp(word, "forget") == 0) memset(asked, 0, sizeof asked);
   if (strcmp(word, "fail") == 0) fail_at = number;
   if (strcmp(word, "hang") == 0) hang_at = number;
   if (strcmp(word, "release") == 0) fail_at = hang_at = kNever;

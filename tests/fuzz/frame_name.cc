@@ -1,4 +1,4 @@
-// A template, a number and a name, divided by newlines. Whatever parses maps numbers to names
+// A template (and behind a tab patterns of companions), a number and a name, divided by newlines. Whatever parses maps numbers to names
 // one to one: formatting and matching are each other's inverse, and no other name matches.
 #include "bodhi/frame_name.h"
 
@@ -18,6 +18,8 @@ void check_number(const FrameName& name, FrameSeq seq) {
   char text[kMaxTemplate + 32];
   FrameSeq again = ~seq;
   std::size_t length = name.format(seq, text, sizeof text), parent = 0;
+  if (name.is_companion(seq) && length == 0) return;  // it spells no name
+  demand(length <= name.most_length());
   demand(length != 0 && std::strlen(text) == length);
   demand(name.match(text, length, &again) && again == seq);
   demand(name.format(seq, text, length) == 0);
@@ -26,6 +28,11 @@ void check_number(const FrameName& name, FrameSeq seq) {
   const char* slash = static_cast<const char*>(::memrchr(text, '/', length));
   const char* last = slash ? slash + 1 : text;
   demand(name.match_last_component(last, static_cast<std::size_t>(text + length - last)));
+  demand(std::string_view(text, length).find("/../") == std::string_view::npos);
+  if (name.is_companion(seq)) {
+    demand(!name.match_entry(last, static_cast<std::size_t>(text + length - last), &again));
+    return;
+  }
   demand(name.last_byte() == '\0' || name.last_byte() == text[length - 1]);
 
   length = name.format_entry(seq, text, sizeof text);
@@ -53,7 +60,11 @@ void check_name(const FrameName& name, std::string_view text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view rest = as_text(data, size);
-  std::string_view text = take_line(&rest), number = take_line(&rest);
+  std::string_view text = take_line(&rest), number = take_line(&rest), also;
+  if (const std::size_t tab = text.find('\t'); tab != text.npos) {
+    also = text.substr(tab + 1);
+    text = text.substr(0, tab);
+  }
   MappedBytes bytes(text.data(), text.size());
   FrameName name;
   const char* why = nullptr;
@@ -61,9 +72,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     demand(why != nullptr);
     return 0;
   }
+  MappedBytes patterns(also.data(), also.size());
+  if (!name.add_also(patterns.as<char>(), also.size(), &why)) {
+    demand(why != nullptr);
+    return 0;
+  }
   FrameSeq seq = 0;
   std::memcpy(&seq, number.data(), std::min(number.size(), sizeof seq));
-  for (FrameSeq one : {seq, FrameSeq{0}, ~FrameSeq{0}}) check_number(name, one);
+  for (FrameSeq one : {seq, FrameSeq{0}, ~FrameSeq{0}, seq | kFirstCompanion}) check_number(name, one);
   check_name(name, rest);
   return 0;
 }

@@ -96,6 +96,7 @@ void add_table(const Corpus& corpus) {
   std::strcpy(table.cache, "/scratch/zazen");
   std::strcpy(table.datasets[0].path, "/sim1");
   std::strcpy(table.datasets[0].frames, "f{seq}");
+  std::strcpy(table.datasets[0].also, "*.pdb/.*_offsets.npz");
   std::strcpy(table.datasets[1].path, "/data/run 2");
   table.datasets[1].push = 1;
   std::strcpy(table.datasets[1].frames, "run1/{seq:06}/traj.dcd");
@@ -180,6 +181,8 @@ void add_frames(const Corpus& corpus) {
     corpus.add("frame_name", "template-" + std::to_string(i),
                templates[i] + std::string("\n12345678\n") + names[i]);
   }
+  corpus.add("frame_name", "companions",
+             "f{seq}.xtc\t*.pdb/.*_offsets.npz\n12345678\n.f12.xtc_offsets.npz");
 }
 
 void add_log(const Corpus& corpus) {

@@ -13,10 +13,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (std::uint32_t i = 0; i < table->dataset_count; ++i) {
     const TableDataset& dataset = table->datasets[i];
     FrameName name;
-    const char* why = nullptr;
-    demand(FrameName::parse(dataset.frames, std::strlen(dataset.frames), &name, &why));
+    demand(names_of(dataset, &name));
     char frame[kMaxTemplate + 32], path[2 * kMaxPath + kMaxTemplate + 32];
-    demand(name.format(~FrameSeq{0}, frame, sizeof frame) != 0);
+    demand(name.format(kFirstCompanion - 1, frame, sizeof frame) != 0);
     std::size_t length = copy_path(*table, dataset, frame, path, sizeof path);
     demand(length == std::strlen(path) && path[0] == '/');
     demand(copy_path(*table, dataset, frame, path, length) == 0);

@@ -218,6 +218,24 @@ TEST(Config, TemplatesAreChecked) {
   expect_complaint(start + "frames = 5\n", "z.toml:5: 'frames' must be a string");
 }
 
+TEST(Config, OtherFilesThatAreCached) {
+  const std::string start = kTop + "[[dataset]]\npath = \"/sim1\"\nframes = \"f{seq}\"\n";
+  const Config config = parsed(start + "also = [\"*.pdb\", \".*_offsets.npz\"]\n");
+  EXPECT_EQ(config.datasets[0].also, "*.pdb/.*_offsets.npz");
+  EXPECT_EQ(config.datasets[0].also_patterns(),
+            (std::vector<std::string>{"*.pdb", ".*_offsets.npz"}));
+  FrameSeq seq = 0;
+  EXPECT_TRUE(config.datasets[0].name.match("top.pdb", 7, &seq));
+  EXPECT_TRUE(config.datasets[0].name.is_companion(seq));
+  EXPECT_TRUE(parsed(start).datasets[0].also_patterns().empty());
+  expect_complaint(start + "also = \"*.pdb\"\n", "z.toml:6: 'also' must be an array of strings");
+  expect_complaint(start + "also = [\"x/y\"]\n", "z.toml:6: also: 'x/y' has a '/' in it");
+  expect_complaint(start + "also = [\"\"]\n", "z.toml:6: also: '': it is empty");
+  expect_complaint(start + "also = [\"x*\"]\n", "z.toml:6: also: 'x*': a pattern ends with '*'");
+  expect_complaint(start + "also = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\n",
+                   "z.toml:6: also: 'f': there are more than 5 patterns");
+}
+
 TEST(Config, NodeNames) {
   EXPECT_EQ(parsed("node = \"" + std::string(63, 'n') + "\"\n" + kTop + kDataset).node.size(),
             63u);

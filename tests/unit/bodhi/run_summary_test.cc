@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 
 namespace zazen {
@@ -72,6 +73,45 @@ TEST(RunSummary, SaysWhyNothingWasOpened) {
             "no frame of /sim1 was opened in 0.02 s (zazenctl explain FILE tells whether FILE is one)");
   summary.datasets = 3;
   EXPECT_EQ(words(summary).substr(0, 37), "no frame of 3 datasets was opened in ");
+}
+
+TEST(RunSummary, SaysThatATemplateMatchesNothing) {
+  auto record = std::make_unique<RunRecord>();
+  const std::uint32_t dataset = record->ledger.dataset_of(7, "/sim1");
+  for (int i = 0; i < 500; ++i) {
+    const std::string name = "frame-" + std::to_string(1'000'000 + i) + ".xtc";
+    record->others.note(dataset, name.c_str(), OtherCall::kRead, 1'000);
+    record->others.note(dataset, "top.pdb", OtherCall::kRead, 1'000);
+    record->others.note(dataset, "top.pdb", OtherCall::kRead, 1'000);
+  }
+  RunSummary summary;
+  summary.has_daemon = true;
+  summary.datasets = 1;
+  summary.dataset = "/sim1";
+  summary.duration_ns = kSecond;
+  add_others(*record, &summary);
+  EXPECT_EQ(words(summary).substr(0, 27), "no frame of /sim1 was opene") << "nobody serves it";
+  summary.numbered_frames = "f{seq}";
+  EXPECT_EQ(words(summary),
+            "0 of 500 opens of frame-*.xtc in /sim1 match f{seq}: all was read from the origin in "
+            "1.0 s (zazenctl doctor tells which template would match)");
+}
+
+TEST(RunSummary, SaysWhereTheRestWent) {
+  auto record = std::make_unique<RunRecord>();
+  const std::uint32_t dataset = record->ledger.dataset_of(7, "/sim1");
+  for (int i = 0; i < 100; ++i) {
+    record->others.note(dataset, ".f1.lock", OtherCall::kWrite, 1'500'000);
+    record->others.note(dataset, "", OtherCall::kStat, 500'000);
+  }
+  RunSummary summary = example();
+  add_others(*record, &summary);
+  EXPECT_EQ(words(summary),
+            "500 frames, 7.2 MB in 1.3 s, all from this node's disk; 100 opens and 100 stats of "
+            "other files there took 0.20 s, most of it .f*.lock");
+  summary.duration_ns = 3 * kSecond;
+  EXPECT_EQ(words(summary), "500 frames, 7.2 MB in 3.0 s, all from this node's disk")
+      << "a small part";
 }
 
 TEST(RunSummary, Durations) {

@@ -356,5 +356,35 @@ TEST_F(HostileRightsTest, AFrameThatWasFoundThroughTooFewDirectoriesGetsNoName) 
   EXPECT_NE(copy.status, 0);
 }
 
+// ---- Companions
+
+TEST_F(HostileFillsTest, NumbersThatSpellNoNameGetNone) {
+  cache_.reset();
+  store_.reset();
+  use_also("*.pdb/x*.pdb");
+  open_store();
+  store_->reconcile(0);
+  cache_ = std::make_unique<StoreCache>(
+      *store_, trust_,
+      StoreCache::Hooks{.verify = [](std::uint64_t, std::span<FinishedCopy>) {},
+                        .mirror = [](std::uint64_t, std::uint32_t, const auto&) {}});
+  const FrameSeq of_pattern = kFirstCompanion / CompanionPatterns::kMost;
+  const FrameSeq wrong[] = {
+      kFirstCompanion + 66,                        // a letter is missing
+      ~FrameSeq{0},                                // no such pattern
+      number_of("x.pdb") + of_pattern,             // the first pattern has that name
+  };
+  for (const FrameSeq seq : wrong) {
+    BeginFill companion = offer();
+    companion.seq = seq;
+    BeginFill::Reply begun;
+    ASSERT_EQ(begin(companion, &begun), 0);
+    write(begun);
+    EXPECT_EQ(finish(finish_of(begun.ticket)), EINVAL) << seq;
+  }
+  EXPECT_EQ(alien_log(), Frames{});
+  expect_nothing_left();
+}
+
 }  // namespace
 }  // namespace zazen

@@ -75,6 +75,41 @@ TEST_F(RestartTest, NewCacheHasNothingToReconcile) {
   EXPECT_TRUE(store_->is_reconciled());
 }
 
+TEST_F(RestartTest, CompanionsThatNoPatternNamesAnyMoreGo) {
+  use_also("*.pdb/x.gro/*.psf");
+  open_store();
+  publish(1, "12345");
+  for (const char* name : {"top.pdb", "x.gro", "a.psf"}) publish(number_of(name), "12345");
+  write_file(copy("y.gro"), "nobody's");
+  write_file(copy("b.psf"), "not a copy");
+  stop_cleanly();
+
+  open_store();
+  EXPECT_TRUE(store_->is_reconciled()) << "the same patterns";
+  EXPECT_EQ(store_->usage().datasets[0].aliens, 4u);
+  stop_cleanly();
+
+  const FrameSeq before = number_of("top.pdb");
+  use_also("y.gro/top.pdb");
+  ASSERT_NE(number_of("top.pdb"), before);
+  open_store();
+  EXPECT_FALSE(exists(copy("x.gro")));
+  EXPECT_FALSE(exists(copy("a.psf")));
+  EXPECT_TRUE(exists(copy("b.psf")));
+  store_->reconcile(0);
+  EXPECT_EQ(store_->usage().bytes, 10u);
+  EXPECT_EQ(alien_log(), (Frames{1, number_of("top.pdb")}));
+  EXPECT_EQ(read_file(copy("top.pdb")), "12345");
+  EXPECT_FALSE(exists(copy("y.gro"))) << "it has a companion's name, and is no copy";
+  stop_cleanly();
+
+  use_also("");
+  open_store();
+  store_->reconcile(0);
+  EXPECT_EQ(alien_log(), Frames{1});
+  EXPECT_FALSE(exists(copy("top.pdb")));
+}
+
 TEST_F(RestartTest, CleanStopIsBelievedWithoutALookAtFilesOrLogs) {
   fill_store();
   stop_cleanly();

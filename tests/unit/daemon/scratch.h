@@ -71,6 +71,18 @@ class Scratch : public ::testing::Test {
     config_.datasets.clear();
     add_dataset(origin(), frames);
   }
+  void use_also(const std::string& patterns) {
+    use_template(config_.datasets[0].frames);
+    const char* why = "";
+    DatasetConfig& dataset = config_.datasets[0];
+    dataset.also = patterns;
+    ASSERT_TRUE(dataset.name.add_also(patterns.data(), patterns.size(), &why)) << why;
+  }
+  FrameSeq number_of(const std::string& name) const {
+    FrameSeq seq = 0;
+    EXPECT_TRUE(config_.datasets[0].name.match(name.data(), name.size(), &seq)) << name;
+    return seq;
+  }
   UniqueFd open_origin(const std::string& name) const {
     return UniqueFd(::open(origin(name).c_str(), O_RDONLY | O_CLOEXEC));
   }
