@@ -91,11 +91,18 @@ class OriginServer:
         with open(self.file(".control"), "wb", buffering=0) as file:
             file.write(command.encode())
 
-    def sent(self, name):
-        """Bytes of this file that the server has sent."""
-        with open(self.file(".sent"), "rb", buffering=0) as file:
+    def _account(self, file, name):
+        with open(self.file(file), "rb", buffering=0) as file:
             lines = file.read(1 << 20).decode().splitlines()
         return sum(int(line.split()[0]) for line in lines if line.split()[1] == name)
+
+    def sent(self, name):
+        """Bytes of this file that the server has sent."""
+        return self._account(".sent", name)
+
+    def asked(self, name):
+        """Requests about this name in the mount point, and about all below it."""
+        return self._account(".asked", name)
 
     def start_reader(self, name, first=0, end=1 << 40, piece=128 << 10, pause=0.0, shim=True):
         env = dict(self.env, **self._nodes.shim(self.node)) if shim else self.env
@@ -112,6 +119,10 @@ class OriginServer:
     def run(self, argv):
         """A program under the shim."""
         return self._nodes.serial(self.node, argv)
+
+    def mpirun(self, program, data, ranks):
+        """An MPI program on the node."""
+        return self._nodes.mpirun(program, data, ranks=ranks)
 
     def copies(self):
         return self.node.copies(self)

@@ -4,8 +4,10 @@
 //     slow_origin DIRECTORY MOUNTPOINT RATE cached|direct
 //
 // "cached" lets the kernel keep pages, as NFS does, until a file's size or mtime changes;
-// "direct" does not. Two files of its own in the mount point:
+// "direct" does not. Three files of its own in the mount point:
 //     .sent      a line "BYTES PATH" for each file of which something was sent
+//     .asked     a line "REQUESTS NAME" for each name in the mount point: look-ups, stats, opens
+//                and listings of it and of all below it
 //     .control   takes one command at a time:
 //                  rate BYTES       of the link, 0 for no limit
 //                  fail OFFSET      reads from there on fail with EIO
@@ -28,7 +30,7 @@
 #include <unistd.h>
 
 enum { kFiles = 256, kName = 256 };
-static const char kSentFile[] = "/.sent", kControlFile[] = "/.control";
+static const char kSentFile[] = "/.sent", kAskedFile[] = "/.asked", kControlFile[] = "/.control";
 static const off_t kNever = (off_t)1 << 62;
 
 static int root;
@@ -38,23 +40,43 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static double rate, link_free_at;
 static off_t fail_at, hang_at;
-static struct {
+typedef struct {
   char name[kName];
-  long long bytes;
-} sent[kFiles];
+  long long count;
+} Account;
+static Account sent[kFiles], asked[kFiles];
 
 static const char* below(const char* path) {
   return path[1] == '\0' ? "." : path + 1;
 }
 
 static int own_file(const char* path) {
-  return strcmp(path, kSentFile) == 0 || strcmp(path, kControlFile) == 0;
+  return strcmp(path, kSentFile) == 0 || strcmp(path, kAskedFile) == 0 ||
+         strcmp(path, kControlFile) == 0;
 }
 
 static double now_seconds(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+// With the lock held.
+static void add_to(Account* accounts, const char* name, long long count) {
+  for (int i = 0; i < kFiles; ++i) {
+    if (accounts[i].name[0] == '\0') snprintf(accounts[i].name, kName, "%s", name);
+    if (strcmp(accounts[i].name, name) != 0) continue;
+    accounts[i].count += count;
+    return;
+  }
+}
+
+static void count_request(const char* path) {
+  char name[kName];
+  snprintf(name, sizeof name, "%.*s", (int)strcspn(below(path), "/"), below(path));
+  pthread_mutex_lock(&mutex);
+  add_to(asked, name, 1);
+  pthread_mutex_unlock(&mutex);
 }
 
 // One answer after the other goes over the link.
@@ -71,13 +93,7 @@ static void send_over_link(const char* path, size_t bytes) {
     }
     pthread_mutex_lock(&mutex);
   }
-  for (int i = 0; i < kFiles; ++i) {
-    if (sent[i].name[0] == '\0') snprintf(sent[i].name, kName, "%s", below(path));
-    if (strcmp(sent[i].name, below(path)) == 0) {
-      sent[i].bytes += (long long)bytes;
-      break;
-    }
-  }
+  add_to(sent, below(path), (long long)bytes);
   pthread_mutex_unlock(&mutex);
 }
 
@@ -89,6 +105,7 @@ static int origin_getattr(const char* path, struct stat* st, struct fuse_file_in
     st->st_nlink = 1;
     return 0;
   }
+  count_request(path);
   if (fstatat(root, below(path), st, AT_SYMLINK_NOFOLLOW) != 0) return -errno;
   if (!tells_blocks) st->st_blocks = 0;
   return 0;
@@ -97,6 +114,7 @@ static int origin_getattr(const char* path, struct stat* st, struct fuse_file_in
 static int origin_readdir(const char* path, void* entries, fuse_fill_dir_t add, off_t offset,
                           struct fuse_file_info* info, enum fuse_readdir_flags flags) {
   (void)offset, (void)info, (void)flags;
+  count_request(path);
   int fd = openat(root, below(path), O_RDONLY | O_DIRECTORY);
   DIR* directory = fd < 0 ? NULL : fdopendir(fd);
   if (directory == NULL) return -errno;
@@ -112,6 +130,7 @@ static int origin_open(const char* path, struct fuse_file_info* info) {
     info->direct_io = 1;
     return 0;
   }
+  count_request(path);
   int fd = openat(root, below(path), (info->flags & ~(O_CREAT | O_EXCL)) | O_NOFOLLOW);
   if (fd < 0) return -errno;
   info->fh = (uint64_t)fd;
@@ -126,14 +145,14 @@ static int origin_create(const char* path, mode_t mode, struct fuse_file_info* i
   return 0;
 }
 
-static int read_account(char* buffer, size_t size, off_t offset) {
+static int read_account(const Account* accounts, char* buffer, size_t size, off_t offset) {
   static const size_t kLargest = kFiles * (kName + 24);
   char* text = malloc(kLargest);
   size_t length = 0;
   pthread_mutex_lock(&mutex);
-  for (int i = 0; i < kFiles && sent[i].name[0] != '\0'; ++i) {
-    length += (size_t)snprintf(text + length, kLargest - length, "%lld %s\n", sent[i].bytes,
-                               sent[i].name);
+  for (int i = 0; i < kFiles && accounts[i].name[0] != '\0'; ++i) {
+    length += (size_t)snprintf(text + length, kLargest - length, "%lld %s\n",
+                               accounts[i].count, accounts[i].name);
   }
   pthread_mutex_unlock(&mutex);
   size_t from = (size_t)offset < length ? (size_t)offset : length;
@@ -145,7 +164,9 @@ static int read_account(char* buffer, size_t size, off_t offset) {
 
 static int origin_read(const char* path, char* buffer, size_t size, off_t offset,
                        struct fuse_file_info* info) {
-  if (own_file(path)) return read_account(buffer, size, offset);
+  if (own_file(path)) {
+    return read_account(strcmp(path, kAskedFile) == 0 ? asked : sent, buffer, size, offset);
+  }
   pthread_mutex_lock(&mutex);
   while (offset + (off_t)size > hang_at) pthread_cond_wait(&changed, &mutex);
   int fails = offset + (off_t)size > fail_at;
