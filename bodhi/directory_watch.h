@@ -28,11 +28,15 @@ class DirectoryWatch {
   // False if the directory cannot be reached; *key is where it was found last (ino 0: never).
   bool look(const char* dataset, const FrameName& name, std::int64_t now_ms,
             DirectoryKey* key) {
-    std::int64_t looked_at_ms = looked_at_ms_.load(std::memory_order_acquire);
-    if (looked_at_ms == 0 || now_ms - looked_at_ms > kAgainMs) [[unlikely]]
+    if (!has_looked(now_ms)) [[unlikely]]
       look_anew(dataset, name, now_ms);
     *key = {dev_.load(std::memory_order_relaxed), ino_.load(std::memory_order_relaxed)};
     return reachable_.load(std::memory_order_relaxed);
+  }
+  // Lately: look() asks no file system.
+  bool has_looked(std::int64_t now_ms) const {
+    const std::int64_t looked_at_ms = looked_at_ms_.load(std::memory_order_acquire);
+    return looked_at_ms != 0 && now_ms - looked_at_ms <= kAgainMs;
   }
   void forget() { looked_at_ms_.store(0, std::memory_order_relaxed); }
 

@@ -8,6 +8,7 @@ namespace zazen {
 struct LauncherPlace {
   long rank = -1;  // -1: nobody says
   long size = -1;
+  long local_rank = -1;  // among the job's processes on this host
 
   // One process of a job speaks: rank 0, or one that is no rank.
   bool speaks() const { return rank <= 0; }

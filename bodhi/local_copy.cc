@@ -81,6 +81,18 @@ bool needs_the_disk(int fd, off_t offset) {
   return raw_call(SYS_preadv2, fd, &part, 1, offset, 0, RWF_NOWAIT) == -EAGAIN;
 }
 
+std::uint64_t slot_of(const LocalCopy& copy, FrameSeq seq) {
+  const auto dataset = static_cast<std::uint32_t>(&copy.dataset - copy.table.datasets);
+  return copy.table.pending[pending_slot(dataset, seq)].load();
+}
+
+// After a chroot(), or in a container, another directory may be where the cache was, or none.
+bool cache_is_in_sight(const LocalCopy& copy) {
+  struct stat st;
+  return raw_call(SYS_newfstatat, AT_FDCWD, copy.table.cache, &st, 0) == 0 &&
+         st.st_dev == copy.table.cache_dev && st.st_ino == copy.table.cache_ino;
+}
+
 // A turn at a spinning disk (D17): the daemon brings a copy that is not in memory in, for one
 // program after the other, and answers when its beginning is there. If it does not answer, the program reads by itself.
 [[gnu::noinline, gnu::cold]] void await_read_in(const LocalCopy& copy, int fd) {
@@ -101,8 +113,8 @@ const char* LocalCopy::name() const {
   return origin() + std::strlen(dataset.path) + 1;
 }
 
-bool LocalCopy::is_there() const {
-  return raw_call(SYS_faccessat, AT_FDCWD, path, F_OK) == 0;
+long LocalCopy::look() const {
+  return raw_call(SYS_faccessat, AT_FDCWD, path, F_OK);
 }
 
 int LocalCopy::ask(DaemonRequest request) const {
@@ -165,20 +177,28 @@ bool request_fill(const LocalCopy& copy, int origin_fd, bool waits) {
 }
 
 // The order counts: the change, the state of the table, pending copies, the name. A daemon that
-// takes the place of a killed one marks the old table before it fills anything. After a chroot(),
-// or in a container, another directory may be where the cache was, or none.
+// takes the place of a killed one marks the old table before it fills anything.
 CopyLeft look_for_copy(const LocalCopy& copy, FrameSeq seq) {
   __sync_synchronize();  // a full fence; std::atomic_thread_fence does not compile for TSan
-  const auto dataset = static_cast<std::uint32_t>(&copy.dataset - copy.table.datasets);
   if (copy.table.state.load() != DaemonState::kServing) return CopyLeft::kUnknown;
-  if (copy.table.pending[pending_slot(dataset, seq)].load() != 0) return CopyLeft::kUnknown;
+  if (pending_now(slot_of(copy, seq)) != 0) return CopyLeft::kUnknown;
   struct stat st;
   const long found = raw_call(SYS_newfstatat, AT_FDCWD, copy.path, &st, AT_SYMLINK_NOFOLLOW);
   if (found == 0) return CopyLeft::kNamed;
-  const bool is_in_sight = raw_call(SYS_newfstatat, AT_FDCWD, copy.table.cache, &st, 0) == 0 &&
-                           st.st_dev == copy.table.cache_dev &&
-                           st.st_ino == copy.table.cache_ino;
-  return found == -ENOENT && is_in_sight ? CopyLeft::kNone : CopyLeft::kUnknown;
+  return found == -ENOENT && cache_is_in_sight(copy) ? CopyLeft::kNone : CopyLeft::kUnknown;
+}
+
+// The instance comes last. Another daemon's table may take the place of this one at any time, and
+// then stays there: if it has not by now, all was read from the first one's.
+CopyLeft look_again_for_copy(const LocalCopy& copy, FrameSeq seq, const CopyBefore& before) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  const bool is_same = copy.table.state.load() == DaemonState::kServing &&
+                       pending_now(before.pending) == 0 && slot_of(copy, seq) == before.pending &&
+                       copy.table.instance == before.instance;
+  const bool is_gone =
+      is_same && (before.name == CopyBefore::kRemoved ||
+                  (before.name == CopyBefore::kFree && cache_is_in_sight(copy)));
+  return is_gone ? CopyLeft::kNone : look_for_copy(copy, seq);
 }
 
 bool remove_copy(const LocalCopy& copy) {

@@ -43,7 +43,8 @@ struct LocalCopy {
 
   const char* origin() const;
   const char* name() const;  // of the frame, relative to the dataset
-  bool is_there() const;
+  long look() const;  // 0, or a negative errno
+  bool is_there() const { return look() == 0; }
   int ask(DaemonRequest request) const;  // about this frame, or for a sample its dataset
 };
 
@@ -80,6 +81,27 @@ enum class CopyLeft {
   kUnknown,  // the daemon alone knows
 };
 CopyLeft look_for_copy(const LocalCopy& copy, FrameSeq seq);
+
+// The copy of a frame that is about to change, as the process finds it then.
+struct CopyBefore {
+  enum Name : std::uint8_t { kUnknown, kFree, kTaken, kRemoved };  // kRemoved: by this process
+
+  Name name = kUnknown;
+  std::uint64_t pending = 0;   // the frame's slot, read before the name was looked for
+  std::uint64_t instance = 0;  // of the daemon
+
+  // By the result of a system call that has looked for the name.
+  static Name name_by(long result) {
+    return result >= 0 ? kTaken : result == -ENOENT ? kFree : kUnknown;
+  }
+};
+// The caller looks for the name then.
+inline CopyBefore before_change(const Table& table, std::uint32_t dataset, FrameSeq seq) {
+  return {CopyBefore::kUnknown, table.pending[pending_slot(dataset, seq)].load(), table.instance};
+}
+// After the change: one system call where there was no copy and none has come since, none where
+// the process has removed it. Otherwise it looks for one.
+CopyLeft look_again_for_copy(const LocalCopy& copy, FrameSeq seq, const CopyBefore& before);
 
 // Takes the copy's name, which the daemon has to hear of. False: it is not ours, or not there.
 bool remove_copy(const LocalCopy& copy);

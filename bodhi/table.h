@@ -73,6 +73,11 @@ inline constexpr std::size_t kPendingSlots = 4096;
 inline std::size_t pending_slot(std::uint32_t dataset, FrameSeq seq) {
   return (seq + dataset * std::uint64_t{0x9e37}) % kPendingSlots;
 }
+// How many there are now is in the lower half of a slot, how many there ever were in the upper.
+inline constexpr std::uint64_t kOnePending = (std::uint64_t{1} << 32) + 1;
+inline std::uint32_t pending_now(std::uint64_t slot) {
+  return static_cast<std::uint32_t>(slot);
+}
 
 struct Table {
   std::uint64_t magic;
@@ -91,9 +96,10 @@ struct Table {
   std::atomic<std::uint32_t> orders_reads;  // 0 or 1: copies are read in by turns (D17)
   std::uint32_t has_peers;  // 0 or 1: other nodes may hold copies of a frame that is made anew
   // Copies without a name that may get one: fills and pushes under way, suspended copies,
-  // natives that wait. A frame's slot is 0 if there is none of it. A program that has changed
-  // the frame looks here first and then for the copy's name: in this order it misses none.
-  std::atomic<std::uint32_t> pending[kPendingSlots];
+  // natives that wait. A program that has changed the frame looks here first and then for the
+  // copy's name: in this order it misses none. A slot that is the same before and after the
+  // change, without one, says that no copy has got a name in between.
+  std::atomic<std::uint64_t> pending[kPendingSlots];
   TableDataset datasets[];
 };
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);

@@ -84,7 +84,7 @@ class JobStart {
     NamedDataset named;
     FrameName name;        // its template, compiled
     DirectoryState state;  // by rank 0's word
-    DirectoryState here;   // as this rank finds it
+    DirectoryState here;   // as this rank finds it, if it is its node's leader
     std::optional<PackedListing> listing;
     Domain domain;
     Share share;
@@ -103,7 +103,9 @@ class JobStart {
       if (host_.run != nullptr) me->run = host_.run->number;
       if (has_daemon_) me->member.node = table->node_id;
       const bool speaks = has_daemon_ && me->filter != FilterWish::kOff;
-      look_at(speaks ? wanted_datasets() : std::vector<NamedDataset>());
+      // A rank that is not the first on its host is hardly ever its node's leader.
+      if (rank_ == 0 || host_.place.local_rank <= 0)
+        look_at(speaks ? wanted_datasets() : std::vector<NamedDataset>());
       if (rank_ != 0) return;
       // One MPI job of a run has the run's number.
       if (host_.run != nullptr && host_.run->is_taken.exchange(1) == 0)
@@ -292,9 +294,9 @@ class JobStart {
     return wanted;
   }
 
-  // At the directories of these datasets, all ranks at the same time. Rank 0's word on their
-  // states counts, and all ranks must find the directories that are listed: a rank's host may
-  // lack a file system.
+  // At the directories of these datasets. Rank 0's word on their states counts, and each node's
+  // leader must find the directories that are listed: a host may lack a file system. A file server
+  // is asked once by each node.
   void look_at(std::vector<NamedDataset> datasets) {
     seen_ = {std::move(datasets), {}, new_job_identity()};
     seen_.states = look_at_directories(seen_.datasets);
@@ -302,6 +304,10 @@ class JobStart {
 
   // The agreed datasets as this rank found them. Nearly always they are those of its table.
   void compare_with_own_look() {
+    if (!all_.is_leader()) {
+      for (DatasetStart& dataset : datasets_) dataset.here = dataset.state;
+      return;
+    }
     std::vector<NamedDataset> agreed;
     for (const DatasetStart& dataset : datasets_) agreed.push_back(dataset.named);
     if (!agreed.empty() && agreed != seen_.datasets) look_at(std::move(agreed));

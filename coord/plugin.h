@@ -14,7 +14,7 @@
 
 namespace zazen {
 
-inline constexpr std::uint32_t kPluginVersion = 5;
+inline constexpr std::uint32_t kPluginVersion = 6;
 
 struct PluginHost {  // what the shim offers; valid until the process ends
   std::uint32_t version;

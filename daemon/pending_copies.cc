@@ -13,9 +13,9 @@ void PendingCopies::hide(Slots table) {
   std::erase(shown_, table);
 }
 
-void PendingCopies::change(std::size_t slot, int by) {
+void PendingCopies::change(std::size_t slot, std::uint64_t by) {
   std::lock_guard lock(mutex_);
-  counts_[slot] += static_cast<std::uint32_t>(by);
+  counts_[slot] += by;
   for (Slots table : shown_) table[slot] = counts_[slot];
 }
 

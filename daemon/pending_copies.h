@@ -20,7 +20,7 @@ namespace zazen {
 
 class PendingCopies {
  public:
-  using Slots = std::atomic<std::uint32_t>*;  // Table::pending
+  using Slots = std::atomic<std::uint64_t>*;  // Table::pending
 
   // The table has the same numbers from now on, until it is hidden.
   void show(Slots table);
@@ -31,7 +31,7 @@ class PendingCopies {
     Mark() = default;
     Mark(PendingCopies& of, std::uint32_t dataset, FrameSeq seq)
         : of_(&of), slot_(pending_slot(dataset, seq)) {
-      of_->change(slot_, 1);
+      of_->change(slot_, kOnePending);
     }
     Mark(Mark&& other) noexcept { *this = std::move(other); }
     Mark& operator=(Mark&& other) noexcept {
@@ -42,7 +42,7 @@ class PendingCopies {
     }
     ~Mark() { reset(); }
     void reset() {
-      if (of_ != nullptr) std::exchange(of_, nullptr)->change(slot_, -1);
+      if (of_ != nullptr) std::exchange(of_, nullptr)->change(slot_, ~std::uint64_t{0});  // one fewer now
     }
 
    private:
@@ -51,10 +51,10 @@ class PendingCopies {
   };
 
  private:
-  void change(std::size_t slot, int by);
+  void change(std::size_t slot, std::uint64_t by);
 
   std::mutex mutex_;
-  std::array<std::uint32_t, kPendingSlots> counts_ = {};
+  std::array<std::uint64_t, kPendingSlots> counts_ = {};
   std::vector<Slots> shown_;
 };
 

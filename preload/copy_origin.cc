@@ -31,16 +31,18 @@ std::size_t read_proc_link(int dirfd, const char* link, char* out, std::size_t c
   return static_cast<std::size_t>(length);
 }
 
-// By what stat says it may be a frame's origin.
+// By what stat says, and this process knows of the datasets' directories, it may be a frame's
+// origin. No file server is asked for the sake of a file that is none of its own.
 bool may_be_frame(const struct stat& st) {
   bool alive = false;
-  const Node* node = S_ISREG(st.st_mode) ? current_node(&alive) : nullptr;
+  const std::int64_t now_ms = monotonic_ms();
+  const Node* node = S_ISREG(st.st_mode) ? current_node(&alive, now_ms) : nullptr;
   for (std::uint32_t i = 0; node != nullptr && i < node->table->dataset_count; ++i) {
+    const Place& place = node->places[i];
     DirectoryKey key;
-    if (node->places[i].path_length != 0 && frame_directory(node->places[i], &key) &&
-        key.dev == st.st_dev) {
-      return true;
-    }
+    if (place.path_length == 0) continue;
+    if (!place.trust.directory.has_looked(now_ms)) return true;
+    if (frame_directory(place, &key, now_ms) && key.dev == st.st_dev) return true;
   }
   return false;
 }
@@ -107,10 +109,12 @@ void renew(int copy_fd, const OriginIdentity& identity, const struct stat& st, F
 }
 
 // Apart, for their buffers.
-[[gnu::noinline]] int open_copy_of(const Route& route) {
-  ErrnoKeeper keep;
+[[gnu::noinline]] int open_copy_of(const Route& route, CopyBefore::Name* name) {
   CopyPath copy(route, alloca(CopyPath::room(route)));
-  return copy ? raw::openat(AT_FDCWD, copy.text, O_RDONLY | O_CLOEXEC, 0) : -1;
+  if (!copy) return -1;
+  const long fd = raw_call(SYS_openat, AT_FDCWD, copy.text, O_RDONLY | O_CLOEXEC, 0);
+  *name = CopyBefore::name_by(fd);
+  return fd < 0 ? -1 : static_cast<int>(fd);
 }
 [[gnu::noinline]] int open_origin_of(const Route& route) {
   ErrnoKeeper keep;
@@ -251,7 +255,8 @@ void renew_identity(int copy_fd, CopyOrigin* room) {
 
 CopyInUse::CopyInUse(const Route& route)
     : route_(route),
-      copy_(open_copy_of(route)),
+      before_(before_change(route)),
+      copy_(open_copy_of(route, &before_.name)),
       origin_(copy_.valid() ? open_origin_of(route) : -1) {}
 
 void CopyInUse::renew_copy() const {
@@ -261,7 +266,7 @@ void CopyInUse::renew_copy() const {
       raw::fstat(origin_.get(), &st) != 0) {
     return;
   }
-  RawFd again(open_origin_of(route_));
+  RawFd again(st.st_nlink == 0 ? -1 : open_origin_of(route_));
   bool has_name =
       again.valid() && raw::fstat(again.get(), &named) == 0 && is_origin(named, identity);
   renew(copy_.get(), identity, st, has_name ? identity.kind : kLostFrame);

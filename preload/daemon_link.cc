@@ -76,27 +76,29 @@ void invalidate_copy(const Route& route) {
   with_copy(route, [](const LocalCopy& copy) { return drop_copy(copy, 0); });
 }
 
-std::uint32_t drop_before_change(const Route& route) {
-  bool is_removed = false;
+CopyBefore drop_before_change(const Route& route, CopyBefore before) {
+  if (before.name == CopyBefore::kFree) return before;
   with_copy(route, [&](const LocalCopy& copy) {
-    if (!copy.is_there()) return false;
-    is_removed = remove_copy(copy);
+    if (before.name == CopyBefore::kUnknown) before.name = CopyBefore::name_by(copy.look());
+    if (before.name != CopyBefore::kTaken) return false;
+    const bool is_removed = remove_copy(copy);
+    if (is_removed) before.name = CopyBefore::kRemoved;
     if (!is_removed) invalidate_copy(route);
     return true;
   });
-  return is_removed ? std::uint32_t{kNewsCopyRemoved} : 0;
+  return before;
 }
 
 std::uint32_t changed_for_peers(const Route& route) {
   return route.alive && route.node->table->has_peers != 0 ? std::uint32_t{kNewsChanged} : 0;
 }
 
-std::uint32_t drop_after_change(const Route& route) {
-  if (!route.alive) return drop_before_change(route);
+std::uint32_t drop_after_change(const Route& route, const CopyBefore& before) {
+  if (!route.alive) return news_of(drop_before_change(route, before_change(route)));
   CopyLeft left = CopyLeft::kNone;
   bool is_removed = false;
   with_copy(route, [&](const LocalCopy& copy) {
-    left = look_for_copy(copy, route.seq);
+    left = look_again_for_copy(copy, route.seq, before);
     is_removed = left == CopyLeft::kNamed && remove_copy(copy);
     return true;
   });

@@ -22,11 +22,21 @@ bool send_fill(const Route& route, int origin_fd, bool wait);
 void invalidate_copy(const Route& route);
 
 // Before a change, for a frame that may have a copy. The copy goes first, so that nobody reads it
-// as current, also if this process is killed in between. After the change it goes again, because
-// a fill of the old content may have been under way. Both return what is to be told then: bits of
-// NewsKind. A program that owns the copy removes it itself.
-std::uint32_t drop_before_change(const Route& route);
-std::uint32_t drop_after_change(const Route& route);
+// as current, also if this process is killed in between. A program that owns the copy removes it
+// itself. After the change it goes again, because a fill of the old content may have been under
+// way; that returns what else is to be told: bits of NewsKind.
+//
+// A caller that has looked for the copy's name passes what it found.
+CopyBefore drop_before_change(const Route& route, CopyBefore before);
+std::uint32_t drop_after_change(const Route& route, const CopyBefore& before);
+inline CopyBefore before_change(const Route& route) {
+  return route.node == nullptr ? CopyBefore{}
+                               : before_change(*route.node->table, route.dataset, route.seq);
+}
+// What is to be told whatever comes of the change: bits of NewsKind.
+inline std::uint32_t news_of(const CopyBefore& before) {
+  return before.name == CopyBefore::kRemoved ? std::uint32_t{kNewsCopyRemoved} : 0;
+}
 
 // kNewsChanged, where there are peers.
 std::uint32_t changed_for_peers(const Route& route);

@@ -46,7 +46,7 @@ void set_record_length(struct dirent64* out, std::size_t name_length) {
 }  // namespace
 
 bool listings_are_watched() {
-  return settings.active && !guard_is_raised() &&
+  return settings.active && !guard_is_raised() && !mpi_starts &&
          (current_view() != nullptr || settings.ledger != nullptr || early_listings_matter());
 }
 

@@ -16,7 +16,7 @@ namespace zazen {
 template <class Forward>
 int change_route(const Route& route, Forward forward) {
   CopyInUse copy(route);
-  Change change(route);
+  Change change(route, copy.before());
   return copy.renewed(change.done(forward()));
 }
 

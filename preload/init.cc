@@ -22,6 +22,7 @@ extern "C" __attribute__((weak)) const char* gnu_get_libc_version();
 namespace zazen {
 
 constinit thread_local int guard_depth = 0;
+constinit thread_local bool mpi_starts = false;
 
 namespace {
 

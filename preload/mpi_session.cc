@@ -275,6 +275,7 @@ int status_at_end(int status) {
 
 MpiCall::MpiCall() : outermost_(depth.fetch_add(1) == 0 && takes_part()) {}
 MpiCall::~MpiCall() {
+  mpi_starts = false;
   depth.fetch_sub(1);
 }
 
@@ -282,6 +283,7 @@ void MpiCall::before_init() {
   if (!outermost_ || stage != Stage::kBefore) return;
   ErrnoKeeper keep;
   Guard guard;
+  mpi_starts = true;
   initialised.store(true, std::memory_order_relaxed);
   stage = Stage::kPrepared;
   // MPI has met already: a word that this rank leaves now may reach some ranks and not others.
@@ -292,6 +294,7 @@ void MpiCall::before_init() {
 }
 
 void MpiCall::after_init(int mpi_error) {
+  mpi_starts = false;
   if (!outermost_ || stage != Stage::kPrepared || mpi_error != 0) return;
   stage = Stage::kJoined;
   ErrnoKeeper keep;

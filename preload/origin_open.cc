@@ -34,14 +34,17 @@ bool may_write(int flags) {
          ((flags & O_ACCMODE) != O_RDONLY || (flags & (O_TRUNC | O_CREAT)) != 0);
 }
 
-Change::Change(const Route& route) : route_(route ? &route : nullptr) {
-  if (route_ != nullptr) news_ = drop_before_change(route);
+Change::Change(const Route& route) : Change(route, before_change(route)) {}
+
+Change::Change(const Route& route, const CopyBefore& before)
+    : route_(route ? &route : nullptr) {
+  if (route_ != nullptr) before_ = drop_before_change(route, before);
 }
 
 Change::Change(const Route& route, int open_flags)
     : route_(may_write(open_flags) ? &route : nullptr), open_flags_(open_flags) {
   bool changes = (open_flags & O_TRUNC) != 0 || (open_flags & kNew) == kNew;
-  if (route_ != nullptr && changes) news_ = drop_before_change(route);
+  if (route_ != nullptr && changes) before_ = drop_before_change(route, before_change(route));
 }
 
 // A file that is empty after an open with O_CREAT may have been made by it.
@@ -66,12 +69,12 @@ std::uint32_t Change::settle(int result) const {
   }
   // A file that this very call makes was never filled from on this node.
   const bool is_new = open_flags_ != -1 && (open_flags_ & kNew) == kNew;
-  return written | (is_new ? changed_for_peers(*route_) : drop_after_change(*route_));
+  return written | (is_new ? changed_for_peers(*route_) : drop_after_change(*route_, before_));
 }
 
 int Change::done(int result) const {
   if (route_ == nullptr) return result;
-  tell_news(*route_, result < 0 ? news_ : news_ | settle(result));
+  tell_news(*route_, news_of(before_) | (result < 0 ? 0 : settle(result)));
   return result;
 }
 

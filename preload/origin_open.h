@@ -19,6 +19,8 @@ bool may_write(int flags);
 class Change {
  public:
   explicit Change(const Route& route);
+  // The caller has looked for the copy.
+  Change(const Route& route, const CopyBefore& before);
   // For an open: only if the flags say that it may write.
   Change(const Route& route, int open_flags);
   // Call after the real call; passes its result through, which is an open's descriptor.
@@ -30,7 +32,7 @@ class Change {
 
   const Route* route_;     // null: no change
   int open_flags_ = -1;    // -1: not an open
-  std::uint32_t news_ = 0;  // what is to be told, whatever comes of the call
+  CopyBefore before_;
 };
 
 // The origin's file was opened for the program (fd < 0: it was not). Counts it, and asks for

@@ -178,12 +178,14 @@ std::optional<Fragment> own_fragment(const PluginHost& host) {
   return fragment_of_ledger(*host.ledger, agreement.rank);
 }
 
-// Frames that the origin has now and the agreed listings lack. One stat for each dataset;
-// a listing only where that shows a change.
-std::int64_t frames_arrived_later(const Agreement& agreement) {
+// Frames that the origin has now and the agreed listings lack. One stat for each dataset that the
+// job was about; a listing only where that shows a change.
+std::int64_t frames_arrived_later(const Agreement& agreement, const Audit& audit) {
   std::int64_t arrived = 0;
   for (std::size_t d = 0; d < agreement.datasets.size(); ++d) {
     const AgreedDataset& dataset = agreement.datasets[d];
+    const auto used = std::ranges::find(audit.datasets, dataset.path, &DatasetAudit::path);
+    if (used == audit.datasets.end()) continue;
     FrameName name;
     const char* why = nullptr;
     if (!FrameName::parse(dataset.frames.data(), dataset.frames.size(), &name, &why)) continue;
@@ -379,7 +381,7 @@ bool audit(const PluginHost& host) {
     say({"zazen: so the job's exit status is 120 (audit = \"warn\": only a message)."});
   say_if_asked(job->settings, closing_words(merged));
   if (!job->settings.report.empty())
-    write_job_report(merged, agreement.filtered ? frames_arrived_later(agreement) : 0,
+    write_job_report(merged, agreement.filtered ? frames_arrived_later(agreement, merged) : 0,
                      agreement.filtered ? nullptr : agreement.reason.c_str(), host.run);
   return is_lost;
 }

@@ -103,6 +103,10 @@ class OriginServer:
             lines = file.read(1 << 20).decode().splitlines()
         return {name: int(count) for count, name in (line.split(" ", 1) for line in lines)}
 
+    def asked_below(self, directory):
+        """Of these, the requests about this name in the mount point, and about all below it."""
+        return sum(count for name, count in self.asked().items() if name.split("/")[0] == directory)
+
     def start_reader(self, name, first=0, end=1 << 40, piece=128 << 10, pause=0.0, shim=True):
         env = dict(self.env, **self._nodes.shim(self.node)) if shim else self.env
         argv = [PYTHON, "-c", READER, self.file(name), first, end, piece, pause]

@@ -57,7 +57,7 @@ with OriginServer() as server:
     shutil.copytree(server.backing, local)
     server.template = "f{seq}.xtc"
     server.start_node('also = ["*.pdb", ".*_offsets.npz"]')
-    server.control("pause 2000")
+    server.control("delay 2000")
 
     def go(kind, directory, *before):
         argv = [*before, PYTHON, "-c", PASS, kind, directory, str(FRAMES)]
@@ -76,7 +76,7 @@ with OriginServer() as server:
             wanted |= {f".f{i}.xtc_offsets.npz" for i in range(FRAMES)}
             go(kind, server.path, *ours)  # what the first pass wrote is cached by the second
         server.node.wait_for_copies(server, wanted)
-        server.control("forget")
+        server.control("reset")
         warm, total, said = go(kind, server.path, *ours)
         asked = server.asked()
         expect(total == right, f"{kind}: {total}, not {right}")

@@ -9,8 +9,8 @@
 //     .asked     a line "REQUESTS PATH" for each file that it was asked about
 //     .control   takes one command at a time:
 //                  rate BYTES       of the link, 0 for no limit
-//                  pause US         before each answer
-//                  forget           what was asked
+//                  delay US         before each answer
+//                  reset            begins the accounts anew
 //                  fail OFFSET      reads from there on fail with EIO
 //                  hang OFFSET      reads from there on do not return
 //                  release          ends both
@@ -41,7 +41,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static double rate, link_free_at;
 static off_t fail_at, hang_at;
-static long long pause_us;
+static long long delay_us;
 struct account {
   char name[kName];
   long long sum;
@@ -75,9 +75,9 @@ static void add_to(struct account* accounts, const char* path, long long number)
 static void be_asked(const char* path) {
   pthread_mutex_lock(&mutex);
   add_to(asked, path, 1);
-  const long long pause = pause_us;
+  const long long delay = delay_us;
   pthread_mutex_unlock(&mutex);
-  if (pause > 0) usleep((useconds_t)pause);
+  if (delay > 0) usleep((useconds_t)delay);
 }
 
 // One answer after the other goes over the link.
@@ -115,6 +115,7 @@ static int origin_getattr(const char* path, struct stat* st, struct fuse_file_in
 static int origin_readdir(const char* path, void* entries, fuse_fill_dir_t add, off_t offset,
                           struct fuse_file_info* info, enum fuse_readdir_flags flags) {
   (void)offset, (void)info, (void)flags;
+  be_asked(path);
   int fd = openat(root, below(path), O_RDONLY | O_DIRECTORY);
   DIR* directory = fd < 0 ? NULL : fdopendir(fd);
   if (directory == NULL) return -errno;
@@ -193,8 +194,11 @@ static int origin_write(const char* path, const char* bytes, size_t size, off_t 
   sscanf(command, "%15s %lld", word, &number);
   pthread_mutex_lock(&mutex);
   if (strcmp(word, "rate") == 0) rate = (double)number;
-  if (strcmp(word, "pause") == 0) pause_us = number;
-  if (strcmp(word, "forget") == 0) memset(asked, 0, sizeof asked);
+  if (strcmp(word, "delay") == 0) delay_us = number;
+  if (strcmp(word, "reset") == 0) {
+    memset(sent, 0, sizeof sent);
+    memset(asked, 0, sizeof asked);
+  }
   if (strcmp(word, "fail") == 0) fail_at = number;
   if (strcmp(word, "hang") == 0) hang_at = number;
   if (strcmp(word, "release") == 0) fail_at = hang_at = kNever;

@@ -78,18 +78,22 @@ TEST(Launcher, SaysWhichRankOfHowMany) {
   EXPECT_TRUE(place({"HOME=/", "PATH="}).speaks());
 
   LauncherPlace open_mpi = place({"SLURM_PROCID=7", "SLURM_STEP_NUM_TASKS=8", "PMIX_RANK=2",
-                                  "OMPI_COMM_WORLD_SIZE=4", "OMPI_COMM_WORLD_RANK=2"});
+                                  "OMPI_COMM_WORLD_SIZE=4", "OMPI_COMM_WORLD_RANK=2",
+                                  "SLURM_LOCALID=0", "OMPI_COMM_WORLD_LOCAL_RANK=1"});
   EXPECT_EQ(open_mpi.rank, 2);
+  EXPECT_EQ(open_mpi.local_rank, 1);
   EXPECT_EQ(open_mpi.size, 4);
   EXPECT_FALSE(open_mpi.speaks());
 
-  LauncherPlace hydra = place({"PMI_RANK=0", "PMI_SIZE=3"});
+  LauncherPlace hydra = place({"PMI_RANK=0", "PMI_SIZE=3", "MPI_LOCALRANKID=0"});
+  EXPECT_EQ(hydra.local_rank, 0);
   EXPECT_TRUE(hydra.speaks());
   EXPECT_TRUE(hydra.is_one_of_several());
 
   LauncherPlace srun = place({"SLURM_PROCID=1", "SLURM_STEP_NUM_TASKS=2"});
   EXPECT_EQ(srun.rank, 1);
   EXPECT_EQ(srun.size, 2);
+  EXPECT_EQ(srun.local_rank, -1);
 }
 
 TEST(Launcher, ABatchScriptIsOneProcess) {

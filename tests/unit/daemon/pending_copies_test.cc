@@ -7,25 +7,41 @@
 namespace zazen {
 namespace {
 
-using Slots = std::array<std::atomic<std::uint32_t>, kPendingSlots>;
+using Slots = std::array<std::atomic<std::uint64_t>, kPendingSlots>;
 using Mark = PendingCopies::Mark;
 
 TEST(PendingCopies, EachTableShowsThem) {
   PendingCopies pending;
   Slots old = {}, next = {};
   pending.show(old.data());
+  auto now = [](const Slots& table, std::uint32_t dataset) {
+    return pending_now(table[pending_slot(dataset, 7)]);
+  };
   Mark one(pending, 0, 7), other(pending, 0, 7 + kPendingSlots);
-  EXPECT_EQ(old[pending_slot(0, 7)], 2u);
-  EXPECT_EQ(old[pending_slot(1, 7)], 0u);
+  EXPECT_EQ(now(old, 0), 2u);
+  EXPECT_EQ(now(old, 1), 0u);
   pending.show(next.data());
-  EXPECT_EQ(next[pending_slot(0, 7)], 2u);
+  EXPECT_EQ(now(next, 0), 2u);
   one.reset();
   Mark moved = std::move(other);
-  EXPECT_EQ(old[pending_slot(0, 7)], 1u);
+  EXPECT_EQ(now(old, 0), 1u);
   pending.hide(old.data());
   moved = Mark();
-  EXPECT_EQ(old[pending_slot(0, 7)], 1u);
-  EXPECT_EQ(next[pending_slot(0, 7)], 0u);
+  EXPECT_EQ(now(old, 0), 1u);
+  EXPECT_EQ(now(next, 0), 0u);
+}
+
+TEST(PendingCopies, ASlotTellsThatOneHasComeAndGone) {
+  PendingCopies pending;
+  Slots old = {}, next = {};
+  pending.show(old.data());
+  const std::uint64_t before = old[pending_slot(0, 7)];
+  Mark(pending, 0, 7).reset();
+  const std::uint64_t after = old[pending_slot(0, 7)];
+  EXPECT_EQ(pending_now(after), 0u);
+  EXPECT_NE(after, before);
+  pending.show(next.data());
+  EXPECT_EQ(next[pending_slot(0, 7)], after);
 }
 
 class PendingFramesTest : public FilledStore {
@@ -34,7 +50,9 @@ class PendingFramesTest : public FilledStore {
     FilledStore::SetUp();
     store_->pending().show(table_.data());
   }
-  std::uint32_t pending(FrameSeq seq) const { return table_[pending_slot(0, seq)]; }
+  std::uint32_t pending(FrameSeq seq) const {
+    return pending_now(table_[pending_slot(0, seq)]);
+  }
 
   Slots table_ = {};
 };
