@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t kLinkMagic = 0x314b4e4c;  // "LNK1"
 constexpr int kBufferBytes = 1 << 20;
-constexpr std::size_t kReadBytes = 64 << 10;
+constexpr std::size_t kReadBytes = 64 << 10, kMostHeldBytes = 64 << 10;
 
 struct LinkHeader {
   std::uint32_t magic;
@@ -107,18 +107,28 @@ bool receive_from_zazend(int socket, LinkPacket* out) {
   return true;
 }
 
-bool LinkWriter::send(const LinkPacket& packet) {
+bool LinkWriter::send(const LinkPacket& packet, bool is_held) {
   if (packet.body.size() > kLongestLinkBody) return false;
-  LinkHeader header = header_of(packet);
-  std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
-  bytes += packet.body;
+  const LinkHeader header = header_of(packet);
   std::lock_guard lock(mutex_);
-  for (std::size_t done = 0; done < bytes.size();) {
-    ssize_t written = ::write(pipe_, bytes.data() + done, bytes.size() - done);
+  held_.reserve(held_.size() + sizeof header + packet.body.size());  // all of it or nothing
+  held_.append(reinterpret_cast<const char*>(&header), sizeof header).append(packet.body);
+  return (is_held && held_.size() < kMostHeldBytes) || write_held();
+}
+
+bool LinkWriter::flush() {
+  std::lock_guard lock(mutex_);
+  return write_held();
+}
+
+bool LinkWriter::write_held() {
+  for (std::size_t done = 0; done < held_.size();) {
+    ssize_t written = ::write(pipe_, held_.data() + done, held_.size() - done);
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return false;
     done += static_cast<std::size_t>(written);
   }
+  held_.clear();
   return true;
 }
 

@@ -61,11 +61,17 @@ bool receive_from_zazend(int socket, LinkPacket* out);
 class LinkWriter {  // thread safe
  public:
   explicit LinkWriter(int pipe) : pipe_(pipe) {}
-  bool send(const LinkPacket& packet);
+  // Goes out after all that is held; or is held itself, until somebody sends or flushes: several
+  // messages that go together wake zazend once.
+  bool send(const LinkPacket& packet, bool is_held = false);
+  bool flush();
 
  private:
+  bool write_held();  // mutex_ is held
+
   std::mutex mutex_;
   const int pipe_;
+  std::string held_;
 };
 
 }  // namespace zazen

@@ -29,7 +29,7 @@ void CacheLink::run_until_lost(const std::function<void(LinkPacket order)>& take
   }
 }
 
-void CacheLink::send_ask(LinkType type, std::string body, Done done) {
+void CacheLink::send_ask(LinkType type, std::string body, Done done, bool is_held) {
   LinkPacket packet;
   packet.type = type;
   packet.body = std::move(body);
@@ -38,7 +38,7 @@ void CacheLink::send_ask(LinkType type, std::string body, Done done) {
     packet.request = next_++;
     waiting_.emplace(packet.request, std::move(done));
   }
-  if (writer_.send(packet)) return;
+  if (writer_.send(packet, is_held)) return;
   // Too long, or zazend is gone.
   std::unique_lock lock(mutex_);
   auto found = waiting_.extract(packet.request);
