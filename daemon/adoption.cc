@@ -35,7 +35,7 @@ std::string sample_digest(int fd, std::uint64_t size) {
 }
 
 OriginLook look_at_origin(const DatasetConfig& dataset, const std::string& name,
-                          std::uint64_t bytes, const std::string& digest, bool all_users) {
+                          std::uint64_t bytes, bool all_users) {
   OriginLook look;
   OriginFacts& facts = look.origin;
   const UniqueFd origin =
@@ -51,14 +51,21 @@ OriginLook look_at_origin(const DatasetConfig& dataset, const std::string& name,
     look.status = errno;
   } else if (!S_ISREG(facts.st.st_mode)) {
     look.status = EINVAL;
-  } else if (static_cast<std::uint64_t>(facts.st.st_size) != bytes ||
-             (bytes > 0 && sample_digest(origin.get(), bytes) != digest)) {
+  } else if (static_cast<std::uint64_t>(facts.st.st_size) != bytes) {
     look.status = ESTALE;
   } else {
+    if (bytes > 0) look.digest = sample_digest(origin.get(), bytes);
     if (all_users) facts.acl = read_acl(origin.get());
     look.status = 0;
   }
   return look;
+}
+
+void compare_digest(int content_fd, std::uint64_t bytes, OriginLook& look) {
+  if (look.status != 0 || bytes == 0) return;
+  if (look.digest.empty() || look.digest != sample_digest(content_fd, bytes)) {
+    look.status = ESTALE;
+  }
 }
 
 }  // namespace zazen

@@ -17,9 +17,11 @@ std::string sample_pages(int fd, std::uint64_t size);
 // XXH3 of these pages in 16 bytes, whatever the machine; "" if they cannot be read.
 std::string sample_digest(int fd, std::uint64_t size);
 
-// In a worker: what the origin says of the frame of this name, beside content of this size with
-// this digest. Takes as long as the origin takes.
+// In a worker: what the origin says of the frame of this name, beside content of this size, and
+// the digest of the frame. Takes as long as the origin takes.
 OriginLook look_at_origin(const DatasetConfig& dataset, const std::string& name,
-                          std::uint64_t bytes, const std::string& digest, bool all_users);
+                          std::uint64_t bytes, bool all_users);
+// Whoever has the content: a look at another one is ESTALE.
+void compare_digest(int content_fd, std::uint64_t bytes, OriginLook& look);
 
 }  // namespace zazen

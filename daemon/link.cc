@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t kLinkMagic = 0x314b4e4c;  // "LNK1"
 constexpr int kBufferBytes = 1 << 20;
-constexpr std::size_t kReadBytes = 64 << 10;
+constexpr std::size_t kReadBytes = 64 << 10, kMostHeldBytes = 64 << 10;
 
 struct LinkHeader {
   std::uint32_t magic;
@@ -119,7 +119,18 @@ bool LinkWriter::send(const LinkPacket& packet, Full full) {
   kept_.reserve(kept_.size() + sizeof header + packet.body.size());  // all of it, or nothing
   kept_.append(reinterpret_cast<const char*>(&header), sizeof header);
   kept_ += packet.body;
-  const std::uint64_t end = taken_ += sizeof header + packet.body.size();
+  taken_ += sizeof header + packet.body.size();
+  if (full == Full::kHold && kept_.size() < kMostHeldBytes) return !is_gone_;
+  return write_all(lock, full);
+}
+
+bool LinkWriter::flush(Full full) {
+  std::unique_lock lock(mutex_);
+  return write_all(lock, full);
+}
+
+bool LinkWriter::write_all(std::unique_lock<std::mutex>& lock, Full full) {
+  const std::uint64_t end = taken_;
   for (;;) {
     write_kept();
     if (is_gone_ || written_ >= end || full == Full::kKeep) return !is_gone_;

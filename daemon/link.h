@@ -64,21 +64,27 @@ bool receive_from_zazend(int socket, LinkPacket* out);
 // such a thread sends is kept until there is room. Thread safe.
 class LinkWriter {
  public:
-  enum class Full { kWait, kKeep };
+  enum class Full {
+    kWait,  // for room in the pipe
+    kKeep,
+    kHold,  // until somebody sends or flushes: messages that go together wake zazend once
+  };
 
   explicit LinkWriter(int pipe);
   // False: it is too long, or zazend is gone.
   bool send(const LinkPacket& packet, Full full = Full::kWait);
+  bool flush(Full full = Full::kWait);
   // Sends what is kept, until the socket can be read from.
   void send_kept(int socket);
 
  private:
+  bool write_all(std::unique_lock<std::mutex>& lock, Full full);
   void write_kept();  // what fits; mutex_ is held
 
   std::mutex mutex_;
   const int pipe_;
   std::string kept_;
-  std::size_t begin_ = 0;                 // of what is kept and not written yet
+  std::size_t begin_ = 0;                  // of what is kept and not written yet
   std::uint64_t taken_ = 0, written_ = 0;  // bytes, since the beginning
   bool is_gone_ = false;
 };

@@ -153,17 +153,19 @@ struct FinishContent {
 struct FinishPush {
   static constexpr LinkType kType = LinkType::kFinishPush;
   using Reply = NoReply;
-  std::uint64_t ticket = 0, bytes = 0, checksum = 0;
+  std::uint64_t ticket = 0;
+  FrameSeq seq = 0;  // the file may have been begun for any frame of the dataset
+  std::uint64_t bytes = 0, checksum = 0;
   template <class A>
   void fields(A& a) {
-    a(ticket, bytes, checksum);
+    a(ticket, seq, bytes, checksum);
   }
 };
 struct AbandonFill {
   static constexpr LinkType kType = LinkType::kAbandonFill;
   using Reply = NoReply;
   std::uint64_t ticket = 0;
-  std::int32_t status = 0;
+  std::int32_t status = 0;  // 0: nothing was written to the file
   template <class A>
   void fields(A& a) {
     a(ticket, status);
@@ -625,10 +627,9 @@ struct VerifyOrigins {
 struct ContentToLook {
   FrameSeq seq = 0;
   std::uint64_t bytes = 0;
-  std::string digest;
   template <class A>
   void fields(A& a) {
-    a(seq, bytes, digest);
+    a(seq, bytes);
   }
 };
 struct Look {

@@ -87,9 +87,10 @@ struct OriginLook {  // of a frame whose content was pushed
   std::int32_t status = ENOENT;  // 0: the origin has this very frame
   bool is_there = false;         // it has one:
   OriginFacts origin;
+  std::string digest;  // of its pages, where it is as long as the content (adoption.h)
   template <class A>
   void fields(A& a) {
-    a(status, is_there, origin);
+    a(status, is_there, origin, digest);
   }
 };
 

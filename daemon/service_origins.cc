@@ -175,7 +175,7 @@ void Service::settle(std::uint32_t dataset, const SampleResult& result) {
   store_.drop_exactly(dataset, result.stale);
 }
 
-// By the worker of the directory's owner, whoever has asked: it gets a digest of the content.
+// By the worker of the directory's owner, whoever has asked: it learns nothing of the content.
 void Service::adopt_arrived(std::uint32_t dataset, const std::vector<FrameSeq>& frames) {
   const WorkerId by = worker_for(dataset);
   for (FrameSeq seq : frames) {
@@ -183,12 +183,14 @@ void Service::adopt_arrived(std::uint32_t dataset, const std::vector<FrameSeq>& 
     struct stat local = {};
     if (!copy.valid() || ::fstat(copy.get(), &local) != 0) continue;
     const auto size = static_cast<std::uint64_t>(local.st_size);
-    Look order{dataset, {{seq, size, sample_digest(copy.get(), size)}}};
+    Look order{dataset, {{seq, size}}};
     Look::Reply reply;
     const int code = pool_->order(by, order, &reply, kOriginLimit);
     if (code == ETIMEDOUT) break;
-    if (code != 0 || reply.looks.empty() || reply.looks[0].status != 0) continue;
-    (void)cache_.adopt_known(by, dataset, seq, reply.looks[0].origin);
+    if (code != 0 || reply.looks.empty()) continue;
+    OriginLook& look = reply.looks[0];
+    compare_digest(copy.get(), size, look);
+    if (look.status == 0) (void)cache_.adopt_known(by, dataset, seq, look.origin);
   }
 }
 
@@ -308,12 +310,14 @@ void Service::start_listener() {
 
 void Service::take_push(StoreCache::Pushed push, std::function<void(int status)> done) {
   const std::uint32_t dataset = push.dataset;
-  {
-    std::lock_guard lock(mutex_);
-    received_[dataset].push_back({push.seq, std::move(push.content), std::move(done)});
+  std::lock_guard lock(mutex_);
+  std::deque<Received>& queue = received_[dataset];
+  // Otherwise the thread that comes for those before it takes it, too.
+  if (queue.size() % kMostLooked == 0) {
+    looks_.post(
+        dataset, [this, dataset] { place_received(dataset); }, WorkQueue::kAnyNumber);
   }
-  looks_.post(
-      dataset, [this, dataset] { place_received(dataset); }, WorkQueue::kAnyNumber);
+  queue.push_back({push.seq, std::move(push.content), std::move(done)});
 }
 
 // What the worker of the directory's owner sees there, as one question as far as that goes
@@ -348,13 +352,11 @@ void Service::place_received(std::uint32_t dataset) {
   }
   if (batch.empty()) return;
   std::vector<ContentToLook> contents;
-  for (const Received& one : batch) {
-    contents.push_back({one.seq, one.content.bytes,
-                        sample_digest(one.content.file.fd(), one.content.bytes)});
-  }
+  for (const Received& one : batch) contents.push_back({one.seq, one.content.bytes});
   const WorkerId worker = worker_for(dataset);
-  const std::vector<OriginLook> looks = look_at(worker, dataset, contents);
+  std::vector<OriginLook> looks = look_at(worker, dataset, contents);
   for (std::size_t i = 0; i < batch.size(); ++i) {
+    compare_digest(batch[i].content.file.fd(), batch[i].content.bytes, looks[i]);
     cache_.take_received(worker, dataset, batch[i].seq, std::move(batch[i].content), looks[i],
                          std::move(batch[i].done));
   }

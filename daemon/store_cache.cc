@@ -103,8 +103,10 @@ void StoreCache::begin_known(WorkerId worker, BeginFill offer, Begun done) {
     } else if (held->second.tickets >= kMostTickets) {
       refusal = EAGAIN;
     } else {
-      flight->pending = PendingCopies::Mark(store_.pending(), wanted.dataset, wanted.seq);
-      if (!is_alone) in_flight_.emplace(key, flight);
+      if (!is_alone) {
+        flight->pending = PendingCopies::Mark(store_.pending(), wanted.dataset, wanted.seq);
+        in_flight_.emplace(key, flight);
+      }
       ticket = next_ticket_++;
       tickets_.emplace(ticket, flight);
       held->second.refused.erase(key);
@@ -310,9 +312,10 @@ int StoreCache::commit(const FlightPointer& flight, FinishedCopy copy, const Ori
 void StoreCache::abandon_fill(WorkerId worker, std::uint64_t ticket, int status) {
   const FlightPointer flight = take(worker, ticket);
   if (!flight) return;
+  if (status == 0) return land(flight, 0, false, nullptr);
   // The error may be the origin's: of the disk only zazend's own look at it counts.
   if (flight->file.fd() >= 0) store_.health().note(flight->file.write_failure());
-  land(flight, status == 0 ? ECANCELED : status, false, [](int) {});
+  land(flight, status, false, [](int) {});
 }
 
 void StoreCache::note_failed(const FillFailed& failed) {
@@ -406,9 +409,9 @@ int StoreCache::finish_push(WorkerId worker, const FinishPush& finish, Pushed* o
   if (!flight) return EBADF;
   const int status = seal_received(*flight, finish.bytes);
   out->dataset = flight->offer.dataset;
-  out->seq = flight->offer.seq;
+  out->seq = finish.seq;
   out->content = {std::move(flight->file), std::move(flight->room), finish.bytes, finish.bytes,
-                  finish.checksum, std::move(flight->pending)};
+                  finish.checksum, {store_.pending(), out->dataset, out->seq}};
   land(flight, status, false, nullptr);
   return status;
 }

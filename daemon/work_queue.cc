@@ -90,11 +90,12 @@ void WorkQueue::grow() noexcept {
 }
 
 bool WorkQueue::post(std::function<void()> work, std::size_t limit) {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (stopping_) return true;
   if (queue_.size() >= limit) return false;
   queue_.push_back(std::move(work));
   grow();
+  lock.unlock();  // or whoever wakes would wait for it
   changed_.notify_one();
   return true;
 }

@@ -32,12 +32,16 @@ void CacheLink::run_until_lost(const std::function<void(LinkPacket order)>& take
   }
 }
 
-bool CacheLink::send(const LinkPacket& packet) {
-  const bool reads = std::this_thread::get_id() == reader_.load();
-  return writer_.send(packet, reads ? LinkWriter::Full::kKeep : LinkWriter::Full::kWait);
+LinkWriter::Full CacheLink::when_full(LinkWriter::Full others) const {
+  return std::this_thread::get_id() == reader_.load() ? LinkWriter::Full::kKeep : others;
 }
 
-void CacheLink::send_ask(LinkType type, std::string body, Done done) {
+bool CacheLink::send(const LinkPacket& packet, bool is_held) {
+  using Full = LinkWriter::Full;
+  return writer_.send(packet, when_full(is_held ? Full::kHold : Full::kWait));
+}
+
+void CacheLink::send_ask(LinkType type, std::string body, Done done, bool is_held) {
   LinkPacket packet;
   packet.type = type;
   packet.body = std::move(body);
@@ -46,7 +50,7 @@ void CacheLink::send_ask(LinkType type, std::string body, Done done) {
     packet.request = next_++;
     waiting_.emplace(packet.request, std::move(done));
   }
-  if (send(packet)) return;
+  if (send(packet, is_held)) return;
   // Too long, or zazend is gone.
   std::unique_lock lock(mutex_);
   auto found = waiting_.extract(packet.request);

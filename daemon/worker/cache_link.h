@@ -44,12 +44,14 @@ class CacheLink : public Cache {
     typename Ask::Reply reply;
     return this->ask(std::move(ask), &reply);
   }
-  // `done` gets the reply, on run()'s thread.
+  // `done` gets the reply, on run()'s thread. An ask that is held goes out with the next one
+  // that is not, or by flush().
   using Done = std::function<void(LinkPacket reply)>;
   template <class Ask>
-  void ask_later(Ask ask, Done done) {
-    send_ask(Ask::kType, encode_link_body(ask), std::move(done));
+  void ask_later(Ask ask, Done done, bool is_held = false) {
+    send_ask(Ask::kType, encode_link_body(ask), std::move(done), is_held);
   }
+  void flush() { writer_.flush(when_full(LinkWriter::Full::kWait)); }
   // Nobody waits for what comes of it.
   template <class Ask>
   void tell(Ask ask) {
@@ -73,10 +75,12 @@ class CacheLink : public Cache {
   void note_failed(const FillFailed& failed) override { tell(failed); }
 
  private:
-  bool send(const LinkPacket& packet);
+  // The thread that reads replies must not wait for room in the pipe.
+  LinkWriter::Full when_full(LinkWriter::Full others) const;
+  bool send(const LinkPacket& packet, bool is_held = false);
   void run_until_lost(const std::function<void(LinkPacket order)>& take);
   LinkPacket exchange(LinkType type, std::string body);
-  void send_ask(LinkType type, std::string body, Done done);
+  void send_ask(LinkType type, std::string body, Done done, bool is_held = false);
   void send_reply(LinkTag order, int status, std::string body);
 
   const UniqueFd receive_, send_;

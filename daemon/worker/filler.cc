@@ -267,19 +267,19 @@ int Filler::copy_content(Lane& lane, const JobPointer& job) {
   finished.bytes = static_cast<std::uint64_t>(after.st_size);
   finished.checksum = copy.checksum();
   finished.room = copy.room();
-  finished.look = look_at(request, finished.bytes, sample_digest(content, finished.bytes));
+  finished.look = look_at(request, finished.bytes);
+  compare_digest(content, finished.bytes, finished.look);
   cache_.finish_content(finished, [this, job](int status) { finish(job, status); });
   return kFinishing;
 }
 
 // Of an origin that does not answer in time nothing is known.
-OriginLook Filler::look_at(const FillRequest& request, std::uint64_t bytes, std::string pages) {
+OriginLook Filler::look_at(const FillRequest& request, std::uint64_t bytes) {
   auto answer = std::make_shared<std::promise<OriginLook>>();
   std::future<OriginLook> look = answer->get_future();
-  looks_.post(request.dataset, [answer, bytes, pages = std::move(pages),
-                                name = name_of(request), dataset = dataset_of(request),
-                                all_users = config_.all_users] {
-    answer->set_value(look_at_origin(dataset, name, bytes, pages, all_users));
+  looks_.post(request.dataset, [answer, bytes, name = name_of(request),
+                                dataset = dataset_of(request), all_users = config_.all_users] {
+    answer->set_value(look_at_origin(dataset, name, bytes, all_users));
   });
   if (look.wait_for(kLookLimit) != std::future_status::ready) return {};
   return look.get();

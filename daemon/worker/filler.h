@@ -85,7 +85,7 @@ class Filler {
   int copy_content(Lane& lane, const JobPointer& job);
   int adopt(const JobPointer& job, const BeginFill& offer);
   int transfer(Lane& lane, const JobPointer& job, std::uint64_t ticket, FrameCopy* copy);
-  OriginLook look_at(const FillRequest& request, std::uint64_t bytes, std::string pages);
+  OriginLook look_at(const FillRequest& request, std::uint64_t bytes);
   void finish(const JobPointer& job, int status);
   void close_later(std::uint32_t dataset, UniqueFd fd);
   std::string name_of(const FillRequest& request) const;

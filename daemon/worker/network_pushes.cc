@@ -20,11 +20,9 @@ void NetworkPushes::add_figures(WorkerFigures* figures) const {
 }
 
 // zazend reserves the room of a file like this.
-void NetworkPushes::begin(std::uint32_t dataset, FrameSeq seq, std::uint64_t bytes,
-                          Begun done) {
+void NetworkPushes::begin(std::uint32_t dataset, std::uint64_t bytes, Begun done) {
   BeginFill offer;
   offer.dataset = dataset;
-  offer.seq = seq;
   offer.kind = FrameKind::kNative;
   offer.is_content = true;
   struct stat& content = offer.origin.st;
@@ -32,15 +30,19 @@ void NetworkPushes::begin(std::uint32_t dataset, FrameSeq seq, std::uint64_t byt
   content.st_ino = 1;
   content.st_size = static_cast<off_t>(bytes);
   content.st_blocks = static_cast<blkcnt_t>((bytes + 511) / 512);
-  link_.ask_later(std::move(offer), [done = std::move(done)](LinkPacket packet) {
-    BeginFill::Reply reply;
-    const int status = CacheLink::read(packet, &reply);
-    done(status, std::move(reply));
-  });
+  link_.ask_later(
+      std::move(offer),
+      [done = std::move(done)](LinkPacket packet) {
+        BeginFill::Reply reply;
+        const int status = CacheLink::read(packet, &reply);
+        done(status, std::move(reply));
+      },
+      true);
 }
 
 void NetworkPushes::finish(const FinishPush& finish, std::function<void(int status)> done) {
-  link_.ask_later(finish, [done = std::move(done)](LinkPacket reply) { done(reply.status); });
+  link_.ask_later(
+      finish, [done = std::move(done)](LinkPacket reply) { done(reply.status); }, true);
 }
 
 void NetworkPushes::abandon(std::uint64_t ticket, int status) {

@@ -18,9 +18,10 @@ class NetworkPushes : private PushDesk {
   void stop(std::chrono::milliseconds limit) { listener_.stop(limit); }
 
  private:
-  void begin(std::uint32_t dataset, FrameSeq seq, std::uint64_t bytes, Begun done) override;
+  void begin(std::uint32_t dataset, std::uint64_t bytes, Begun done) override;
   void finish(const FinishPush& finish, std::function<void(int status)> done) override;
   void abandon(std::uint64_t ticket, int status) override;
+  void flush() override { link_.flush(); }
   Result<std::string> natives(std::uint32_t dataset) override;
   int take_notice(std::string_view notice) override;
   bool is_disk_usable() override;

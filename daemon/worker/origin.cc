@@ -31,10 +31,15 @@ bool is_same_file(const struct statx& passed, const struct stat& named) {
 
 UniqueFd find_named(const DatasetConfig& dataset, const std::string& name, int flags,
                     ReachedDirectories* reached) {
+  if (reached == nullptr) {
+    const UniqueFd directory(::open(dataset.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!directory.valid()) return {};
+    return open_beneath(directory.get(), name.c_str(), flags | O_NOFOLLOW);
+  }
   auto [below, leaf] = split_name(name);
   const OriginWay way(dataset.path, below);
   UniqueFd named = way.open(leaf, flags | O_NOFOLLOW);
-  if (named.valid() && reached != nullptr) *reached = way.directories();
+  if (named.valid()) *reached = way.directories();
   return named;
 }
 

@@ -100,7 +100,7 @@ Look::Reply OriginOrders::obey(const Look& order, int*) const {
     if (Clock::now() - begin > kLooksLimit) break;
     reply.looks.push_back(look_at_origin(config_.datasets[order.dataset],
                                          name_of(order.dataset, content.seq), content.bytes,
-                                         content.digest, config_.all_users));
+                                         config_.all_users));
   }
   return reply;
 }

@@ -14,7 +14,9 @@ constexpr std::uint64_t kHandOnBytes = 4 << 20;
 
 PushIntake::~PushIntake() {
   begun_.file.reset();
-  if (begun_.ticket != 0) desk_.abandon(begun_.ticket, failure_ != 0 ? failure_ : ECANCELED);
+  if (begun_.ticket == 0) return;
+  const bool is_unused = written_ == 0 && kept_.empty();
+  desk_.abandon(begun_.ticket, failure_ != 0 ? failure_ : is_unused ? 0 : ECANCELED);
 }
 
 bool PushIntake::take_file(int status, BeginFill::Reply reply) {
@@ -32,6 +34,7 @@ int PushIntake::keep_or_write(const char* bytes, std::size_t size) {
 }
 
 int PushIntake::write(const char* bytes, std::size_t size) {
+  if (!has_answer_) desk_.flush();
   has_answer_.wait(false);
   if (refusal_ != 0) return refusal_;
   const std::string kept = std::exchange(kept_, {});
@@ -59,10 +62,11 @@ int PushIntake::write_to_file(const char* bytes, std::size_t size) {
   return failure_ = errno;
 }
 
-void PushIntake::finish(std::uint64_t checksum, std::function<void(int status)> done) {
+void PushIntake::finish(FrameSeq seq, std::uint64_t checksum,
+                        std::function<void(int status)> done) {
   if (int code = write(nullptr, 0); code != 0) return done(code);
   begun_.file.reset();
-  desk_.finish({std::exchange(begun_.ticket, 0), written_, checksum}, std::move(done));
+  desk_.finish({std::exchange(begun_.ticket, 0), seq, written_, checksum}, std::move(done));
 }
 
 }  // namespace zazen

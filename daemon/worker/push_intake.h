@@ -19,6 +19,7 @@ class PushIntake {
   // zazend's answer, once. True: the content is complete, and has waited for it.
   bool take_file(int status, BeginFill::Reply reply);
   bool has_answer() const { return has_answer_; }
+  bool is_refused() const { return has_answer_ && refusal_ != 0; }
 
   // Each waits for the answer, unless it says otherwise, and returns 0 or an errno.
   int write(const char* bytes, std::size_t size);
@@ -28,7 +29,7 @@ class PushIntake {
 
   // All is there. finish() waits, and tells `done` as in PushDesk.
   void note_complete() { is_complete_ = true; }
-  void finish(std::uint64_t checksum, std::function<void(int status)> done);
+  void finish(FrameSeq seq, std::uint64_t checksum, std::function<void(int status)> done);
 
  private:
   int write_to_file(const char* bytes, std::size_t size);

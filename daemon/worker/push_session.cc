@@ -26,6 +26,7 @@ namespace {
 constexpr std::size_t kBufferBytes = 256 << 10, kMostUnreadBytes = 64 << 10;
 constexpr std::size_t kMostKeptBytes = 256 << 10;  // of content that waits for files
 constexpr std::uint64_t kMostBegun = 8;            // frames, with one ticket each
+constexpr std::uint64_t kMostAhead = 4, kMostAheadBytes = 8 << 20;
 
 // Full connections together have no more tickets than zazend gives to a worker.
 std::uint64_t most_begun(const Config& config) {
@@ -39,7 +40,7 @@ constexpr std::chrono::seconds kLastAnswersLimit(5);
 void PushSession::AnswerBox::post(Answered answer) {
   std::unique_lock lock(mutex);
   until_no_shortage(lock, [&] { answers.push_back(answer); });
-  wake();
+  if (answers.size() == 1) wake();  // or somebody has
 }
 
 void PushSession::AnswerBox::wake() {
@@ -185,7 +186,9 @@ void PushSession::serve() {
   buffer_.resize(kBufferBytes);
   while (!stopping_ && serve_message()) {
   }
+  forget_ahead();
   while (!complete_.empty()) finish_oldest();
+  terms_.desk.flush();
   if (!stopping_) return;
   // What was promised is answered.
   deadline_ = Clock::now() + kLastAnswersLimit;
@@ -270,19 +273,16 @@ bool PushSession::take_push(const PushHeader& header, const PushNames& names) {
     send_output();
     return break_off("a frame that is too large");
   }
-  const auto intake = std::make_shared<PushIntake>(terms_.desk);
   std::uint32_t dataset = 0;
   FrameSeq seq = 0;
   int status = find_frame(names, &dataset, &seq);
+  IntakePointer intake;
   if (status == 0) {
-    while (!complete_.empty() && complete_.size() >= most_begun(terms_.config)) finish_oldest();
-    terms_.desk.begin(dataset, seq, header.content_bytes,
-                      [intake, box = box_](int code, BeginFill::Reply reply) {
-                        if (intake->take_file(code, std::move(reply))) box->wake();
-                      });
+    while (!complete_.empty() && begun() >= most_begun(terms_.config)) finish_oldest();
+    intake = intake_for(dataset, header.content_bytes);
   }
   ContentEnd computed, told;
-  if (!take_content(header.content_bytes, &status, *intake, &computed)) return false;
+  if (!take_content(header.content_bytes, &status, intake.get(), &computed)) return false;
   PushHeader end;
   std::string body;
   if (!receive_message(&end, &body)) return false;
@@ -303,7 +303,7 @@ bool PushSession::take_push(const PushHeader& header, const PushNames& names) {
     box->post({number, code});
   };
   ++open_;
-  complete_.push_back({intake, computed.checksum, std::move(done)});
+  complete_.push_back({intake, seq, computed.checksum, std::move(done)});
   intake->note_complete();
   finish_complete();
   return true;
@@ -317,7 +317,38 @@ void PushSession::finish_complete() {
 void PushSession::finish_oldest() {
   Complete one = std::move(complete_.front());
   complete_.pop_front();
-  one.intake->finish(one.checksum, std::move(one.done));
+  one.intake->finish(one.seq, one.checksum, std::move(one.done));
+}
+
+PushSession::IntakePointer PushSession::begin(std::uint32_t dataset, std::uint64_t bytes) {
+  auto intake = std::make_shared<PushIntake>(terms_.desk);
+  terms_.desk.begin(dataset, bytes, [intake, box = box_](int code, BeginFill::Reply reply) {
+    if (intake->take_file(code, std::move(reply))) box->wake();
+  });
+  return intake;
+}
+
+// While zazend gives files, a few are asked for ahead: simulations write frames of one size.
+PushSession::IntakePointer PushSession::intake_for(std::uint32_t dataset, std::uint64_t bytes) {
+  const bool is_like_last = last_ && dataset == last_dataset_ && bytes == last_bytes_;
+  if (!is_like_last) forget_ahead();
+  std::erase_if(ahead_, [](const IntakePointer& one) { return one->is_refused(); });
+  if (ahead_.empty()) ahead_.push_back(begin(dataset, bytes));
+  IntakePointer intake = std::move(ahead_.front());
+  ahead_.pop_front();
+  const std::uint64_t fit = kMostAheadBytes / std::max<std::uint64_t>(bytes, 1);
+  const bool is_given = last_ && last_->has_answer() && !last_->is_refused();
+  const std::uint64_t most = is_given ? std::min(kMostAhead, fit) : 0;
+  while (ahead_.size() < most && begun() + 1 < most_begun(terms_.config)) {
+    ahead_.push_back(begin(dataset, bytes));
+  }
+  std::tie(last_, last_dataset_, last_bytes_) = std::tie(intake, dataset, bytes);
+  return intake;
+}
+
+void PushSession::forget_ahead() {
+  ahead_.clear();
+  last_.reset();
 }
 
 // Of what waits for files, no more than kMostKeptBytes is kept.
@@ -332,7 +363,7 @@ int PushSession::store(PushIntake& intake, const char* bytes, std::size_t size) 
   return kept <= kMostKeptBytes ? intake.keep_or_write(bytes, size) : intake.write(bytes, size);
 }
 
-bool PushSession::take_content(std::uint64_t bytes, int* status, PushIntake& intake,
+bool PushSession::take_content(std::uint64_t bytes, int* status, PushIntake* intake,
                                ContentEnd* end) {
   deadline_ = Clock::now() + terms_.limits.message +
               std::chrono::milliseconds(bytes * 1000 / terms_.limits.slowest_bytes);
@@ -348,7 +379,7 @@ bool PushSession::take_content(std::uint64_t bytes, int* status, PushIntake& int
     const char* piece = buffer_.data() + begin_;
     XXH3_64bits_update(hash.get(), piece, size);
     if (tag) tag->add(piece, size);
-    if (*status == 0) *status = store(intake, piece, size);
+    if (*status == 0) *status = store(*intake, piece, size);
     begin_ += size;
     left -= size;
     terms_.counts.bytes += size;
@@ -436,6 +467,7 @@ bool PushSession::receive(void* bytes, std::size_t size) {
 }
 
 bool PushSession::fill_buffer() {
+  terms_.desk.flush();  // for all frames of one buffer together
   for (;;) {
     if (stopping_) return false;
     ssize_t size = ::recv(socket_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
@@ -453,13 +485,17 @@ bool PushSession::fill_buffer() {
 // Until something has come, from the writer or from the store; answers go out meanwhile. With
 // too much unanswered the writer is not listened to.
 bool PushSession::wait_for_input() {
+  terms_.desk.flush();
   if (!send_output()) return false;
   auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now()).count();
   if (left <= 0) return false;
   short events = open_ < kMostOpen ? POLLIN : 0;
   if (unsent() > 0) events |= POLLOUT;
   struct pollfd entries[] = {{socket_.get(), events, 0}, {box_->event.get(), POLLIN, 0}};
-  if (::poll(entries, 2, static_cast<int>(left)) < 0 && errno != EINTR) return false;
+  if (last_) left = std::min<std::int64_t>(left, terms_.limits.quiet.count());
+  const int ready = ::poll(entries, 2, static_cast<int>(left));
+  if (ready < 0 && errno != EINTR) return false;
+  if (ready == 0) forget_ahead();
   if ((entries[1].revents & POLLIN) != 0) collect_answers();
   // Who is gone and is not listened to would be ready for ever.
   if ((events & POLLIN) == 0 && (entries[0].revents & (POLLERR | POLLHUP)) != 0) return false;
@@ -470,6 +506,7 @@ bool PushSession::pause(std::chrono::milliseconds time) {
   deadline_ += time;
   auto until = Clock::now() + time;
   while (time.count() > 0) {
+    terms_.desk.flush();
     struct pollfd entry = {box_->event.get(), POLLIN, 0};
     ::poll(&entry, 1, static_cast<int>(time.count()));
     collect_answers();
@@ -506,6 +543,7 @@ bool PushSession::send_all() {
     auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now()).count();
     if (unsent() == 0) break;
     if (left <= 0 || stopping_) return false;
+    terms_.desk.flush();
     struct pollfd entry = {socket_.get(), POLLOUT, 0};
     ::poll(&entry, 1, static_cast<int>(left));
   }

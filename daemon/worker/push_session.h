@@ -3,9 +3,12 @@
 // It holds two buffers and small answers, whatever the writer sends: content goes to a file as
 // it comes, and a writer with kMostOpen pushes unanswered is not read from. zazend makes the
 // file while the content comes: what comes before the file is kept in memory, of a few small
-// frames or of the beginning of a large one. Who does not prove itself in time, or is too slow
-// with what it has begun, is closed; so is who breaks the rules: a MAC that is wrong, a message
-// that does not belong there. What is refused with an answer does no harm to the rest.
+// frames or of the beginning of a large one. For frames of the last one's size a few files are
+// asked for ahead, so that there is nothing to wait for.
+//
+// Who does not prove itself in time, or is too slow with what it has begun, is closed; so is who
+// breaks the rules: a MAC that is wrong, a message that does not belong there. What is refused
+// with an answer does no harm to the rest.
 //
 // For the writer silence is a daemon that hangs. So while a disk, or the rate limit, holds up
 // what it waits for, another thread says that the session is at work.
@@ -38,18 +41,21 @@ namespace zazen {
 struct PushLimits {  // for whoever pushes
   std::chrono::milliseconds handshake{5'000}, message{20'000}, idle{600'000};
   std::uint64_t slowest_bytes = 64 << 10;  // of content, in a second
+  std::chrono::milliseconds quiet{200};    // after it a writer has no files ahead
 };
 
 // What sessions need of zazend. Thread safe.
 class PushDesk {
  public:
   virtual ~PushDesk() = default;
-  // A file for the content of a frame, or an errno. `done` may be called on another thread.
+  // A file for a frame of so many bytes, or an errno. `done` may be called on another thread.
   using Begun = std::function<void(int status, BeginFill::Reply reply)>;
-  virtual void begin(std::uint32_t dataset, FrameSeq seq, std::uint64_t bytes, Begun done) = 0;
+  virtual void begin(std::uint32_t dataset, std::uint64_t bytes, Begun done) = 0;
   // It is complete, and closed here. `done` is told 0 when it is durable, or an errno.
   virtual void finish(const FinishPush& finish, std::function<void(int status)> done) = 0;
   virtual void abandon(std::uint64_t ticket, int status) = 0;
+  // begin() and finish() may wait for this: whoever waits for what comes of them calls it first.
+  virtual void flush() = 0;
   virtual Result<std::string> natives(std::uint32_t dataset) = 0;  // an encoded FrameSet
   virtual int take_notice(std::string_view notice) = 0;            // 0 or an errno
   virtual bool is_disk_usable() = 0;
@@ -91,6 +97,7 @@ class PushSession {
 
  private:
   using Clock = std::chrono::steady_clock;
+  using IntakePointer = std::shared_ptr<PushIntake>;
   struct Answered {
     std::uint64_t request;
     int status;
@@ -103,7 +110,8 @@ class PushSession {
     void wake();
   };
   struct Complete {  // all of its content is there
-    std::shared_ptr<PushIntake> intake;
+    IntakePointer intake;
+    FrameSeq seq;
     std::uint64_t checksum;
     std::function<void(int status)> done;
   };
@@ -116,7 +124,11 @@ class PushSession {
   void serve();
   bool serve_message();
   bool take_push(const PushHeader& header, const PushNames& names);
-  bool take_content(std::uint64_t bytes, int* status, PushIntake& intake, ContentEnd* end);
+  IntakePointer begin(std::uint32_t dataset, std::uint64_t bytes);
+  IntakePointer intake_for(std::uint32_t dataset, std::uint64_t bytes);
+  void forget_ahead();
+  std::size_t begun() const { return complete_.size() + ahead_.size(); }
+  bool take_content(std::uint64_t bytes, int* status, PushIntake* intake, ContentEnd* end);
   int store(PushIntake& intake, const char* bytes, std::size_t size);
   void finish_complete();
   void finish_oldest();
@@ -150,6 +162,11 @@ class PushSession {
   std::vector<char> buffer_;
   std::size_t begin_ = 0, end_ = 0;  // of what was received and is not used yet
   std::deque<Complete> complete_;    // they wait for their files; the oldest first
+  // Of the last frame, and files for more of the same dataset and size (intake_for()).
+  IntakePointer last_;
+  std::uint32_t last_dataset_ = 0;
+  std::uint64_t last_bytes_ = 0;
+  std::deque<IntakePointer> ahead_;
   std::shared_ptr<AnswerBox> box_ = std::make_shared<AnswerBox>();
   std::atomic<std::size_t> open_ = 0;      // pushes that are not answered
   std::atomic<bool> has_request_ = false;  // not yet taken whole, or not yet answered

@@ -217,6 +217,9 @@ class Worker {
 // Nothing of it is destroyed: its threads may be anywhere.
 void run_worker(const Config& config, UniqueFd receive, UniqueFd send) {
   ::mallopt(M_ARENA_MAX, 2);  // of memory for each thread
+  // Content that waits for its file for a moment is not new to the kernel each time.
+  ::mallopt(M_TRIM_THRESHOLD, 1 << 20);
+  ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
   auto* worker = new Worker(config, std::move(receive), std::move(send));
   until_no_shortage([worker] { worker->run(); });
 }

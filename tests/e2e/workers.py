@@ -40,6 +40,12 @@ def threads_of(pid):
     return len(os.listdir(f"/proc/{pid}/task"))
 
 
+def private_kilobytes(pid):
+    """What the process shares with no other."""
+    with open(f"/proc/{pid}/smaps_rollup") as file:
+        return sum(int(line.split()[1]) for line in file if line.startswith("Private_"))
+
+
 class Workers:
     def __init__(self, zazend):
         self.zazend = zazend

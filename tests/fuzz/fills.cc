@@ -298,6 +298,7 @@ class Attack {
     Begun* begun = choose();
     if (begun != nullptr && script_.next() % 8 != 0) begun->file.reset();
     finish.ticket = begun != nullptr ? begun->ticket : script_.next();
+    finish.seq = frame();
     finish.bytes = static_cast<std::uint64_t>(
         begun != nullptr ? begun->origin.st_size : script_.one_of(kSizes));
     StoreCache::Pushed pushed;

@@ -21,6 +21,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from messages import *  # noqa: E402,F403
 from nodes import Nodes, is_sanitized  # noqa: E402
 from processes import expect, run, wait_until  # noqa: E402
+from workers import private_kilobytes  # noqa: E402
 
 LIMIT_SECONDS = 60
 
@@ -148,8 +149,7 @@ class Siege:
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
     def private_kilobytes(self):
-        with open(f"/proc/{self.pid}/smaps_rollup") as file:
-            return sum(int(line.split()[1]) for line in file if line.startswith("Private_"))
+        return private_kilobytes(self.pid)
 
     def _check_peace(self):
         """The daemon holds no more than before, and serves."""

@@ -10,6 +10,7 @@
 #include "tools/bench/clients_bench.h"
 #include "tools/bench/drops_bench.h"
 #include "tools/bench/fills_bench.h"
+#include "tools/bench/first_miss_bench.h"
 #include "tools/bench/hook_bench.h"
 #include "tools/bench/interruption.h"
 #include "tools/bench/listing_bench.h"
@@ -84,6 +85,14 @@ int clients_command(const ClientsBenchOptions& options, bool json) {
   Result<std::vector<ClientFigures>> figures = measure_clients(options);
   if (!figures) return failed(figures.error());
   print_client_figures(*figures, json);
+  return 0;
+}
+
+int first_miss_command(const FirstMissOptions& options, bool json) {
+  note_interruptions();
+  Result<FirstMissFigures> figures = measure_first_miss(options);
+  if (!figures) return failed(figures.error());
+  print_first_miss_figures(*figures, json);
   return 0;
 }
 
@@ -265,6 +274,18 @@ int zazen_bench(int argc, char** argv) {
       ->check(CLI::Range(1, 1'000'000).description(""));
   clients->footer("\nExample:\n  zazen-bench clients --rounds 3\n");
 
+  FirstMissOptions first_miss_options;
+  first_miss_options.directory = options.directory;
+  CLI::App* first_miss = app.add_subcommand(
+      "first-miss", "Compare a user's first miss, which starts a worker, with the next one.");
+  first_miss->add_flag("--json", json, "Print JSON");
+  add_directory(first_miss, &first_miss_options.directory,
+                "Where to make the temporary directory (default: $TMPDIR or /tmp)");
+  first_miss->add_option("--users", first_miss_options.users, "How many (default: 40)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 200).description(""));
+  first_miss->footer("\nIt needs root.\n\nExample:\n  zazen-bench first-miss --users 100\n");
+
   ChangesBenchOptions changes_options;
   changes_options.directory = options.directory;
   CLI::App* changes = app.add_subcommand(
@@ -442,6 +463,7 @@ int zazen_bench(int argc, char** argv) {
   if (attacker->parsed()) return clients_attacker(attack, directory);
   if (fills->parsed()) return fills_command(fills_options, json);
   if (clients->parsed()) return clients_command(clients_options, json);
+  if (first_miss->parsed()) return first_miss_command(first_miss_options, json);
   if (receiver->parsed()) return plain_receiver(directory);
   if (push->parsed()) return push_command(push_options, frame_size, json);
   if (one_reader->parsed()) return readers_worker(root);

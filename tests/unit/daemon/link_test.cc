@@ -259,6 +259,27 @@ TEST_F(LinkTest, PacketsComeTogether) {
   EXPECT_EQ(packet_.body, "last");
 }
 
+TEST_F(LinkTest, HeldPacketsGoWithTheNext) {
+  LinkWriter writer(ends_.worker_send.get());
+  auto packet = [](const char* body) {
+    LinkPacket made;
+    made.body = body;
+    return made;
+  };
+  ASSERT_TRUE(writer.send(packet("first"), LinkWriter::Full::kHold));
+  EXPECT_EQ(next(), LinkReader::Got::kNothing);
+  ASSERT_TRUE(writer.send(packet("second")));
+  ASSERT_TRUE(writer.send(packet("third"), LinkWriter::Full::kHold));
+  for (const char* body : {"first", "second"}) {
+    ASSERT_EQ(next(), LinkReader::Got::kPacket);
+    EXPECT_EQ(packet_.body, body);
+  }
+  EXPECT_EQ(next(), LinkReader::Got::kNothing);
+  ASSERT_TRUE(writer.flush());
+  ASSERT_EQ(next(), LinkReader::Got::kPacket);
+  EXPECT_EQ(packet_.body, "third");
+}
+
 TEST_F(LinkTest, TheLongestBodyComes) {
   const std::string longest(kLongestLinkBody, 'x');
   write(bytes_of(example(longest)));

@@ -29,7 +29,7 @@ class LocalDesk : public PushDesk {
   LocalDesk(const Config& config, Store& store, Take take)
       : store_(store), config_(config), take_(std::move(take)) {}
 
-  void begin(std::uint32_t dataset, FrameSeq, std::uint64_t, Begun done) override {
+  void begin(std::uint32_t dataset, std::uint64_t, Begun done) override {
     file_ = store_.make_temporary(dataset);
     BeginFill::Reply reply;
     reply.ticket = 1;
@@ -40,6 +40,7 @@ class LocalDesk : public PushDesk {
     take_(std::move(done));
   }
   void abandon(std::uint64_t, int) override {}
+  void flush() override {}
   Result<std::string> natives(std::uint32_t dataset) override {
     Result<FrameSet> natives =
         read_sequence_log(config_.cache + config_.datasets[dataset].path + "/" + kNativeLog);
@@ -355,15 +356,20 @@ TEST_F(PushSessionTest, ContentHasTheTimeThatTheSlowestRateGives) {
 class LateDesk : public LocalDesk {
  public:
   using LocalDesk::LocalDesk;
+  std::atomic<bool> is_prompt = false;  // it gives them at once
 
-  void begin(std::uint32_t dataset, FrameSeq, std::uint64_t, Begun done) override {
-    std::lock_guard lock(mutex_);
+  void begin(std::uint32_t dataset, std::uint64_t, Begun done) override {
+    std::unique_lock lock(mutex_);
     frames_.push_back({store_.make_temporary(dataset), std::move(done)});
     most_ = std::max(most_, frames_.size() - given_);
     changed_.notify_all();
+    const std::uint64_t ticket = frames_.size();
+    lock.unlock();
+    if (is_prompt) give(ticket);
   }
   void finish(const FinishPush& finish, std::function<void(int)> done) override {
     std::lock_guard lock(mutex_);
+    EXPECT_EQ(finish.seq, 1u);
     finished_.insert(finish.ticket);
     changed_.notify_all();
     done(0);
@@ -371,6 +377,7 @@ class LateDesk : public LocalDesk {
   void abandon(std::uint64_t ticket, int) override {
     std::lock_guard lock(mutex_);
     abandoned_.insert(ticket);
+    changed_.notify_all();
   }
 
   // Whether it is asked for so many within patience.
@@ -383,6 +390,9 @@ class LateDesk : public LocalDesk {
   bool is_abandoned(std::uint64_t ticket) {
     std::lock_guard lock(mutex_);
     return abandoned_.contains(ticket);
+  }
+  bool will_be_abandoned(std::uint64_t ticket) {
+    return wait([&] { return abandoned_.contains(ticket); });
   }
   // The ticket is the number of the frame, from 1 on.
   void give(std::uint64_t ticket, int status = 0) {
@@ -431,11 +441,23 @@ class LateDesk : public LocalDesk {
 
 class LateFilesTest : public PushSessionTest {
  protected:
-  void begin_session() {
+  void begin_session(milliseconds quiet = kForEver) {
     auto desk = std::make_unique<LateDesk>(config_, *store_, Take());
     late_ = desk.get();
-    start({kForEver, kForEver, kForEver, 1}, std::move(desk));
+    start({kForEver, kForEver, kForEver, 1, quiet}, std::move(desk));
     introduce();
+  }
+  // Two frames of this content have come, the first with the first file: more are asked for.
+  void begin_with_files_ahead(const std::string& content) {
+    begin_session();
+    ASSERT_TRUE(send(whole(content)));
+    ASSERT_TRUE(late_->is_asked_for(1));
+    late_->give(1);
+    ASSERT_TRUE(late_->is_finished(1));
+    ASSERT_TRUE(send(whole(content)));
+    ASSERT_TRUE(late_->is_asked_for(6)) << "one for the frame, and four ahead";
+    late_->give(2);
+    ASSERT_TRUE(late_->is_finished(2));
   }
   // The next frame: its request has its number.
   std::string begun(const std::string& content) {
@@ -573,6 +595,44 @@ TEST_F(LateFilesTest, AStopAnswersWhatIsComplete) {
   session_->stop();
   late_->give(1);
   EXPECT_EQ(answers(1), (std::map<std::uint64_t, int>{{1, 0}}));
+}
+
+TEST_F(LateFilesTest, FilesAreThereAheadForFramesOfOneSize) {
+  begin_with_files_ahead("content");
+  late_->give(3);
+  ASSERT_TRUE(send(whole("another")));
+  ASSERT_TRUE(late_->is_finished(3)) << "the others are not waited for";
+  EXPECT_EQ(late_->content(3), "another");
+  EXPECT_TRUE(late_->is_asked_for(7));
+}
+
+TEST_F(LateFilesTest, FilesAheadGoBackAtAFrameOfAnotherSize) {
+  begin_with_files_ahead("content");
+  for (std::uint64_t ticket : {3, 4, 5, 6}) late_->give(ticket);
+  ASSERT_TRUE(send(whole("long content")));
+  ASSERT_TRUE(late_->is_asked_for(7));
+  for (std::uint64_t ticket : {3, 4, 5, 6}) EXPECT_TRUE(late_->will_be_abandoned(ticket));
+  late_->give(7);
+  ASSERT_TRUE(late_->is_finished(7));
+  EXPECT_EQ(late_->content(7), "long content");
+}
+
+TEST_F(LateFilesTest, AFileThatIsRefusedAheadRefusesNoFrame) {
+  begin_with_files_ahead("content");
+  for (std::uint64_t ticket : {3, 4, 5, 6}) late_->give(ticket, ENOSPC);
+  ASSERT_TRUE(send(whole("another")));
+  ASSERT_TRUE(late_->is_asked_for(7));
+  late_->give(7);
+  EXPECT_EQ(answers(3), (std::map<std::uint64_t, int>{{1, 0}, {2, 0}, {3, 0}}));
+}
+
+TEST_F(LateFilesTest, AQuietWriterHasNoFilesAhead) {
+  begin_session(kShort);
+  late_->is_prompt = true;
+  const std::string first = whole("content");
+  ASSERT_TRUE(send(first + whole("another")));
+  ASSERT_TRUE(late_->is_asked_for(6));
+  for (std::uint64_t ticket : {3, 4, 5, 6}) EXPECT_TRUE(late_->will_be_abandoned(ticket));
 }
 
 }  // namespace
