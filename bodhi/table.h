@@ -25,7 +25,7 @@ inline constexpr char kSocketFile[] = "socket";
 inline constexpr char kJobsDirectory[] = "jobs";        // views and tallies, see view.h
 inline constexpr char kReportsDirectory[] = "reports";  // those of ranks that ended
 inline constexpr std::uint64_t kTableMagic = 0x31656c626174617aULL;  // "zatable1"
-inline constexpr std::uint32_t kTableVersion = 7;
+inline constexpr std::uint32_t kTableVersion = 8;
 inline constexpr std::int64_t kHeartbeatPeriodMs = 500;
 inline constexpr std::int64_t kHeartbeatStaleMs = 5'000;
 // Who waits for an answer gives up after so long without a heartbeat.

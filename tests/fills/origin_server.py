@@ -97,6 +97,12 @@ class OriginServer:
             lines = file.read(1 << 20).decode().splitlines()
         return sum(int(line.split()[0]) for line in lines if line.split()[1] == name)
 
+    def requests(self, pid=None):
+        """What this process, or anybody, has asked the server for."""
+        with open(self.file(".requests"), "rb", buffering=0) as file:
+            lines = [line.split() for line in file.read(1 << 20).decode().splitlines()]
+        return sum(int(count) for count, who in lines if pid in (None, int(who)))
+
     def start_reader(self, name, first=0, end=1 << 40, piece=128 << 10, pause=0.0, shim=True):
         env = dict(self.env, **self._nodes.shim(self.node)) if shim else self.env
         argv = [PYTHON, "-c", READER, self.file(name), first, end, piece, pause]
@@ -104,6 +110,9 @@ class OriginServer:
 
     def read(self, name, seconds=60, **how):
         return self.start_reader(name, **how).finish(seconds)
+
+    def shim(self):
+        return self._nodes.shim(self.node)
 
     def read_other(self, path):
         """A plain read through the shim of a file that is not this server's."""

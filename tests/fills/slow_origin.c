@@ -4,14 +4,18 @@
 //     slow_origin DIRECTORY MOUNTPOINT RATE cached|direct
 //
 // "cached" lets the kernel keep pages, as NFS does, until a file's size or mtime changes;
-// "direct" does not. Two files of its own in the mount point:
+// "direct" does not. Three files of its own in the mount point:
 //     .sent      a line "BYTES PATH" for each file of which something was sent
+//     .requests  a line "COUNT PID" for each process that has asked for something; pid 0 is of
+//                requests that the kernel makes for nobody
 //     .control   takes one command at a time:
 //                  rate BYTES       of the link, 0 for no limit
 //                  fail OFFSET      reads from there on fail with EIO
 //                  hang OFFSET      reads from there on do not return
 //                  release          ends both
 //                  blocks 0|1       whether a stat tells the blocks of a file
+//                  delay US         microseconds that each request takes
+//                  reset            begins both accounts anew
 // Sizes and times come from the directory at each stat, so that a change there is what another
 // client's would be. It runs in the foreground.
 #define FUSE_USE_VERSION 312
@@ -27,13 +31,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { kFiles = 256, kName = 256 };
-static const char kSentFile[] = "/.sent", kControlFile[] = "/.control";
+enum { kFiles = 256, kName = 256, kPids = 1024 };
+static const char kSentFile[] = "/.sent", kControlFile[] = "/.control",
+                  kRequestsFile[] = "/.requests";
 static const off_t kNever = (off_t)1 << 62;
 
 static int root;
 static int direct;
 static int tells_blocks = 1;
+static long long delay_us;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static double rate, link_free_at;
@@ -42,13 +48,31 @@ static struct {
   char name[kName];
   long long bytes;
 } sent[kFiles];
+static struct {
+  int pid;
+  long long count;
+} requests[kPids];
+static int pids;
 
 static const char* below(const char* path) {
   return path[1] == '\0' ? "." : path + 1;
 }
 
 static int own_file(const char* path) {
-  return strcmp(path, kSentFile) == 0 || strcmp(path, kControlFile) == 0;
+  return strcmp(path, kSentFile) == 0 || strcmp(path, kControlFile) == 0 ||
+         strcmp(path, kRequestsFile) == 0;
+}
+
+// Each request for a file of the directory begins with this.
+static void take_request(void) {
+  int pid = fuse_get_context()->pid, i = 0;
+  pthread_mutex_lock(&mutex);
+  while (i < pids && requests[i].pid != pid) ++i;
+  if (i == pids && pids < kPids) requests[pids++].pid = pid;
+  if (i < pids) ++requests[i].count;
+  struct timespec delay = {delay_us / 1000000, delay_us % 1000000 * 1000};
+  pthread_mutex_unlock(&mutex);
+  if (delay.tv_sec != 0 || delay.tv_nsec != 0) nanosleep(&delay, NULL);
 }
 
 static double now_seconds(void) {
@@ -89,6 +113,7 @@ static int origin_getattr(const char* path, struct stat* st, struct fuse_file_in
     st->st_nlink = 1;
     return 0;
   }
+  take_request();
   if (fstatat(root, below(path), st, AT_SYMLINK_NOFOLLOW) != 0) return -errno;
   if (!tells_blocks) st->st_blocks = 0;
   return 0;
@@ -97,6 +122,7 @@ static int origin_getattr(const char* path, struct stat* st, struct fuse_file_in
 static int origin_readdir(const char* path, void* entries, fuse_fill_dir_t add, off_t offset,
                           struct fuse_file_info* info, enum fuse_readdir_flags flags) {
   (void)offset, (void)info, (void)flags;
+  take_request();
   int fd = openat(root, below(path), O_RDONLY | O_DIRECTORY);
   DIR* directory = fd < 0 ? NULL : fdopendir(fd);
   if (directory == NULL) return -errno;
@@ -112,6 +138,7 @@ static int origin_open(const char* path, struct fuse_file_info* info) {
     info->direct_io = 1;
     return 0;
   }
+  take_request();
   int fd = openat(root, below(path), (info->flags & ~(O_CREAT | O_EXCL)) | O_NOFOLLOW);
   if (fd < 0) return -errno;
   info->fh = (uint64_t)fd;
@@ -120,20 +147,28 @@ static int origin_open(const char* path, struct fuse_file_info* info) {
 }
 
 static int origin_create(const char* path, mode_t mode, struct fuse_file_info* info) {
+  take_request();
   int fd = openat(root, below(path), info->flags, mode);
   if (fd < 0) return -errno;
   info->fh = (uint64_t)fd;
   return 0;
 }
 
-static int read_account(char* buffer, size_t size, off_t offset) {
+static int read_account(const char* path, char* buffer, size_t size, off_t offset) {
   static const size_t kLargest = kFiles * (kName + 24);
   char* text = malloc(kLargest);
   size_t length = 0;
   pthread_mutex_lock(&mutex);
-  for (int i = 0; i < kFiles && sent[i].name[0] != '\0'; ++i) {
-    length += (size_t)snprintf(text + length, kLargest - length, "%lld %s\n", sent[i].bytes,
-                               sent[i].name);
+  if (strcmp(path, kRequestsFile) == 0) {
+    for (int i = 0; i < pids; ++i) {
+      length += (size_t)snprintf(text + length, kLargest - length, "%lld %d\n",
+                                 requests[i].count, requests[i].pid);
+    }
+  } else {
+    for (int i = 0; i < kFiles && sent[i].name[0] != '\0'; ++i) {
+      length += (size_t)snprintf(text + length, kLargest - length, "%lld %s\n", sent[i].bytes,
+                                 sent[i].name);
+    }
   }
   pthread_mutex_unlock(&mutex);
   size_t from = (size_t)offset < length ? (size_t)offset : length;
@@ -145,7 +180,8 @@ static int read_account(char* buffer, size_t size, off_t offset) {
 
 static int origin_read(const char* path, char* buffer, size_t size, off_t offset,
                        struct fuse_file_info* info) {
-  if (own_file(path)) return read_account(buffer, size, offset);
+  if (own_file(path)) return read_account(path, buffer, size, offset);
+  take_request();
   pthread_mutex_lock(&mutex);
   while (offset + (off_t)size > hang_at) pthread_cond_wait(&changed, &mutex);
   int fails = offset + (off_t)size > fail_at;
@@ -160,6 +196,7 @@ static int origin_read(const char* path, char* buffer, size_t size, off_t offset
 static int origin_write(const char* path, const char* bytes, size_t size, off_t offset,
                         struct fuse_file_info* info) {
   if (!own_file(path)) {
+    take_request();
     ssize_t count = pwrite((int)info->fh, bytes, size, offset);
     return count < 0 ? -errno : (int)count;
   }
@@ -174,6 +211,12 @@ static int origin_write(const char* path, const char* bytes, size_t size, off_t 
   if (strcmp(word, "hang") == 0) hang_at = number;
   if (strcmp(word, "release") == 0) fail_at = hang_at = kNever;
   if (strcmp(word, "blocks") == 0) tells_blocks = (int)number;
+  if (strcmp(word, "delay") == 0) delay_us = number;
+  if (strcmp(word, "reset") == 0) {
+    memset(sent, 0, sizeof sent);
+    memset(requests, 0, sizeof requests);
+    pids = 0;
+  }
   pthread_cond_broadcast(&changed);
   pthread_mutex_unlock(&mutex);
   return (int)size;
@@ -193,7 +236,9 @@ static int origin_rename(const char* from, const char* to, unsigned flags) {
 }
 
 static int origin_release(const char* path, struct fuse_file_info* info) {
-  if (!own_file(path)) close((int)info->fh);
+  if (own_file(path)) return 0;
+  take_request();
+  close((int)info->fh);
   return 0;
 }
 
