@@ -153,8 +153,14 @@ Result<UniqueFd> FrameReader::open(const std::string& dataset, FrameSeq seq) {
   if (!origin) return origin;
   map->count(index, &DatasetCounters::misses);
   bool waits = entry->fill == Fill::kWait;
-  if (copy.is_there() || !request_fill(copy, origin->get(), waits) || !waits) return origin;
-  UniqueFd filled(std::max(raw_open(copy.path, kFlags), -1));
+  const bool announces = !waits && map->counters != nullptr;
+  if (copy.is_there() ||
+      (announces && announce_miss(map->counters->news, static_cast<std::uint32_t>(index), seq,
+                                  origin->get()))) {
+    return origin;
+  }
+  if (!request_fill(copy, origin->get(), waits) || !waits) return origin;
+  UniqueFd filled(open_filled_copy(copy.path, kFlags, origin->get()));
   return filled.valid() ? std::move(filled) : std::move(*origin);
 }
 

@@ -165,6 +165,30 @@ Comparison compare_with_origin(int copy_fd, const char* origin) {
   return compare_with_origin(identity, origin);
 }
 
+// AT_STATX_DONT_SYNC: what the kernel knows of an open file is enough, and no server is asked.
+bool announce_miss(ProgramNews& news, std::uint32_t dataset, FrameSeq seq, int origin_fd) {
+  struct statx origin;
+  if (raw_call(SYS_statx, origin_fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO,
+               &origin) != 0) {
+    return false;
+  }
+  return add_news(news, {dataset, seq, kNewsMissed,
+                         file_mark(origin.stx_dev_major, origin.stx_dev_minor, origin.stx_ino)});
+}
+
+int open_filled_copy(const char* path, int flags, int origin_fd) {
+  const int copy_fd = raw_open(path, flags);
+  if (copy_fd < 0) return -1;
+  OriginIdentity identity;
+  struct stat origin;
+  if (read_identity(copy_fd, &identity) == 0 && raw_fstat(origin_fd, &origin) == 0 &&
+      same_file(identity, origin)) {
+    return copy_fd;
+  }
+  raw_call(SYS_close, copy_fd);
+  return -1;
+}
+
 bool request_fill(const LocalCopy& copy, int origin_fd, bool waits) {
   // A handler has run in between: the fill goes on, and is asked for again.
   const std::int64_t deadline_ms = monotonic_ms() + kFillMs;

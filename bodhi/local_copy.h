@@ -71,8 +71,14 @@ Comparison compare_with_origin(int copy_fd, const char* origin);
 // Asks the daemon to compare a sample of the dataset's copies with the origin (D10).
 bool request_sample(const LocalCopy& copy);
 
+// Tells the user's worker of a miss by its news: the origin and the daemon are asked nothing.
+// False: nobody reads them.
+bool announce_miss(ProgramNews& news, std::uint32_t dataset, FrameSeq seq, int origin_fd);
 // Hands the origin's fd to the daemon. With `waits`, true says that the copy is there now.
 bool request_fill(const LocalCopy& copy, int origin_fd, bool waits);
+// An fd of the copy that was waited for, or -1. It is of the very file that was opened: a program
+// in another mount namespace may have found another one by the same name.
+int open_filled_copy(const char* path, int flags, int origin_fd);
 
 // What a process finds of a frame that it has just changed.
 enum class CopyLeft {

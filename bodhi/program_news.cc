@@ -39,8 +39,10 @@ NewsWord* put(ProgramNews& news, const FrameEntry& entry) {
   const std::uint64_t word = pack_entry(entry);
   const std::size_t first = mix(0, word) % ProgramNews::kRoom;
   for (std::size_t i = 0; i < kTries; ++i) {
-    NewsWord& place = news.entries[(first + i) % ProgramNews::kRoom];
+    const std::size_t at = (first + i) % ProgramNews::kRoom;
+    NewsWord& place = news.entries[at];
     std::uint64_t there = 0;
+    if (entry.file != 0 && place.load() == 0) news.files[at].store(entry.file);
     // The reader takes one that is there later than now, and then looks at the frame.
     if (place.compare_exchange_strong(there, word) || there == word) return &place;
   }
@@ -64,6 +66,11 @@ std::uint64_t own_reader() {
     for (long i = 0; i < count; ++i) sum = mix(sum, groups[i]);  // the kernel sorts them
   }
   return sum <= kReadsForAll ? kReadsForAll + 1 : sum;
+}
+
+std::uint64_t file_mark(std::uint32_t device_major, std::uint32_t device_minor,
+                        std::uint64_t inode) {
+  return mix(mix(1, std::uint64_t{device_major} << 32 | device_minor), inode) | 1;
 }
 
 bool add_news(ProgramNews& news, const FrameEntry& entry) {

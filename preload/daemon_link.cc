@@ -67,6 +67,10 @@ bool drop_through_worker(const Route& route) {
 }  // namespace
 
 bool send_fill(const Route& route, int origin_fd, bool wait) {
+  if (!wait && route.alive &&
+      announce_miss(counters_of(*route.node).news, route.dataset, route.seq, origin_fd)) {
+    return true;
+  }
   return with_copy(route,
                    [&](const LocalCopy& copy) { return request_fill(copy, origin_fd, wait); });
 }

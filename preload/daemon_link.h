@@ -15,7 +15,8 @@ inline LocalCopy local_copy(const Route& route, const CopyPath& copy) {
           route.now_ms,      route.alive,        job_began_ms.load(std::memory_order_relaxed)};
 }
 
-// Hands the origin's fd to the daemon. With `wait`, true says that the copy is there now.
+// Asks for a copy of the frame, whose origin was opened. With `wait` the daemon gets the fd, and
+// true says that the copy is there now. Otherwise the user's worker reads of it in the news.
 bool send_fill(const Route& route, int origin_fd, bool wait);
 
 // The frame changes. The user's worker drops the copy; without one, see drop_copy().

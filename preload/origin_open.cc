@@ -21,7 +21,7 @@ constexpr int kNew = O_CREAT | O_EXCL;
 void replace_with_copy(const Route& route, int flags, int fd) {
   CopyPath copy(route, alloca(CopyPath::room(route)));
   if (!copy) return;
-  int copy_fd = raw::openat(AT_FDCWD, copy.text, flags | O_CLOEXEC, 0);
+  const int copy_fd = open_filled_copy(copy.text, flags | O_CLOEXEC, fd);
   if (copy_fd < 0) return;
   raw::dup3(copy_fd, fd, flags & O_CLOEXEC);
   raw::close(copy_fd);
@@ -82,8 +82,11 @@ int origin_opened(const Route& route, int flags, int fd) {
   bool reads = (flags & O_ACCMODE) != O_WRONLY && (flags & (O_PATH | O_DIRECTORY)) == 0;
   if (fd < 0 || !reads) return fd;
   ErrnoKeeper keep;
-  struct stat st;
-  if (raw::fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return fd;
+  struct statx st;  // of what the kernel knows: a server is not asked
+  if (raw::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &st) != 0 ||
+      !S_ISREG(st.stx_mode)) {
+    return fd;
+  }
   count_opened(route, fd, Source::kOrigin);
   if (!only_reads(flags) || !route.is_served() || copy_exists(route)) return fd;
   bool wait = route.published().fill == Fill::kWait;

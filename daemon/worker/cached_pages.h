@@ -7,6 +7,7 @@
 //
 // Not thread safe.
 #pragma once
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <cstddef>
@@ -40,5 +41,10 @@ class CachedPages {
   std::vector<std::uint32_t> seen_;  // pages there at the last look, for each slice
   std::size_t next_slice_ = 0;
 };
+
+// About which share of the file is there, from 0 to 1, by a look at some of its pages: it takes as
+// long for a large file. Where the kernel does not tell, it reads a few pages, which must take no
+// longer than memory does. `fd` is a description of the caller's own.
+double share_there(int fd, const struct stat& st);
 
 }  // namespace zazen

@@ -122,6 +122,7 @@ class ClientService {
   void open_for_writing(const Asked& asked, std::uint32_t dataset, FrameSeq seq);
   int drop_changed(std::uint32_t dataset, FrameSeq seq);
   void take_change(const FrameEntry& news);
+  void take_miss(const FrameEntry& news);
   void writers_gone(const ClosedFrame& frame);
   void settle_suspended(const ClosedFrame& frame);
   int compare_suspended(const ClosedFrame& frame);

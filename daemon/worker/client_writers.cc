@@ -87,7 +87,10 @@ int ClientService::drop_changed(std::uint32_t dataset, FrameSeq seq) {
 
 // A change that is not dealt with casts doubt on the dataset, as in a message (client_service.cc).
 void ClientService::take_news(const FrameEntry& news, std::function<void()> settled) {
-  const auto [dataset, seq, kinds] = news;
+  const std::uint32_t dataset = news.dataset, kinds = news.kinds;
+  const FrameSeq seq = news.seq;
+  if ((kinds & kNewsMissed) != 0) take_miss(news);
+  if (kinds == kNewsMissed) return;
   if (dataset >= config_.datasets.size()) {  // a reload adds it just now
     return doubts_.cast(dataset, Doubts::Why::kLost, std::move(settled));
   }
@@ -106,6 +109,19 @@ void ClientService::take_news(const FrameEntry& news, std::function<void()> sett
   };
   if (changes_.post(dataset, work)) return;
   doubts_.cast(dataset, Doubts::Why::kLost, std::move(settled));
+}
+
+// It is opened by its name, with this user's rights, when the fill begins.
+void ClientService::take_miss(const FrameEntry& news) {
+  if (news.file == 0 || news.dataset >= config_.datasets.size() ||
+      config_.datasets[news.dataset].removed) {
+    return;
+  }
+  FillRequest fill;
+  fill.dataset = news.dataset;
+  fill.seq = news.seq;
+  fill.file = news.file;
+  despite_shortage([&] { filler_.submit(fill); });
 }
 
 void ClientService::take_change(const FrameEntry& news) {

@@ -4,8 +4,9 @@
 // cached_pages.h). What no program has read yet costs the origin's bandwidth, which the program
 // may want for something else: while programs read, the fills fetch a piece at a time and then
 // rest kRest times as long, so that they have 1/(1 + kRest) of the origin; once programs have
-// been quiet for as long, they fetch as fast as they can. A program that comes back then waits
-// for the pieces under way at most.
+// been quiet for as long, they fetch as fast as they can. Spare fills, of frames of which programs
+// wanted little, rest even then: they have 1/(1 + kSpareRest) of a quiet origin. A program that
+// comes back then waits for the pieces under way at most.
 //
 // Thread safe. Times are CLOCK_MONOTONIC.
 #pragma once
@@ -18,7 +19,7 @@ namespace zazen {
 class FillPace {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr int kRest = 20;
+  static constexpr int kRest = 20, kSpareRest = 3;
   static constexpr Clock::duration kShortestPiece = std::chrono::milliseconds(1);
   static constexpr Clock::duration kLongestRest = std::chrono::seconds(5);
 
@@ -27,12 +28,13 @@ class FillPace {
     last_reading_ = std::max(last_reading_, now);
   }
   // True: fetch one piece, then say fetched().
-  bool may_fetch(Clock::time_point now) {
+  bool may_fetch(Clock::time_point now, bool is_spare = false) {
     std::lock_guard lock(mutex_);
     Clock::duration rest = std::min(kRest * piece_, kLongestRest);
     bool quiet = now - last_reading_ >= rest;
-    bool rested = fetching_ == 0 && now - last_fetch_ >= rest;
-    if (!quiet && !rested) return false;
+    bool rested =
+        fetching_ == 0 && now - last_fetch_ >= (is_spare ? kSpareRest * piece_ : rest);
+    if (is_spare ? !quiet || !rested : !quiet && !rested) return false;
     ++fetching_;
     return true;
   }

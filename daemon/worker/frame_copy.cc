@@ -20,6 +20,7 @@ namespace {
 constexpr std::size_t kPieceBytes = 1 << 20;
 constexpr std::size_t kFetchBytes = 256 << 10;  // a program's read waits for one of these
 constexpr std::chrono::milliseconds kPause(4);
+constexpr off_t kSmallBytes = 64 << 10;  // read at once: to look for its pages costs as much
 constexpr std::size_t kAlignment = 4096;  // a program may have opened the origin O_DIRECT
 
 struct Free {
@@ -57,7 +58,7 @@ class OriginReader {
         size_(size),
         pace_(pace),
         terms_(terms),
-        pages_(origin, terms.hurry() ? 0 : size) {}
+        pages_(origin, terms.hurry() || size <= kSmallBytes ? 0 : size) {}
 
   // Read-ahead of our own would look like a program that reads.
   int read_ahead() const { return pages_.known() ? POSIX_FADV_RANDOM : POSIX_FADV_SEQUENTIAL; }
@@ -69,20 +70,27 @@ class OriginReader {
         errno = ECANCELED;
         return -1;
       }
-      bool at_once = offset >= size_ || terms_.hurry();
-      std::size_t there = at_once ? kPieceBytes : pages_.run(offset, kPieceBytes);
+      std::size_t there = wanted_at(offset);
+      if (!terms_.hurry() && size_ > kSmallBytes) {
+        there = pages_.known() || !terms_.is_spare ? pages_.run(offset, there) : 0;
+      }
       if (there > 0) return ::pread(origin_, piece, there, offset);
       FillPace::Clock::time_point now = FillPace::Clock::now();
       if (pages_.grew(offset)) pace_.note_reading(now);
-      if (pace_.may_fetch(now)) return fetch(piece, offset, now);
+      if (pace_.may_fetch(now, terms_.is_spare)) return fetch(piece, offset, now);
       std::this_thread::sleep_for(kPause);
     }
   }
 
  private:
+  // Up to the file's end, in whole units of kAlignment.
+  std::size_t wanted_at(off_t offset) const {
+    const auto left = static_cast<std::size_t>(size_ - offset);
+    return std::min(kPieceBytes, (left + kAlignment - 1) / kAlignment * kAlignment);
+  }
   ssize_t fetch(char* piece, off_t offset, FillPace::Clock::time_point now) {
     pages_.expect(offset, kFetchBytes);
-    ssize_t size = ::pread(origin_, piece, kFetchBytes, offset);
+    ssize_t size = ::pread(origin_, piece, std::min(kFetchBytes, wanted_at(offset)), offset);
     int code = errno;
     pace_.fetched(now, FillPace::Clock::now());
     errno = code;
@@ -134,24 +142,24 @@ int FrameCopy::transfer(FillPace& pace, const TransferTerms& terms) {
   std::unique_ptr<XXH3_state_t, FreeHash> hash(XXH3_createState());
   if (!memory || !hash) return ENOMEM;
   XXH3_64bits_reset(hash.get());
-  const UniqueFd own = own_description(origin_);
-  OriginReader reader(own.valid() ? own.get() : origin_, before_.st_size, pace, terms);
-  if (own.valid()) ::posix_fadvise(own.get(), 0, 0, reader.read_ahead());
+  const bool is_small = before_.st_size <= kSmallBytes;
+  const UniqueFd opened = terms.is_own || is_small ? UniqueFd() : own_description(origin_);
+  const int own = terms.is_own ? origin_ : opened.get();
+  OriginReader reader(own >= 0 ? own : origin_, before_.st_size, pace, terms);
+  if (own >= 0 && !is_small) ::posix_fadvise(own, 0, 0, reader.read_ahead());
   char* piece = static_cast<char*>(memory.get());
-  off_t offset = 0;
-  for (;;) {
+  // A file that grows meanwhile is seen by look_again().
+  for (off_t offset = 0; offset < before_.st_size;) {
     ssize_t size = reader.read(piece, offset);
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) return errno;
-    if (size == 0) break;
-    if (offset + size > before_.st_size) return ESTALE;
+    if (size == 0 || offset + size > before_.st_size) return ESTALE;
     XXH3_64bits_update(hash.get(), piece, static_cast<std::size_t>(size));
     if (int code = write(piece, static_cast<std::size_t>(size), offset, terms); code != 0) {
       return code;
     }
     offset += size;
   }
-  if (offset != before_.st_size) return ESTALE;
   if (has_holes() && ::ftruncate(target_, before_.st_size) != 0) return errno;
   checksum_ = XXH3_64bits_digest(hash.get());
   return 0;

@@ -22,6 +22,8 @@ struct TransferTerms {
   // Reserves more room for a frame with holes that has more blocks than its file system said.
   // All that was reserved is written. 0 or an errno.
   std::function<int(std::uint64_t bytes)> reserve_more;
+  bool is_own = false;    // the origin's description is the worker's own
+  bool is_spare = false;  // no program wanted most of it: see fill_pace.h
 };
 
 class FrameCopy {

@@ -49,7 +49,7 @@ void NewsReader::run() {
 std::size_t NewsReader::take_all() {
   ProgramNews& news = counters_->news;
   return take_news(news, [&](const FrameEntry& entry, NewsWord* word) {
-    has_read_ = true;
+    if ((entry.kinds & kNewsMissed) == 0) has_read_ = true;
     std::function<void()> settled;
     if (word != nullptr) settled = [&news, entry, word] { settle_news(news, entry, word); };
     take_(entry, std::move(settled));

@@ -27,6 +27,7 @@ class NewsReader {
   void begin();
   // Programs see that nobody reads. False: some have told something meanwhile, which is taken.
   bool leave();
+  // Of changes: the program may tell of the next one in minutes.
   bool has_read() const { return has_read_; }
 
  private:

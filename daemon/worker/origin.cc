@@ -6,6 +6,8 @@
 #include <sys/vfs.h>
 
 #include "bodhi/fd_link.h"
+#include "bodhi/open_beneath.h"
+#include "bodhi/program_news.h"
 #include "daemon/beneath.h"
 
 namespace zazen {
@@ -55,26 +57,41 @@ int verify_origin(const DatasetConfig& dataset, const std::string& name, int fd,
   return ::fstat(fd, out) == 0 ? 0 : errno;
 }
 
+std::uint64_t file_mark(const struct stat& st) {
+  return file_mark(major(st.st_dev), minor(st.st_dev), st.st_ino);
+}
+
+int open_missed(const DatasetConfig& dataset, const std::string& name, std::uint64_t mark,
+                UniqueFd* out, struct stat* st, ReachedDirectories* reached) {
+  *out = find_named(dataset, name, kToRead, reached);
+  if (!out->valid()) return errno == ELOOP ? EPERM : errno;
+  if (::fstat(out->get(), st) != 0) return errno;
+  if (!S_ISREG(st->st_mode)) return EINVAL;
+  return file_mark(*st) == mark ? 0 : EPERM;
+}
+
 UniqueFd own_description(int fd) {
   return UniqueFd(::open(FdLink(fd).text(), kToRead | O_CLOEXEC));
 }
 
-// A lease for reading is refused while there is a writer. It goes with its description at once:
+// A lease for reading is refused while there is a writer. It goes at once:
 // a writer who came meanwhile is held up no longer than that, and the signal that tells of him
 // is ignored.
-std::optional<bool> knows_writer(int origin_fd) {
-  const UniqueFd own = own_description(origin_fd);
+std::optional<bool> knows_writer(int origin_fd, bool is_own) {
+  const UniqueFd opened = is_own ? UniqueFd() : own_description(origin_fd);
+  const int own = is_own ? origin_fd : opened.get();
   // EAGAIN: somebody has a lease for writing.
-  if (!own.valid()) return errno == EAGAIN ? std::optional(true) : std::nullopt;
-  if (::fcntl(own.get(), F_SETLEASE, F_RDLCK) != 0) {
+  if (own < 0) return errno == EAGAIN ? std::optional(true) : std::nullopt;
+  if (::fcntl(own, F_SETLEASE, F_RDLCK) != 0) {
     if (errno != EAGAIN) return std::nullopt;
     // NFS says so, too, where the server has not delegated the file to this machine.
     struct statfs filesystem;
-    if (::fstatfs(own.get(), &filesystem) != 0 || filesystem.f_type == NFS_SUPER_MAGIC) {
+    if (::fstatfs(own, &filesystem) != 0 || filesystem.f_type == NFS_SUPER_MAGIC) {
       return std::nullopt;
     }
     return true;
   }
+  ::fcntl(own, F_SETLEASE, F_UNLCK);
   return false;
 }
 

@@ -25,13 +25,21 @@ namespace zazen {
 int verify_origin(const DatasetConfig& dataset, const std::string& name, int fd,
                   struct stat* out, ReachedDirectories* reached = nullptr);
 
+// Opens the frame of a miss that was told by news, by its name: `mark` is that of the file that
+// the program has opened (bodhi/program_news.h). 0, or an errno as above.
+int open_missed(const DatasetConfig& dataset, const std::string& name, std::uint64_t mark,
+                UniqueFd* out, struct stat* st, ReachedDirectories* reached = nullptr);
+
+// Of the file: as the program that opened it makes it.
+std::uint64_t file_mark(const struct stat& st);
+
 // Somebody on this machine has the file open, or mapped, for writing: what is read now may
 // change without any mark (a store to a mapped page moves no time). False if that cannot be
 // known.
 bool has_writer(int origin_fd);
 // The same, nothing if it cannot be known: a lease needs a file system that has them, and the
-// file's owner or CAP_LEASE.
-std::optional<bool> knows_writer(int origin_fd);
+// file's owner or CAP_LEASE. `is_own`: the description is the worker's own.
+std::optional<bool> knows_writer(int origin_fd, bool is_own = false);
 
 // The file of a descriptor, open for reading in a description of the worker's own. A client
 // shares the description of a descriptor that it passed: it chooses the signal of a lease

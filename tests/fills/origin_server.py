@@ -103,6 +103,12 @@ class OriginServer:
             lines = file.read(1 << 20).decode().splitlines()
         return {name: int(count) for count, name in (line.split(" ", 1) for line in lines)}
 
+    def requests(self, pid=None):
+        """What this process, or anybody, has asked the server for."""
+        with open(self.file(".requests"), "rb", buffering=0) as file:
+            lines = [line.split() for line in file.read(1 << 20).decode().splitlines()]
+        return sum(int(count) for count, who in lines if pid in (None, int(who)))
+
     def asked_below(self, directory):
         """Of these, the requests about this name in the mount point, and about all below it."""
         return sum(count for name, count in self.asked().items() if name.split("/")[0] == directory)
@@ -114,6 +120,9 @@ class OriginServer:
 
     def read(self, name, seconds=60, **how):
         return self.start_reader(name, **how).finish(seconds)
+
+    def shim(self):
+        return self._nodes.shim(self.node)
 
     def read_other(self, path):
         """A plain read through the shim of a file that is not this server's."""

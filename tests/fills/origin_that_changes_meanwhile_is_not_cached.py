@@ -35,8 +35,9 @@ with OriginServer(rate=16 * MB) as server:
     server.note_empty_logs()
     for seq, (how, where) in enumerate(cases):
         name = f"f{seq}"
-        server.read(name, end=MB).succeeded()
-        wait_until(lambda: server.sent(name) > 2 * MB, "the fill to begin")
+        # More than half: the fill begins soon, and fetches the rest.
+        server.read(name, end=9 * MB).succeeded()
+        wait_until(lambda: server.sent(name) > 10 * MB, "the fill to begin")
         expect(name not in server.copies(), "the fill is under way")
         directory = server.backing if where == "server" else server.path
         CHANGES[how](os.path.join(directory, name))

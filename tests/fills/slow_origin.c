@@ -4,9 +4,10 @@
 //     slow_origin DIRECTORY MOUNTPOINT RATE cached|direct
 //
 // "cached" lets the kernel keep pages, as NFS does, until a file's size or mtime changes;
-// "direct" does not. Three files of its own in the mount point:
+// "direct" does not. Four files of its own in the mount point:
 //     .sent      a line "BYTES PATH" for each file of which something was sent
 //     .asked     a line "REQUESTS PATH" for each file that it was asked about
+//     .requests  a line "REQUESTS PID" for each process that has asked; 0: the kernel, for nobody
 //     .control   takes one command at a time:
 //                  rate BYTES       of the link, 0 for no limit
 //                  delay US         before each answer
@@ -31,7 +32,8 @@
 #include <unistd.h>
 
 enum { kFiles = 1024, kName = 256 };
-static const char kSentFile[] = "/.sent", kAskedFile[] = "/.asked", kControlFile[] = "/.control";
+static const char kSentFile[] = "/.sent", kAskedFile[] = "/.asked", kRequestsFile[] = "/.requests",
+                  kControlFile[] = "/.control";
 static const off_t kNever = (off_t)1 << 62;
 
 static int root;
@@ -46,7 +48,7 @@ struct account {
   char name[kName];
   long long sum;
 };
-static struct account sent[kFiles], asked[kFiles];
+static struct account sent[kFiles], asked[kFiles], requests[kFiles];
 
 static const char* below(const char* path) {
   return path[1] == '\0' ? "." : path + 1;
@@ -54,7 +56,7 @@ static const char* below(const char* path) {
 
 static int own_file(const char* path) {
   return strcmp(path, kSentFile) == 0 || strcmp(path, kAskedFile) == 0 ||
-         strcmp(path, kControlFile) == 0;
+         strcmp(path, kRequestsFile) == 0 || strcmp(path, kControlFile) == 0;
 }
 
 static double now_seconds(void) {
@@ -63,18 +65,22 @@ static double now_seconds(void) {
   return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-static void add_to(struct account* accounts, const char* path, long long number) {
+static void add_to(struct account* accounts, const char* name, long long number) {
   for (int i = 0; i < kFiles; ++i) {
-    if (accounts[i].name[0] == '\0') snprintf(accounts[i].name, kName, "%s", below(path));
-    if (strcmp(accounts[i].name, below(path)) != 0) continue;
+    if (accounts[i].name[0] == '\0') snprintf(accounts[i].name, kName, "%s", name);
+    if (strcmp(accounts[i].name, name) != 0) continue;
     accounts[i].sum += number;
     return;
   }
 }
 
+// Each request for a file of the directory begins with this.
 static void be_asked(const char* path) {
+  char pid[16];
+  snprintf(pid, sizeof pid, "%d", (int)fuse_get_context()->pid);
   pthread_mutex_lock(&mutex);
-  add_to(asked, path, 1);
+  add_to(asked, below(path), 1);
+  add_to(requests, pid, 1);
   const long long delay = delay_us;
   pthread_mutex_unlock(&mutex);
   if (delay > 0) usleep((useconds_t)delay);
@@ -94,7 +100,7 @@ static void send_over_link(const char* path, size_t bytes) {
     }
     pthread_mutex_lock(&mutex);
   }
-  add_to(sent, path, (long long)bytes);
+  add_to(sent, below(path), (long long)bytes);
   pthread_mutex_unlock(&mutex);
 }
 
@@ -167,7 +173,10 @@ static int read_account(const struct account* accounts, char* buffer, size_t siz
 static int origin_read(const char* path, char* buffer, size_t size, off_t offset,
                        struct fuse_file_info* info) {
   if (own_file(path)) {
-    return read_account(strcmp(path, kAskedFile) == 0 ? asked : sent, buffer, size, offset);
+    const struct account* accounts = strcmp(path, kAskedFile) == 0      ? asked
+                                     : strcmp(path, kRequestsFile) == 0 ? requests
+                                                                        : sent;
+    return read_account(accounts, buffer, size, offset);
   }
   be_asked(path);
   pthread_mutex_lock(&mutex);
@@ -184,6 +193,7 @@ static int origin_read(const char* path, char* buffer, size_t size, off_t offset
 static int origin_write(const char* path, const char* bytes, size_t size, off_t offset,
                         struct fuse_file_info* info) {
   if (!own_file(path)) {
+    be_asked(path);
     ssize_t count = pwrite((int)info->fh, bytes, size, offset);
     return count < 0 ? -errno : (int)count;
   }
@@ -198,6 +208,7 @@ static int origin_write(const char* path, const char* bytes, size_t size, off_t 
   if (strcmp(word, "reset") == 0) {
     memset(sent, 0, sizeof sent);
     memset(asked, 0, sizeof asked);
+    memset(requests, 0, sizeof requests);
   }
   if (strcmp(word, "fail") == 0) fail_at = number;
   if (strcmp(word, "hang") == 0) hang_at = number;
@@ -222,7 +233,9 @@ static int origin_rename(const char* from, const char* to, unsigned flags) {
 }
 
 static int origin_release(const char* path, struct fuse_file_info* info) {
-  if (!own_file(path)) close((int)info->fh);
+  if (own_file(path)) return 0;
+  be_asked(path);
+  close((int)info->fh);
   return 0;
 }
 

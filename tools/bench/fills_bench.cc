@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,16 +9,14 @@
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <thread>
 
-#include "bodhi/client.h"
 #include "bodhi/unique_fd.h"
 #include "tools/bench/bench_node.h"
 #include "tools/bench/figures_json.h"
-#include "tools/bench/interruption.h"
 #include "tools/bench/programs.h"
 #include "tools/bench/samples.h"
+#include "tools/bench/slow_origin.h"
 #include "tools/bench/stopwatch.h"
 #include "tools/bench/worker_process.h"
 
@@ -29,8 +26,6 @@ namespace {
 constexpr std::uint64_t kMb = 1 << 20;
 constexpr std::uint64_t kRate = 20 * kMb, kFrameBytes = 32 * kMb;
 constexpr FrameSeq kFrames = 8;
-constexpr auto kPatience = std::chrono::seconds(120);
-constexpr auto kPause = std::chrono::milliseconds(5);
 
 struct FillCase {
   const char* name;
@@ -49,86 +44,27 @@ constexpr FillCase kCases[] = {
     {"whole_of_8", "8 whole frames at once", 8, 0, kFrameBytes, kMb, 0},
 };
 
-template <class Condition>
-Status wait_until(const std::string& what, Condition&& condition) {
-  for (auto deadline = Clock::now() + kPatience; Clock::now() < deadline;) {
-    Result<bool> met = condition();
-    if (!met) return met.error();
-    if (*met) return Done{};
-    if (interruption() != 0) return Error{EINTR, what, {}};
-    std::this_thread::sleep_for(kPause);
-  }
-  return Error{ETIMEDOUT, what, {}};
-}
-
-// Written long ago, as far as anybody can see.
-Status make_frames(const std::string& directory, const BenchLayout& layout) {
-  if (mkdir(directory.c_str(), 0755) != 0) return last_error(directory);
-  std::mt19937_64 random(1);
-  std::vector<std::uint64_t> content(kFrameBytes / sizeof(std::uint64_t));
-  for (FrameSeq seq = 0; seq < kFrames; ++seq) {
-    std::ranges::generate(content, std::ref(random));
-    std::string path = directory + "/" + layout.frame_name(seq);
-    std::ofstream file(path, std::ios::binary);
-    file.write(reinterpret_cast<const char*>(content.data()), kFrameBytes);
-    file.close();
-    const timespec times[] = {{1'000'000'000, 0}, {1'000'000'000, 0}};
-    if (!file || utimensat(AT_FDCWD, path.c_str(), times, 0) != 0) return last_error(path);
-  }
-  return Done{};
-}
-
-// The file server, mounted on the dataset's directory.
-Result<ChildProcess> mount_origin(const std::string& server, const std::string& backing,
-                                  const BenchLayout& layout) {
-  struct stat before = {};
-  if (mkdir(layout.dataset().c_str(), 0755) != 0 ||
-      stat(layout.dataset().c_str(), &before) != 0) {
-    return last_error(layout.dataset());
-  }
-  UniqueFd errors(open((layout.root + "/server.log").c_str(),
-                       O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  Result<ChildProcess> process =
-      ChildProcess::start({server, backing, layout.dataset(), std::to_string(kRate), "cached"},
-                          plain_environment(), {-1, -1, errors.get()});
-  if (!process) return process.error();
-  Status mounted = wait_until("the file server", [&]() -> Result<bool> {
-    if (process->ended()) {
-      char why[1024];
-      ssize_t size = pread(errors.get(), why, sizeof why, 0);
-      return Error{EPROTO,
-                   "FUSE cannot be mounted here: " +
-                       std::string(why, static_cast<std::size_t>(std::max<ssize_t>(size, 0))),
-                   {}};
-    }
-    struct stat now = {};
-    return stat(layout.dataset().c_str(), &now) == 0 && now.st_dev != before.st_dev;
-  });
-  if (!mounted) return mounted.error();
-  return process;
-}
-
 class FillsBench {
  public:
-  FillsBench(Programs programs, BenchLayout layout)
-      : programs_(std::move(programs)), layout_(std::move(layout)) {}
+  FillsBench(Programs programs, BenchLayout layout, const SlowOrigin& origin)
+      : programs_(std::move(programs)), layout_(std::move(layout)), origin_(origin) {}
 
   Status run_pair(const FillCase& fill_case, bool shim_first) {
     for (bool shim : {shim_first, !shim_first}) {
-      if (Status done = forget(); !done) return done;
+      if (Status done = origin_.forget(0, kFrames); !done) return done;
       Result<std::uint64_t> before = fills();
       if (!before) return before.error();
       Result<double> seconds = read_all(fill_case, shim);
       if (!seconds) return seconds.error();
       (shim ? filled_ : plain_).push_back(*seconds);
       if (!shim) continue;
-      set_rate(0);
+      origin_.control("rate 0");
       Status filled = wait_until("the fills", [&]() -> Result<bool> {
         Result<std::uint64_t> now = fills();
         if (!now) return now.error();
         return *now == *before + static_cast<std::uint64_t>(fill_case.readers);
       });
-      set_rate(kRate);
+      origin_.control("rate " + std::to_string(kRate));
       if (!filled) return filled;
     }
     return Done{};
@@ -151,31 +87,10 @@ class FillsBench {
   }
 
  private:
-  // Neither the node nor the kernel has anything of the frames.
-  Status forget() {
-    Result<Client> client = Client::connect(layout_.runtime());
-    if (!client) return client.error();
-    auto evicted =
-        client->evict(layout_.dataset(), 0, ~FrameSeq{0}, kEvictNatives | kEvictAliens);
-    if (!evicted) return evicted.error();
-    for (FrameSeq seq = 0; seq < kFrames; ++seq) {
-      UniqueFd fd(open(layout_.origin(seq).c_str(), O_RDONLY | O_CLOEXEC));
-      if (!fd.valid()) return last_error(layout_.origin(seq));
-      posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
-    }
-    return Done{};
-  }
-
   Result<std::uint64_t> fills() const {
     Result<nlohmann::json> status = status_of(layout_);
     if (!status) return status.error();
     return status->at("fills").get<std::uint64_t>();
-  }
-
-  void set_rate(std::uint64_t rate) const {
-    std::string command = "rate " + std::to_string(rate);
-    UniqueFd control(open((layout_.dataset() + "/.control").c_str(), O_WRONLY | O_CLOEXEC));
-    (void)!write(control.get(), command.data(), command.size());
   }
 
   // Until the last of the readers has all that it wants.
@@ -218,6 +133,7 @@ class FillsBench {
 
   const Programs programs_;
   const BenchLayout layout_;
+  const SlowOrigin& origin_;
   std::vector<double> plain_, filled_;
 };
 
@@ -226,21 +142,19 @@ class FillsBench {
 Result<std::vector<FillFigures>> measure_fills(const FillsBenchOptions& options) {
   Result<Programs> programs = find_programs();
   if (!programs) return programs.error();
-  if (access(programs->slow_origin.c_str(), X_OK) != 0) {
-    return Error{errno, programs->slow_origin, "build it: cmake --build --preset release"};
-  }
   Result<TemporaryDirectory> root = TemporaryDirectory::make(options.directory);
   if (!root) return root.error();
   BenchLayout layout{root->path()};
-  std::string backing = root->path() + "/backing";
-  if (Status made = make_frames(backing, layout); !made) return made.error();
   std::ofstream(layout.config()) << bench_configuration(layout, kFrameTemplate, {});
-  Result<ChildProcess> server = mount_origin(programs->slow_origin, backing, layout);
-  if (!server) return server.error();
+  Result<SlowOrigin> origin = SlowOrigin::mount(*programs, layout, kRate);
+  if (!origin) return origin.error();
+  if (Status made = origin->make_frames(0, kFrames, kFrameBytes, false); !made) {
+    return made.error();
+  }
   Result<ChildProcess> daemon = start_daemon(programs->zazend, layout);
   if (!daemon) return daemon.error();
 
-  FillsBench bench(*programs, layout);
+  FillsBench bench(*programs, layout, *origin);
   std::vector<FillFigures> figures;
   for (const FillCase& fill_case : kCases) {
     for (int i = 0; i < options.rounds; ++i) {

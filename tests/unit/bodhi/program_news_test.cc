@@ -57,6 +57,20 @@ TEST_F(ProgramNewsTest, WhatIsAddedIsTakenOnce) {
   EXPECT_FALSE(add_news(news_, {1, kMostSeq + 1, kNewsWritten}));
 }
 
+TEST_F(ProgramNewsTest, AMissSaysWhichFileWasOpened) {
+  ASSERT_TRUE(begin_reading(news_, own_reader()));
+  const std::uint64_t one = file_mark(8, 1, 100), other = file_mark(8, 1, 101);
+  EXPECT_NE(one, other);
+  EXPECT_NE(one, file_mark(8, 2, 100));
+  EXPECT_NE(one, 0u);
+  const FrameEntry miss{1, 2, kNewsMissed, one}, again{1, 2, kNewsMissed, other};
+  EXPECT_TRUE(add_news(news_, miss));
+  EXPECT_TRUE(add_news(news_, again));  // it is there already
+  EXPECT_EQ(take(), std::vector<FrameEntry>{miss});
+  EXPECT_TRUE(add_news(news_, again));
+  EXPECT_EQ(take(), std::vector<FrameEntry>{again});
+}
+
 TEST_F(ProgramNewsTest, AReaderThatLeavesIsNoticed) {
   ASSERT_TRUE(begin_reading(news_, kReadsForAll));
   EXPECT_TRUE(add_news(news_, {1, 2, kNewsWritten}));

@@ -54,6 +54,24 @@ TEST_F(FillPaceTest, WhenProgramsAreQuietFillsDoNotRest) {
   EXPECT_TRUE(pace_.may_fetch(now_));
 }
 
+TEST_F(FillPaceTest, SpareFillsRestThoughProgramsAreQuiet) {
+  pace_.note_reading(now_);
+  milliseconds spent(0), all(20'000);
+  EXPECT_FALSE(pace_.may_fetch(now_ + FillPace::kShortestPiece * FillPace::kSpareRest, true));
+  now_ += milliseconds(1000);
+  for (const FillPace::Clock::time_point end = now_ + all; now_ < end;) {
+    if (pace_.may_fetch(now_, true)) {
+      EXPECT_FALSE(pace_.may_fetch(now_, true)) << "one at a time";
+      fetch(milliseconds(10));
+      spent += milliseconds(10);
+    } else {
+      now_ += milliseconds(1);
+    }
+  }
+  EXPECT_GT(spent, all / (FillPace::kSpareRest + 2));
+  EXPECT_LE(spent, all / FillPace::kSpareRest);
+}
+
 TEST_F(FillPaceTest, HowLongQuietIsFollowsTheOrigin) {
   now_ += milliseconds(1000);
   ASSERT_TRUE(pace_.may_fetch(now_));

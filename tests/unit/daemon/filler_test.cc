@@ -45,6 +45,19 @@ class FillerTest : public Scratch {
     return submit(request(seq, kind)).get();
   }
 
+  // As a program's news tell it; `opened` is the frame whose file it has.
+  void miss(FrameSeq seq, std::optional<FrameSeq> opened = std::nullopt) {
+    struct stat st = {};
+    ASSERT_EQ(::stat(origin("f" + std::to_string(opened.value_or(seq))).c_str(), &st), 0);
+    FillRequest request;
+    request.seq = seq;
+    request.file = file_mark(st);
+    ASSERT_TRUE(filler_->submit(request));
+  }
+  void await_end() {
+    while (filler_->under_way() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+
   // The worker is inside a request's answer until release_worker().
   void occupy_worker() {
     write_file(origin("f999"), "");
@@ -181,6 +194,70 @@ TEST_F(FillerTest, PoisonedDescriptorIsNotCached) {
   FillRequest poisoned = request(1, FrameKind::kNative);
   poisoned.origin = open_origin("f2");
   EXPECT_EQ(submit(std::move(poisoned)).get(), EPERM);
+  EXPECT_FALSE(exists(copy("f1")));
+}
+
+TEST_F(FillerTest, MissedFrameIsOpenedByItsName) {
+  write_file(origin("f1"), "one");
+  miss(1);
+  await_end();
+  EXPECT_EQ(read_file(copy("f1")), "one");
+  EXPECT_EQ(alien_log(), Frames{1});
+}
+
+TEST_F(FillerTest, AnotherFileThanTheMissedOneIsNotCached) {
+  write_file(origin("f1"), "one");
+  write_file(origin("f2"), "two");
+  miss(1, 2);
+  await_end();
+  EXPECT_FALSE(exists(copy("f1")));
+  EXPECT_EQ(filler_->counts().failed, 1u);
+  miss(1);
+  await_end();
+  EXPECT_EQ(read_file(copy("f1")), "one");
+}
+
+TEST_F(FillerTest, MissedFrameThatIsReplacedMeanwhileIsNotCached) {
+  write_file(origin("f1"), "one");
+  write_file(origin("new"), "two");
+  miss(1);
+  std::filesystem::rename(origin("new"), origin("f1"));
+  await_end();
+  EXPECT_FALSE(exists(copy("f1")));
+}
+
+// The pages of a hole that nobody has read are not in memory.
+TEST_F(FillerTest, LargeFrameOfWhichLittleWasReadIsPutAside) {
+  write_file(origin("f1"), "header");
+  ASSERT_EQ(::truncate(origin("f1").c_str(), 8 << 20), 0);
+  write_file(origin("f2"), std::string(2 << 20, 'x'));  // its pages are in memory
+  miss(1);
+  miss(2);
+  while (filler_->under_way() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_TRUE(exists(copy("f2")));
+  EXPECT_FALSE(exists(copy("f1")));
+  EXPECT_EQ(fill(1), 0) << "somebody waits for it";
+  EXPECT_EQ(std::filesystem::file_size(copy("f1")), 8u << 20);
+  await_end();
+  EXPECT_EQ(filler_->counts().fills, 2u);
+}
+
+TEST_F(FillerTest, LargeFrameThatIsReadFurtherIsLookedAtAgain) {
+  write_file(origin("f1"), "header");
+  ASSERT_EQ(::truncate(origin("f1").c_str(), 8 << 20), 0);
+  miss(1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // the first look, or not yet
+  read_file(origin("f1"));
+  await_end();
+  EXPECT_TRUE(exists(copy("f1")));
+}
+
+TEST_F(FillerTest, StopDropsWhatWasPutAside) {
+  write_file(origin("f1"), "header");
+  ASSERT_EQ(::truncate(origin("f1").c_str(), 8 << 20), 0);
+  miss(1);
+  filler_->stop();
+  EXPECT_EQ(filler_->under_way(), 0u);
   EXPECT_FALSE(exists(copy("f1")));
 }
 

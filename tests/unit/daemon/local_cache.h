@@ -102,6 +102,8 @@ class LocalFiller {
   void cancel(std::uint32_t dataset, FrameSeq seq) { cache_.cache().cancel(dataset, seq); }
   FillCounts counts() { return cache_.cache().counts(); }
   std::uint64_t dropped() const { return filler_.dropped(); }
+  std::uint64_t queued() const { return filler_.queued(); }
+  std::uint64_t under_way() const { return filler_.under_way(); }
 
  private:
   LocalCache cache_;
