@@ -96,6 +96,8 @@ with Nodes(2) as nodes:
     expect(read([checked.file("top.pdb")]) == 0, "it has changed")
 
     # Every rank sees them, and the frames are divided.
+    data.write("top.pdb", 5_000)
+    node.ctl("evict", top).succeeded()
     nodes.mpirun("list_and_read_c", data).check_exactly_once()
 
     # warm brings them, the frames, too.
