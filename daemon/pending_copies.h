@@ -42,7 +42,8 @@ class PendingCopies {
     }
     ~Mark() { reset(); }
     void reset() {
-      if (of_ != nullptr) std::exchange(of_, nullptr)->change(slot_, ~std::uint64_t{0});  // one fewer now
+      constexpr std::uint64_t kOneFewer = ~std::uint64_t{0};  // now
+      if (of_ != nullptr) std::exchange(of_, nullptr)->change(slot_, kOneFewer);
     }
 
    private:
