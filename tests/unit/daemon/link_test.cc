@@ -319,9 +319,10 @@ TEST_F(LinkTest, ThePipeEnds) {
 // zazend reads no more until its replies are taken, by the thread that has something to send.
 TEST_F(LinkTest, AFullPipeDoesNotKeepAWorkerFromItsReplies) {
   constexpr std::uint64_t kOrders = 8;
-  auto* link = new CacheLink(std::move(ends_.worker_receive), std::move(ends_.worker_send));
-  std::promise<void> taken;
   // Nothing of it is destroyed, as in a worker: its threads may wait.
+  auto* link = new CacheLink(std::move(ends_.worker_receive), std::move(ends_.worker_send));
+  [[maybe_unused]] static CacheLink* volatile kept = link;
+  std::promise<void> taken;
   std::thread([link, &taken] {
     link->run([link, &taken](LinkPacket order) {
       link->reply<Problems>(order.tag(), {{std::string(kLongestLinkBody / 2, 'x')}, {}});
