@@ -3,6 +3,8 @@
 // whatever has failed (together), and of votes.
 #include "coord/job.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -84,7 +86,7 @@ class JobStart {
     NamedDataset named;
     FrameName name;        // its template, compiled
     DirectoryState state;  // by rank 0's word
-    DirectoryState here;   // as this rank finds it, if it is its node's leader
+    DirectoryState here;   // as this rank finds it, or its node's leader
     std::optional<PackedListing> listing;
     Domain domain;
     Share share;
@@ -101,6 +103,8 @@ class JobStart {
             settings_.protocol, settings_.selection,
             host_.expected,     host_.expected_paths == nullptr ? "" : host_.expected_paths};
       if (host_.run != nullptr) me->run = host_.run->number;
+      struct stat st;
+      if (::stat("/proc/self/ns/mnt", &st) == 0) me->mount_namespace = st.st_ino;
       if (has_daemon_) me->member.node = table->node_id;
       const bool speaks = has_daemon_ && me->filter != FilterWish::kOff;
       // A rank that is not the first on its host is hardly ever its node's leader.
@@ -295,16 +299,24 @@ class JobStart {
   }
 
   // At the directories of these datasets. Rank 0's word on their states counts, and each node's
-  // leader must find the directories that are listed: a host may lack a file system. A file server
-  // is asked once by each node.
+  // leader must find the directories that are listed: a host may lack a file system. So must a
+  // rank that may see other ones than its leader does. A file server is asked once by each node.
   void look_at(std::vector<NamedDataset> datasets) {
     seen_ = {std::move(datasets), {}, new_job_identity()};
     seen_.states = look_at_directories(seen_.datasets);
   }
 
+  bool sees_what_its_leader_sees() const {
+    if (all_.is_leader()) return false;
+    const NodeGroups& groups = all_.groups();
+    const auto leader = static_cast<std::size_t>(groups.ranks[groups.group(rank_)].front());
+    const std::uint64_t own = all_.members()[static_cast<std::size_t>(rank_)].mount_namespace;
+    return own != 0 && own == all_.members()[leader].mount_namespace;
+  }
+
   // The agreed datasets as this rank found them. Nearly always they are those of its table.
   void compare_with_own_look() {
-    if (!all_.is_leader()) {
+    if (sees_what_its_leader_sees()) {
       for (DatasetStart& dataset : datasets_) dataset.here = dataset.state;
       return;
     }

@@ -32,6 +32,7 @@ std::string encode_introduction(const Introduction& introduction) {
   out.number(static_cast<std::uint64_t>(introduction.filter));
   out.number(introduction.has_ledger);
   out.number(introduction.run);
+  out.number(introduction.mount_namespace);
   out.number(introduction.protocol == ProtocolChoice::kPaper);
   const Selection& selection = introduction.selection;
   out.number(selection.begin.has_value());
@@ -48,12 +49,14 @@ std::string encode_introduction(const Introduction& introduction) {
 Introduction decode_introduction(const std::string& bytes) {
   ByteReader in(bytes);
   std::uint64_t has_daemon = 0, filter = 0, has_ledger = 0, run = 0, paper = 0;
+  std::uint64_t mount_namespace = 0;
   std::uint64_t has_begin = 0, begin = 0, has_end = 0, end = 0, stride = 0, expected = 0;
   std::string_view node, name, paths, opening;
   if (!in.number(&has_daemon) || !in.text(&node, sizeof(NodeId)) ||
       node.size() != sizeof(NodeId) || !in.text(&name, kMaxNodeName - 1) ||
       !in.number(&filter) || filter > static_cast<std::uint64_t>(FilterWish::kRequire) ||
-      !in.number(&has_ledger) || !in.number(&run) || !in.number(&paper) || !in.number(&has_begin) ||
+      !in.number(&has_ledger) || !in.number(&run) || !in.number(&mount_namespace) ||
+      !in.number(&paper) || !in.number(&has_begin) ||
       !in.number(&begin) || !in.number(&has_end) || !in.number(&end) || !in.number(&stride) ||
       stride == 0 || !in.number(&expected) ||
       expected > static_cast<std::uint64_t>(FilterMode::kRequire) ||
@@ -72,6 +75,7 @@ Introduction decode_introduction(const std::string& bytes) {
   introduction.expected_paths = paths;
   introduction.opening = opening;
   introduction.run = run;
+  introduction.mount_namespace = mount_namespace;
   std::memcpy(introduction.member.node.bytes, node.data(), sizeof(NodeId));
   return introduction;
 }

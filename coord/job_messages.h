@@ -26,6 +26,7 @@ struct Introduction {
   std::string expected_paths = {};
   std::string opening = {};                             // rank 0's: the job's
   std::uint64_t run = 0;                                // as in RankPlace
+  std::uint64_t mount_namespace = 0;                    // 0: not known
 };
 std::string encode_introduction(const Introduction& introduction);
 Introduction decode_introduction(const std::string& bytes);

@@ -156,7 +156,11 @@ void LinkWriter::write_kept() {
   while (begin_ < kept_.size() && !is_gone_) {
     const ssize_t size = ::write(pipe_, kept_.data() + begin_, kept_.size() - begin_);
     if (size < 0 && errno == EINTR) continue;
-    if (size < 0 && errno == EAGAIN) return;
+    if (size < 0 && errno == EAGAIN) {
+      kept_.erase(0, begin_);
+      begin_ = 0;
+      return;
+    }
     is_gone_ = size < 0;
     if (is_gone_) break;
     begin_ += static_cast<std::size_t>(size);

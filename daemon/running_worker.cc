@@ -64,10 +64,13 @@ void RunningWorker::end_ask() {
 bool RunningWorker::await_room_for_content() {
   const Clock::time_point until = Clock::now() + kContentLimit;
   std::unique_lock lock(mutex_);
-  for (++contents_;; lock.lock()) {
+  for (;; lock.lock()) {
     forget_taken_contents();
-    if (contents_ <= kMostContents) return true;
-    if (is_gone_ || Clock::now() >= until) return false;
+    const bool has_room = contents_ < kMostContents;
+    if (has_room || is_gone_ || Clock::now() >= until) {
+      ++contents_;
+      return has_room;
+    }
     lock.unlock();
     std::this_thread::sleep_for(kContentPause);
   }

@@ -13,6 +13,7 @@ namespace {
 constexpr std::int64_t kJobSweepPeriodMs = 10'000;
 constexpr std::int64_t kRightsPeriodMs = 10'000;
 constexpr std::int64_t kReconcileAgainMs = 5'000;
+constexpr std::int64_t kUntoldLimitMs = 60'000;    // a silent worker is dead long before
 constexpr std::int64_t kDoubtedPeriodMs = 10'000;  // a user may doubt all the time
 // A stop takes a second at most, whatever hangs.
 constexpr std::chrono::milliseconds kStopLimit(300), kJobsLimit(100);
@@ -127,14 +128,29 @@ void Service::note_counted() {
     if (uid == ::geteuid()) {
       note_untold(dataset, uid);
     } else {
+      std::lock_guard lock(mutex_);
       untold_[uid].insert(dataset);
     }
   }
-  std::erase_if(untold_, [this](const auto& one) {
-    const auto& [uid, datasets] = one;
-    return pool_->tell_user(uid, UntoldChanges{{datasets.begin(), datasets.end()}});
-  });
+  ask_about_untold();
   compare_doubted();
+}
+
+void Service::ask_about_untold() {
+  std::unique_lock lock(mutex_);
+  std::erase_if(asked_untold_,
+                [](const auto& one) { return one.second.until_ms < monotonic_ms(); });
+  const std::map<uid_t, std::set<std::uint32_t>> untold = std::exchange(untold_, {});
+  for (const auto& [uid, datasets] : untold) {
+    // Before it is sent: the worker may die at once.
+    AskedUntold& asked = asked_untold_[uid];
+    asked.datasets.insert(datasets.begin(), datasets.end());
+    asked.until_ms = monotonic_ms() + kUntoldLimitMs;
+    lock.unlock();
+    const bool is_told = pool_->tell_user(uid, UntoldChanges{{datasets.begin(), datasets.end()}});
+    lock.lock();
+    if (!is_told) untold_[uid].insert(datasets.begin(), datasets.end());
+  }
 }
 
 // Which frame it is, and whether it is still being written, is not known.

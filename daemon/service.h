@@ -149,6 +149,7 @@ class Service {
   void note_counted();
   // Frames may have changed, as a worker of this user says.
   void note_untold(std::uint32_t dataset, uid_t uid);
+  void ask_about_untold();
   void compare_doubted();
   // Unless it is posted already. The mark goes with the work, however it ends.
   template <class Work>
@@ -180,7 +181,6 @@ class Service {
   std::atomic<int> findings_left_ = 0;
   std::set<std::string> logged_findings_;  // of log_findings()
   std::int64_t next_reconcile_ms_ = 0;  // these two: of the chores
-  std::map<uid_t, std::set<std::uint32_t>> untold_;  // whose worker is to be asked
   std::atomic<bool> stopping_ = false;
   PushCounts push_counts_;
   PushSockets push_sockets_;
@@ -195,6 +195,14 @@ class Service {
     std::int64_t due_ms = 0;
   };
   std::array<Doubted, kMaxDatasets> doubted_ = {};
+  // Untold changes by the users' counters: whose workers are to be asked, and which were. A worker
+  // that dies may not have answered: then the next one is asked.
+  struct AskedUntold {
+    std::set<std::uint32_t> datasets;
+    std::int64_t until_ms = 0;
+  };
+  std::map<uid_t, std::set<std::uint32_t>> untold_;
+  std::map<uid_t, AskedUntold> asked_untold_;
   Configure peer_keys_;  // without the datasets
   std::map<WorkerId, std::set<std::uint32_t>> writes_;  // datasets that workers watch
   struct Listing {

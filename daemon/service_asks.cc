@@ -478,6 +478,11 @@ void Service::worker_ended(WorkerId worker, const WorkerCredentials& credentials
     ended_figures_.dropped += std::exchange(ended_figures_.waiting, 0);
     std::erase_if(listings_, [&](const auto& one) { return one.second.worker == worker; });
     if (auto found = writes_.extract(worker)) watched = std::move(found.mapped());
+    if (!has_left) {
+      if (auto asked = asked_untold_.extract(credentials.uid)) {
+        untold_[credentials.uid].merge(asked.mapped().datasets);
+      }
+    }
   }
   if (stopping_) return;
   if (worker == listener_) start_listener();

@@ -326,7 +326,8 @@ void StoreCache::count(std::uint32_t dataset, FrameSeq seq, FrameKind kind, int 
                        std::uint64_t copied_bytes, bool copied) {
   const bool push = kind == FrameKind::kNative;
   const bool usual = status == 0 || status == ECANCELED || is_out_of_room(status) ||
-                     status == EBUSY || status == EMLINK || status == EAGAIN;
+                     status == EBUSY || status == EMLINK || status == EAGAIN ||
+                     (status == ENOENT && !push);
   if (!usual) {
     despite_shortage([&] {
       log_line(LogLevel::kWarn, push ? "push_failed" : "fill_failed",

@@ -261,7 +261,7 @@ void ClientService::change(const Asked& asked, std::uint32_t dataset, FrameSeq s
 template <>
 void ClientService::handle<MessageType::kWritten>(Request& request) {
   const Asked& asked = request.asked;
-  if (!config_.datasets[request.dataset].push) return answer(asked, EOPNOTSUPP);
+  if (!is_pushed(request.dataset, request.seq)) return answer(asked, EOPNOTSUPP);
   WrittenFrame written{request.dataset, request.seq, nullptr};
   if (asked.is_answered) {
     written.done = [this, asked](int status) { answer(asked, status); };

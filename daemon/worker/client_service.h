@@ -127,6 +127,10 @@ class ClientService {
   void settle_suspended(const ClosedFrame& frame);
   int compare_suspended(const ClosedFrame& frame);
   void watch(std::uint32_t dataset, FrameSeq seq);
+  bool is_pushed(std::uint32_t dataset, FrameSeq seq) const {  // when it has been written
+    const DatasetConfig& config = config_.datasets[dataset];
+    return config.push && !config.removed && !config.name.is_companion(seq);
+  }
   void learn_push_key();
   void tell(const Tell& news);
   void give_notice(const Tell& news);  // notices_mutex_ is held

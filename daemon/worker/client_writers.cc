@@ -145,7 +145,7 @@ void ClientService::open_for_writing(const Asked& asked, std::uint32_t dataset, 
     if (copy.has_copy) known = FrameVersion{false, copy.size, copy.mtime_ns, copy.ctime_ns};
     changing_.take(dataset, seq, known);
   }
-  const bool push = config_.datasets[dataset].push && !config_.datasets[dataset].removed;
+  const bool push = is_pushed(dataset, seq);
   if (!copy.is_suspended && !push) return answer(asked, code);
   auto admitted = [=, this](int status) {
     if (status == 0) return answer(asked, code);
@@ -174,8 +174,7 @@ void ClientService::writers_gone(const ClosedFrame& frame) {
     // It was pushed while somebody had it open, and perhaps before the last write.
     link_.ask(Check{{frame.dataset, frame.seq}});
   }
-  const DatasetConfig& config = config_.datasets[frame.dataset];
-  if (!frame.is_there || !frame.has_changed || !config.push) return;
+  if (!frame.is_there || !frame.has_changed || !is_pushed(frame.dataset, frame.seq)) return;
   learn_push_key();
   writer_.push(frame.dataset, frame.seq);
 }

@@ -11,10 +11,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The origin says that the user cannot search there. Any other errno says nothing.
-bool is_refusal(int code) {
-  return code == EACCES || code == EPERM || code == ENOENT || code == ENOTDIR || code == ELOOP;
-}
+// The origin says that the user cannot search there. Any other errno says nothing: a directory that
+// is missing may be moved back.
+bool is_refusal(int code) { return code == EACCES || code == EPERM; }
 
 void call(const std::vector<Doubts::Settled>& settled) {
   for (const Doubts::Settled& one : settled) despite_shortage(one);

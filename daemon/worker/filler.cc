@@ -180,9 +180,12 @@ void Filler::run_clock() {
         clock_wakes_ = std::min(clock_wakes_, next);
         continue;
       }
-      const auto quiet = static_cast<std::size_t>((now - last_miss_) / Waiting::kQuiet);
       const std::size_t most =
           std::min(threads_for_each_dataset_, lane.following + lane.waiting.size());
+      const std::size_t quiet =
+          lane.waiting.is_pressed()
+              ? most
+              : static_cast<std::size_t>((now - last_miss_) / Waiting::kQuiet);
       const std::size_t wanted = std::min(most, lane.following + std::max<std::size_t>(quiet, 1));
       if (wanted < most) clock_wakes_ = std::min(clock_wakes_, now + Waiting::kQuiet);
       while (lane.threads < wanted) {

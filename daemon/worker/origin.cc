@@ -67,6 +67,7 @@ int open_missed(const DatasetConfig& dataset, const std::string& name, std::uint
   if (!out->valid()) return errno == ELOOP ? EPERM : errno;
   if (::fstat(out->get(), st) != 0) return errno;
   if (!S_ISREG(st->st_mode)) return EINVAL;
+  if (st->st_nlink == 0) return ESTALE;  // removed since it was opened
   return file_mark(*st) == mark ? 0 : EPERM;
 }
 

@@ -441,9 +441,9 @@ void PushSession::say(const PushHeader& header, std::string_view body) {
 }
 
 void PushSession::collect_answers() {
-  finish_complete();
   std::uint64_t count;
   (void)!::read(box_->event.get(), &count, sizeof count);
+  finish_complete();  // later than the read: take_file() wakes once
   std::vector<Answered> answers;
   {
     std::lock_guard lock(box_->mutex);

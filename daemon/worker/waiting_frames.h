@@ -2,9 +2,9 @@
 //
 //   kNow    Somebody waits for the copy.
 //   kSoon   A program has missed the frame. Its own requests come first: the fill begins when
-//   this
-//           user's programs have missed nothing for kQuiet. While they go on, one fill at a
-//           time may begin, and then none for kRest times as long: fills have a small share.
+//           this user's programs have missed nothing for kQuiet. While they go on, one fill at a
+//           time may begin, and then none for kRest times as long: fills have a small share. If
+//           more than kMostWaiting wait, they begin at once: the queue would lose some.
 //   kIdle   A large frame of which programs have read little. It begins when they have missed
 //           nothing for kIdleQuiet.
 //
@@ -28,6 +28,7 @@ class WaitingFrames {
   static constexpr Clock::duration kIdleQuiet = std::chrono::seconds(10);
   static constexpr Clock::duration kLongestRest = std::chrono::seconds(5);
   static constexpr int kRest = 20;
+  static constexpr std::size_t kMostWaiting = 1 << 14;
 
   enum class When { kNow, kSoon, kIdle };
   using Place = std::tuple<When, Time, std::uint64_t>;  // the second: not before
@@ -74,6 +75,7 @@ class WaitingFrames {
                      begin_of(When::kIdle, last_miss)});
   }
   std::size_t size() const { return jobs_.size(); }
+  bool is_pressed() const { return jobs_.size() > kMostWaiting; }
 
  private:
   using Jobs = std::map<Place, Job>;
@@ -89,6 +91,7 @@ class WaitingFrames {
     if (first == jobs_.end() || std::get<When>(first->first) != when) return Time::max();
     if (when == When::kNow) return Time::min();
     if (when == When::kIdle) return last_miss + kIdleQuiet;
+    if (is_pressed()) return Time::min();
     const Time quiet = last_miss + kQuiet;
     return std::max(std::get<Time>(first->first),
                     under_way_ == 0 ? std::min(quiet, rested_) : quiet);

@@ -144,12 +144,14 @@ with Nodes(1) as nodes:
     node = nodes[0]
     node.start()
     # A full cache: the companion comes and goes with the frames; one that is too large is not kept.
-    for _ in range(3):
+    for _ in range(40):  # one miss of sixteen is let in
+        if node.status()["evictions"] > 0:
+            break
         for name in sorted(data.frames):
             argv = ["cat", data.file(name), data.file("top.pdb"), data.file("big.pdb")]
-            for stale in (nodes.serial(node, argv), nodes.serial(node, argv)):
-                expect(stale.status == 0, f"{stale}")
-    node.settle()
+            done = nodes.serial(node, argv)
+            expect(done.status == 0, f"{done}")
+            node.settle()
     status = node.status()
     expect(status["evictions"] > 0 and status["used_bytes"] <= 200_000, f"{status}")
     expect("big.pdb" not in node.copies(data), f"{node.copies(data)}")

@@ -132,6 +132,10 @@ class OriginServer:
         """A program under the shim."""
         return self._nodes.serial(self.node, argv)
 
+    def mpirun(self, program, data, ranks):
+        """An MPI program on the node."""
+        return self._nodes.mpirun(program, data, ranks=ranks)
+
     def copies(self):
         return self.node.copies(self)
 
