@@ -68,7 +68,8 @@ std::size_t CompanionPatterns::longest() const {
   return most;
 }
 
-void CompanionPatterns::copy(char* out, std::size_t i, std::size_t from, std::size_t size) const {
+void CompanionPatterns::copy(char* out, std::size_t i, std::size_t from,
+                             std::size_t size) const {
   std::memcpy(out, text_ + begin_[i] + from, size);
 }
 

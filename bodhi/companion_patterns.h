@@ -1,11 +1,11 @@
 // CompanionPatterns: files beside a dataset's frames that are cached as the frames are, and a
 // number for each name, by which the whole cache knows it.
 //
-// A pattern is a name with at most one '*' in it: "top.pdb", "*.pdb", ".*_offsets.npz". A number
-// spells its name out, so nobody keeps names, and two names never have the same number. The '*'
-// therefore stands for the name of a frame, or for up to kMostLetters of A-Z a-z 0-9 '_' '.' '-'.
-// Other names are ordinary files. The numbers are those from kFirstCompanion on. Lean, trivially
-// copyable, no allocation.
+// A pattern is a name with at most one '*' in it: "top.pdb", "*.pdb", ".*_offsets.npz". A
+// number spells its name out, so nobody keeps names, and two names never have the same number.
+// The '*' therefore stands for the name of a frame, or for up to kMostLetters of A-Z a-z 0-9
+// '_' '.' '-'. Other names are ordinary files. The numbers are those from kFirstCompanion on.
+// Lean, trivially copyable, no allocation.
 #pragma once
 #include "bodhi/base_types.h"
 
@@ -30,7 +30,8 @@ class CompanionPatterns {
 
   // match_frame(text, length, &seq) tells whether the text is a frame's name.
   template <class MatchFrame>
-  bool match(const char* name, std::size_t length, MatchFrame match_frame, FrameSeq* seq) const {
+  bool match(const char* name, std::size_t length, MatchFrame match_frame,
+             FrameSeq* seq) const {
     for (std::size_t i = 0; i < count_; ++i) {
       const char* rest = nullptr;
       std::size_t rest_length = 0;
@@ -61,8 +62,8 @@ class CompanionPatterns {
     copy(out, i, 0, before);
     std::size_t used = before;
     if (payload >= kTexts) {
-      const std::size_t size = has_star(i) ? format_frame(payload - kTexts, out + used,
-                                                          capacity - used) : 0;
+      const std::size_t size =
+          has_star(i) ? format_frame(payload - kTexts, out + used, capacity - used) : 0;
       if (size == 0) return 0;
       used += size;
     } else if (!number_to_letters(payload, has_star(i), out, &used, capacity)) {

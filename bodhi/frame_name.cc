@@ -160,7 +160,8 @@ bool FrameName::add_also(const char* text, std::size_t length, const char** why)
   if (entry_is_directory()) {
     const char* last = static_cast<const char*>(::memrchr(suffix_, '/', suffix_length_)) + 1;
     FrameSeq seq;
-    if (with.match_companion(last, static_cast<std::size_t>(suffix_ + suffix_length_ - last), &seq)) {
+    if (with.match_companion(last, static_cast<std::size_t>(suffix_ + suffix_length_ - last),
+                             &seq)) {
       *why = "a pattern fits the frames' own names";
       return false;
     }
@@ -175,8 +176,7 @@ bool FrameName::add_also(const char* text, std::size_t length, const char** why)
 
 std::size_t FrameName::most_length() const {
   if (companions_.count() == 0) return frame_length();
-  const std::size_t star =
-      entry_is_directory() ? 0 : frame_length() - entry_prefix_offset_;
+  const std::size_t star = entry_is_directory() ? 0 : frame_length() - entry_prefix_offset_;
   const std::size_t rest = star > CompanionPatterns::kMostLetters
                                ? star
                                : std::size_t{CompanionPatterns::kMostLetters};
@@ -196,7 +196,8 @@ bool FrameName::match_companion(const char* entry, std::size_t length, FrameSeq*
 }
 
 bool FrameName::match(const char* name, std::size_t length, FrameSeq* seq) const {
-  if (match_parts(name, length, prefix_, prefix_length_, suffix_, suffix_length_, width_, seq)) {
+  if (match_parts(name, length, prefix_, prefix_length_, suffix_, suffix_length_, width_,
+                  seq)) {
     return !is_companion(*seq);
   }
   const std::size_t above = entry_prefix_offset_;
@@ -211,7 +212,9 @@ std::size_t FrameName::format(FrameSeq seq, char* out, std::size_t capacity) con
     std::memcpy(out, prefix_, above);
     const std::size_t size = companions_.format(
         seq,
-        [this](FrameSeq frame, char* to, std::size_t room) { return format_entry(frame, to, room); },
+        [this](FrameSeq frame, char* to, std::size_t room) {
+          return format_entry(frame, to, room);
+        },
         out + above, capacity - above - 1);
     FrameSeq own;
     // A name has one number, though several patterns may fit it.

@@ -8,8 +8,8 @@
 // The number sits in one component of the path, the *entry*; the entries of one directory
 // below the dataset, the *frame directory* (often the dataset itself), are what a rank's
 // listing filters. Files of the frame directory that are cached besides, the *companions*, have
-// numbers from kFirstCompanion on (companion_patterns.h); frames have none of these numbers then.
-// Lean, trivially copyable, no allocation.
+// numbers from kFirstCompanion on (companion_patterns.h); frames have none of these numbers
+// then. Lean, trivially copyable, no allocation.
 #pragma once
 #include <dirent.h>
 

@@ -172,8 +172,9 @@ bool announce_miss(ProgramNews& news, std::uint32_t dataset, FrameSeq seq, int o
                &origin) != 0) {
     return false;
   }
-  return add_news(news, {dataset, seq, kNewsMissed,
-                         file_mark(origin.stx_dev_major, origin.stx_dev_minor, origin.stx_ino)});
+  return add_news(news,
+                  {dataset, seq, kNewsMissed,
+                   file_mark(origin.stx_dev_major, origin.stx_dev_minor, origin.stx_ino)});
 }
 
 int open_filled_copy(const char* path, int flags, int origin_fd) {
@@ -212,13 +213,13 @@ CopyLeft look_for_copy(const LocalCopy& copy, FrameSeq seq) {
   return found == -ENOENT && cache_is_in_sight(copy) ? CopyLeft::kNone : CopyLeft::kUnknown;
 }
 
-// The instance comes last. Another daemon's table may take the place of this one at any time, and
-// then stays there: if it has not by now, all was read from the first one's.
+// The instance comes last. Another daemon's table may take the place of this one at any time,
+// and then stays there: if it has not by now, all was read from the first one's.
 CopyLeft look_again_for_copy(const LocalCopy& copy, FrameSeq seq, const CopyBefore& before) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  const bool is_same = copy.table.state.load() == DaemonState::kServing &&
-                       pending_now(before.pending) == 0 && slot_of(copy, seq) == before.pending &&
-                       copy.table.instance == before.instance;
+  const bool is_same =
+      copy.table.state.load() == DaemonState::kServing && pending_now(before.pending) == 0 &&
+      slot_of(copy, seq) == before.pending && copy.table.instance == before.instance;
   const bool is_gone =
       is_same && (before.name == CopyBefore::kRemoved ||
                   (before.name == CopyBefore::kFree && cache_is_in_sight(copy)));

@@ -43,7 +43,7 @@ struct LocalCopy {
 
   const char* origin() const;
   const char* name() const;  // of the frame, relative to the dataset
-  long look() const;  // 0, or a negative errno
+  long look() const;         // 0, or a negative errno
   bool is_there() const { return look() == 0; }
   int ask(DaemonRequest request) const;  // about this frame, or for a sample its dataset
 };
@@ -76,8 +76,8 @@ bool request_sample(const LocalCopy& copy);
 bool announce_miss(ProgramNews& news, std::uint32_t dataset, FrameSeq seq, int origin_fd);
 // Hands the origin's fd to the daemon. With `waits`, true says that the copy is there now.
 bool request_fill(const LocalCopy& copy, int origin_fd, bool waits);
-// An fd of the copy that was waited for, or -1. It is of the very file that was opened: a program
-// in another mount namespace may have found another one by the same name.
+// An fd of the copy that was waited for, or -1. It is of the very file that was opened: a
+// program in another mount namespace may have found another one by the same name.
 int open_filled_copy(const char* path, int flags, int origin_fd);
 
 // What a process finds of a frame that it has just changed.
@@ -103,7 +103,8 @@ struct CopyBefore {
 };
 // The caller looks for the name then.
 inline CopyBefore before_change(const Table& table, std::uint32_t dataset, FrameSeq seq) {
-  return {CopyBefore::kUnknown, table.pending[pending_slot(dataset, seq)].load(), table.instance};
+  return {CopyBefore::kUnknown, table.pending[pending_slot(dataset, seq)].load(),
+          table.instance};
 }
 // After the change: one system call where there was no copy and none has come since, none where
 // the process has removed it. Otherwise it looks for one.

@@ -45,7 +45,8 @@ void write_pattern(const char* name, char (&out)[OtherPattern::kText]) {
   std::memset(out + used, 0, sizeof out - used);
 }
 
-void OtherFiles::note(std::uint32_t dataset, const char* name, OtherCall call, std::int64_t ns) {
+void OtherFiles::note(std::uint32_t dataset, const char* name, OtherCall call,
+                      std::int64_t ns) {
   char text[OtherPattern::kText];
   write_pattern(name, text);
   const std::uint64_t mixed = mix_bits(text_key(text) + dataset);
@@ -54,7 +55,8 @@ void OtherFiles::note(std::uint32_t dataset, const char* name, OtherCall call, s
     // Processes that come at the same time write the same.
     const bool is_last = &pattern == &patterns[kPatterns - 1];
     pattern.dataset = is_last ? Ledger::kNoDataset : dataset;
-    std::memcpy(pattern.text, is_last ? kAllOthers : text, is_last ? sizeof kAllOthers : sizeof text);
+    std::memcpy(pattern.text, is_last ? kAllOthers : text,
+                is_last ? sizeof kAllOthers : sizeof text);
     pattern.is_named.store(1, std::memory_order_release);
   }
   pattern.calls[static_cast<std::uint32_t>(call)].fetch_add(1, std::memory_order_relaxed);

@@ -1,16 +1,16 @@
-// ProgramNews: frames that programs have changed or missed, for the worker of their user to look
-// at. A program adds one without a message, a descriptor, or waiting; it waits only for a copy
-// that it cannot remove itself.
+// ProgramNews: frames that programs have changed or missed, for the worker of their user to
+// look at. A program adds one without a message, a descriptor, or waiting; it waits only for a
+// copy that it cannot remove itself.
 //
 // The news lie in the file in which the programs of one user count (table.h). Only that user's
 // programs and worker trust them. It is a set, not a queue: an entry says "look at this frame",
 // and the worker sees the frame as it is then. An entry is one word, added by one
 // compare-and-swap, so no process that is killed or stopped leaves half of one.
 //
-// A miss has a second word: the mark of the file that the program has opened. A program in another
-// mount namespace may find another file by the same name, so the worker copies no file with
-// another mark. The two words are not written at once. If two programs meet at a place, a miss may
-// get the mark of another one; then its frame is not copied before the next miss.
+// A miss has a second word: the mark of the file that the program has opened. A program in
+// another mount namespace may find another file by the same name, so the worker copies no file
+// with another mark. The two words are not written at once. If two programs meet at a place, a
+// miss may get the mark of another one; then its frame is not copied before the next miss.
 //
 // The worker looks for entries every few milliseconds while some come. Otherwise it sleeps and
 // says so, and a program wakes it. A program that waits wakes it in any case. Lean.
@@ -22,12 +22,12 @@
 namespace zazen {
 
 enum NewsKind : std::uint32_t {  // bits
-  kNewsChanged = 1,      // the peers are to hear of it
-  kNewsCopyRemoved = 2,  // the program has removed the copy itself
-  kNewsWritten = 4,      // it is pushed when it is closed
-  kNewsDrop = 8,         // its copy is to go, and the program waits for that
-  kNewsMissed = 16,      // a program has opened it at the origin; alone
-  kNewsTaken = 128,      // of kNewsDrop: the reader deals with it
+  kNewsChanged = 1,              // the peers are to hear of it
+  kNewsCopyRemoved = 2,          // the program has removed the copy itself
+  kNewsWritten = 4,              // it is pushed when it is closed
+  kNewsDrop = 8,                 // its copy is to go, and the program waits for that
+  kNewsMissed = 16,              // a program has opened it at the origin; alone
+  kNewsTaken = 128,              // of kNewsDrop: the reader deals with it
 };
 
 struct FrameEntry {

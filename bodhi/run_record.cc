@@ -76,14 +76,15 @@ std::size_t others_of(const RunRecord& record, const char* dataset,
   auto seconds = [](std::uint64_t ns) { return static_cast<double>(ns) / 1e9; };
   std::uint32_t index = Ledger::kNoDataset;
   if (dataset != nullptr) {
-    for (index = 0; index < Ledger::kDatasets && std::strcmp(path_of(index), dataset) != 0;) ++index;
+    for (index = 0; index < Ledger::kDatasets && std::strcmp(path_of(index), dataset) != 0;)
+      ++index;
     if (index == Ledger::kDatasets) return 0;
   }
   const OtherPattern* most[OtherFiles::kMostShown] = {};
   const std::size_t count = record.others.most_frequent(index, most);
   for (std::size_t i = 0; i < count; ++i) {
     const OtherPattern& pattern = *most[i];
-    out[i] = {path_of(pattern.dataset), pattern.text,  pattern.calls[0],
+    out[i] = {path_of(pattern.dataset), pattern.text,     pattern.calls[0],
               pattern.calls[1],         pattern.calls[2], seconds(pattern.open_ns),
               seconds(pattern.stat_ns)};
   }

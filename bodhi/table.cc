@@ -28,9 +28,9 @@ bool dataset_is_valid(const TableDataset& dataset) {
   if (!is_terminated(dataset.frames, sizeof dataset.frames)) return false;
   if (!is_terminated(dataset.also, sizeof dataset.also)) return false;
   FrameName name;
-  return names_of(dataset, &name) && dataset.filter <= FilterMode::kRequire && dataset.audit <= AuditMode::kWarn &&
-         dataset.removed <= 1 && dataset.push <= 1 && dataset.validate <= Validate::kNever &&
-         dataset.fill <= Fill::kWait;
+  return names_of(dataset, &name) && dataset.filter <= FilterMode::kRequire &&
+         dataset.audit <= AuditMode::kWarn && dataset.removed <= 1 && dataset.push <= 1 &&
+         dataset.validate <= Validate::kNever && dataset.fill <= Fill::kWait;
 }
 
 // For writing: whoever can read the table could lock it for reading.

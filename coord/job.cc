@@ -300,7 +300,8 @@ class JobStart {
 
   // At the directories of these datasets. Rank 0's word on their states counts, and each node's
   // leader must find the directories that are listed: a host may lack a file system. So must a
-  // rank that may see other ones than its leader does. A file server is asked once by each node.
+  // rank that may see other ones than its leader does. A file server is asked once by each
+  // node.
   void look_at(std::vector<NamedDataset> datasets) {
     seen_ = {std::move(datasets), {}, new_job_identity()};
     seen_.states = look_at_directories(seen_.datasets);

@@ -56,10 +56,9 @@ Introduction decode_introduction(const std::string& bytes) {
       node.size() != sizeof(NodeId) || !in.text(&name, kMaxNodeName - 1) ||
       !in.number(&filter) || filter > static_cast<std::uint64_t>(FilterWish::kRequire) ||
       !in.number(&has_ledger) || !in.number(&run) || !in.number(&mount_namespace) ||
-      !in.number(&paper) || !in.number(&has_begin) ||
-      !in.number(&begin) || !in.number(&has_end) || !in.number(&end) || !in.number(&stride) ||
-      stride == 0 || !in.number(&expected) ||
-      expected > static_cast<std::uint64_t>(FilterMode::kRequire) ||
+      !in.number(&paper) || !in.number(&has_begin) || !in.number(&begin) ||
+      !in.number(&has_end) || !in.number(&end) || !in.number(&stride) || stride == 0 ||
+      !in.number(&expected) || expected > static_cast<std::uint64_t>(FilterMode::kRequire) ||
       !in.text(&paths, bytes.size()) || !in.text(&opening, bytes.size()) || !in.done())
     refuse("introduction");
   Introduction introduction{{has_daemon != 0, {}},

@@ -15,8 +15,7 @@ void DatasetUses::note_ask(uid_t uid, std::uint32_t dataset, bool is_miss) {
   if (is_miss) ++user->second.fills;
 }
 
-DatasetUses::Since DatasetUses::take(
-    const std::vector<std::pair<std::uint32_t, uid_t>>& hit) {
+DatasetUses::Since DatasetUses::take(const std::vector<std::pair<std::uint32_t, uid_t>>& hit) {
   Since since;
   std::lock_guard lock(mutex_);
   for (auto& [uid, user] : users_) {

@@ -1,14 +1,15 @@
-// DatasetUses: which datasets are in use, for the eviction (eviction.h), by what workers ask. The
-// kernel has said whose worker it is.
+// DatasetUses: which datasets are in use, for the eviction (eviction.h), by what workers ask.
+// The kernel has said whose worker it is.
 //
-// A miss of a program becomes a fill that its worker asks for: these move the idle clock, and of
-// one user at most kMostFills in one look. So nobody makes the datasets of others idle faster than
-// that, and what users write into their counters (user_counters.h) has no part in it.
+// A miss of a program becomes a fill that its worker asks for: these move the idle clock, and
+// of one user at most kMostFills in one look. So nobody makes the datasets of others idle
+// faster than that, and what users write into their counters (user_counters.h) has no part in
+// it.
 //
 // A hit makes no call. That a dataset is hit the counters tell, which users can write. So hits
 // count as a use only of datasets of which this user's worker has asked something: it has seen
-// then that the user reaches them. A user who writes false figures there claims no more than what
-// one open in a second would do. Thread safe.
+// then that the user reaches them. A user who writes false figures there claims no more than
+// what one open in a second would do. Thread safe.
 #pragma once
 #include <bitset>
 #include <cstdint>
@@ -23,7 +24,7 @@ namespace zazen {
 
 class DatasetUses {
  public:
-  static constexpr std::uint64_t kMostFills = 64;  // of a user, in one look
+  static constexpr std::uint64_t kMostFills = 64;   // of a user, in one look
   static constexpr std::size_t kMostUsers = 1'024;  // the others move nothing
 
   // zazend's own user moves the clock by each fill.

@@ -6,8 +6,8 @@
 // - A native takes the place of aliens at once, those of the longest unused dataset first.
 // - An alien takes the place of aliens of idle datasets at once, the longest unused first. A
 //   dataset is idle when kIdleFills misses of others have come since it was last used: opened,
-//   pushed to, or asked about (dataset_uses.h). So it is by use and not by time, and a slow job's
-//   dataset does not become idle merely because nobody else does anything.
+//   pushed to, or asked about (dataset_uses.h). So it is by use and not by time, and a slow
+//   job's dataset does not become idle merely because nobody else does anything.
 // - Where no dataset is idle, one miss of kAdmitOneOf is let in, in the place of random aliens.
 //   A loop over a dataset twice as large as the cache then finds 49% of it from the second pass
 //   on (with every miss let in it would be 20%, with LRU nothing); and a program whose interest
@@ -52,8 +52,8 @@ class Eviction {
   explicit Eviction(std::size_t datasets, std::uint64_t seed = std::random_device{}())
       : random_(seed), used_at_(datasets) {}
 
-  // So many fills were asked for since the last time, and these datasets were used. To be called
-  // about once a second.
+  // So many fills were asked for since the last time, and these datasets were used. To be
+  // called about once a second.
   void note_fills(std::uint64_t fills, std::span<const std::uint32_t> datasets);
   // Frames of it are pushed, or brought before they are opened.
   void note_use(std::uint32_t dataset) { used_at_[dataset] = clock_; }

@@ -59,9 +59,9 @@ class LinkReader {  // the packets in the pipe's bytes
 // The worker's side. Blocks; false: zazend is gone.
 bool receive_from_zazend(int socket, LinkPacket* out);
 
-// What a worker sends. zazend does not read from a worker that does not take its replies. So the
-// thread that takes them must never wait for room in the pipe: the pipe does not block, and what
-// such a thread sends is kept until there is room. Thread safe.
+// What a worker sends. zazend does not read from a worker that does not take its replies. So
+// the thread that takes them must never wait for room in the pipe: the pipe does not block, and
+// what such a thread sends is kept until there is room. Thread safe.
 class LinkWriter {
  public:
   enum class Full {

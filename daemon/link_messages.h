@@ -775,14 +775,14 @@ struct UntoldChanges {
 };
 
 using LinkAsks =
-    std::tuple<BeginFill, MoreRoom, FinishFill, FinishContent, FinishPush, AbandonFill, FillFailed, Adopt,
-               Changed, Suspend, Restore, Renew, CopyState, Check, SampleAsk, Evict, Pin,
-               Verify, ReadIn, History, StatusAsk, ListAsk, Notice, BeginListing,
-               FinishListing, Tell, Doubt, PushKeyAsk, Natives, DiskState,
-               DecodeMunge, WorkerFigures, Leave, Untold>;
-using LinkOrders = std::tuple<Connection, Compare, Rights, NameRights, VerifyOrigins, Look,
-                              WatchWriters, WatchChanges, Configure, Problems, FollowPaths,
-                              SweepJobs,
-                              ReportFigures, TellPeers, Listen, Munge, Stop, UntoldChanges>;
+    std::tuple<BeginFill, MoreRoom, FinishFill, FinishContent, FinishPush, AbandonFill,
+               FillFailed, Adopt, Changed, Suspend, Restore, Renew, CopyState, Check, SampleAsk,
+               Evict, Pin, Verify, ReadIn, History, StatusAsk, ListAsk, Notice, BeginListing,
+               FinishListing, Tell, Doubt, PushKeyAsk, Natives, DiskState, DecodeMunge,
+               WorkerFigures, Leave, Untold>;
+using LinkOrders =
+    std::tuple<Connection, Compare, Rights, NameRights, VerifyOrigins, Look, WatchWriters,
+               WatchChanges, Configure, Problems, FollowPaths, SweepJobs, ReportFigures,
+               TellPeers, Listen, Munge, Stop, UntoldChanges>;
 
 }  // namespace zazen

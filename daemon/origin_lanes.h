@@ -1,8 +1,8 @@
 // OriginLanes: a WorkQueue for each dataset, for work that waits for the dataset's origin. An
 // origin that does not answer delays its own dataset and no other.
 //
-// A lane begins with its first work. Where the number of lanes is bounded, datasets that have work
-// at the same time share one only if they are more than the lanes. Thread safe.
+// A lane begins with its first work. Where the number of lanes is bounded, datasets that have
+// work at the same time share one only if they are more than the lanes. Thread safe.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -22,7 +22,9 @@ class OriginLanes {
   explicit OriginLanes(std::size_t threads_for_each_lane,
                        WorkQueue::Queued queued = WorkQueue::Queued::kDropped,
                        std::size_t most_lanes = kMaxDatasets)
-      : threads_for_each_lane_(threads_for_each_lane), queued_(queued), most_lanes_(most_lanes) {}
+      : threads_for_each_lane_(threads_for_each_lane),
+        queued_(queued),
+        most_lanes_(most_lanes) {}
   ~OriginLanes() { stop(WorkQueue::kForEver); }
 
   // False: so many of this lane wait already. After stop() it is dropped.

@@ -71,8 +71,8 @@ constexpr char kAlsoAttribute[] = "user.zazen.also";
 void remove_former(const DatasetConfig& config, const FrameName& former, int directory_fd) {
   struct stat top = {};
   const std::string below(former.directory(), former.directory_length());
-  UniqueFd fd = open_beneath(directory_fd, below.empty() ? "." : below.c_str(),
-                             O_RDONLY | O_DIRECTORY);
+  UniqueFd fd =
+      open_beneath(directory_fd, below.empty() ? "." : below.c_str(), O_RDONLY | O_DIRECTORY);
   if (!fd.valid() || ::fstat(fd.get(), &top) != 0) return;
   visit_entries(fd.get(), 64 * 1024, [&](std::string_view name, std::uint64_t, std::uint8_t) {
     FrameSeq seq;
@@ -92,8 +92,7 @@ void remove_former(const DatasetConfig& config, const FrameName& former, int dir
 // Other patterns number other names. False: they are those of the daemon before.
 bool renew_companions(const DatasetConfig& config, int directory_fd, int cache_state_fd) {
   char before[kMaxAlso] = {};
-  const ssize_t length =
-      ::fgetxattr(directory_fd, kAlsoAttribute, before, sizeof before - 1);
+  const ssize_t length = ::fgetxattr(directory_fd, kAlsoAttribute, before, sizeof before - 1);
   const std::string also(before, length > 0 ? static_cast<std::size_t>(length) : 0);
   if (also == config.also) return false;
   FrameName former;
@@ -101,8 +100,8 @@ bool renew_companions(const DatasetConfig& config, int directory_fd, int cache_s
   if (FrameName::parse(config.frames.data(), config.frames.size(), &former, &why) &&
       former.add_also(also.data(), also.size(), &why)) {
     remove_former(config, former, directory_fd);
-    const UniqueFd suspended = open_beneath(
-        cache_state_fd, ("suspended" + config.path).c_str(), O_RDONLY | O_DIRECTORY);
+    const UniqueFd suspended = open_beneath(cache_state_fd, ("suspended" + config.path).c_str(),
+                                            O_RDONLY | O_DIRECTORY);
     if (suspended.valid()) remove_former(config, former, suspended.get());
   }
   if (config.also.empty()) {

@@ -37,8 +37,8 @@ void RunningWorker::post_long(std::function<void()> work) {
   long_.post(std::move(work));
 }
 
-void RunningWorker::reply(LinkType type, std::uint64_t request, int status,
-                               std::string body, UniqueFd file) noexcept {
+void RunningWorker::reply(LinkType type, std::uint64_t request, int status, std::string body,
+                          UniqueFd file) noexcept {
   if (request == 0) return end_ask();
   LinkPacket packet;
   packet.type = type;
@@ -76,13 +76,13 @@ bool RunningWorker::await_room_for_content() {
   }
 }
 
-// The kernel tells how many bytes of the socket are not read, overhead included. While a message
-// is not read, that is at least the bytes that were sent from it on.
+// The kernel tells how many bytes of the socket are not read, overhead included. While a
+// message is not read, that is at least the bytes that were sent from it on.
 void RunningWorker::forget_taken_contents() {
   int unread = 0;
   if (::ioctl(send_.get(), SIOCOUTQ, &unread) != 0) return;
-  while (contents_sent_ > 0 && static_cast<std::uint64_t>(unread) <
-                                   sent_bytes_ - sent_contents_[first_content_]) {
+  while (contents_sent_ > 0 &&
+         static_cast<std::uint64_t>(unread) < sent_bytes_ - sent_contents_[first_content_]) {
     first_content_ = (first_content_ + 1) % kMostContents;
     --contents_sent_;
     --contents_;
@@ -131,8 +131,8 @@ bool RunningWorker::enqueue_connection(UniqueFd& socket, pid_t pid) {
   return true;
 }
 
-std::shared_ptr<RunningWorker::Order> RunningWorker::enqueue_order(
-    LinkPacket& packet, bool is_use) {
+std::shared_ptr<RunningWorker::Order> RunningWorker::enqueue_order(LinkPacket& packet,
+                                                                   bool is_use) {
   auto order = std::make_shared<Order>();
   packet.request = next_order_++;
   const auto kept = orders_.emplace(packet.request, order).first;

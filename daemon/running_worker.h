@@ -1,5 +1,5 @@
-// RunningWorker: one worker, as zazend sees it: what waits to be sent to it, what it was ordered
-// and has not answered, and the threads that do what it asks.
+// RunningWorker: one worker, as zazend sees it: what waits to be sent to it, what it was
+// ordered and has not answered, and the threads that do what it asks.
 //
 // A worker that does not take its messages gets no more: up to kMostConnections wait for it
 // (connection_queue.h), behind its other messages. zazend makes few files in memory for it. A
@@ -31,7 +31,7 @@ using WorkerId = std::uint64_t;
 
 class RunningWorker : public std::enable_shared_from_this<RunningWorker> {
  public:
-  static constexpr std::size_t kMostAsks = 1'024;  // that are not answered
+  static constexpr std::size_t kMostAsks = 1'024;         // that are not answered
   static constexpr std::size_t kMostConnections = 2'048;  // that wait for it
   static constexpr std::size_t kMostMessages = 2'048;     // the same, beside these
   // Overdue orders for a dataset; while so many are, none is sent. One origin that hangs must
@@ -87,9 +87,9 @@ class RunningWorker : public std::enable_shared_from_this<RunningWorker> {
   void take_reply(LinkPacket packet);
   // These four: mutex_ is held.
   bool has_waiting() const { return !waiting_.empty() || !connections_.empty(); }
-  bool send_waiting();      // false: the worker is gone
-  int send_connections();   // 0, EAGAIN, or it is gone. Takes no memory, as send_waiting()
-  void send_soon();         // now, or when the worker has read enough
+  bool send_waiting();     // false: the worker is gone
+  int send_connections();  // 0, EAGAIN, or it is gone. Takes no memory, as send_waiting()
+  void send_soon();        // now, or when the worker has read enough
   void end_orders();
   void stop_threads();
   void drop_waiting();
@@ -118,11 +118,11 @@ class RunningWorker : public std::enable_shared_from_this<RunningWorker> {
   std::size_t first_content_ = 0, contents_sent_ = 0;
   // Orders that are not waited for any more, and their datasets.
   std::map<std::uint64_t, std::uint32_t> overdue_;
-  std::uint64_t late_figures_ = 0;   // the order; until its reply comes there is no other
+  std::uint64_t late_figures_ = 0;  // the order; until its reply comes there is no other
   // When there was a connection or an order for it alone.
   std::chrono::steady_clock::time_point used_at_;
   bool is_gone_ = false, has_left_ = false;
-  bool has_lost_ = false;  // a reply, for want of memory
+  bool has_lost_ = false;   // a reply, for want of memory
   bool is_buried_ = false;  // the pool's mutex_ is held
   WorkerFigures figures_;
 

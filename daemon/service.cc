@@ -147,7 +147,8 @@ void Service::ask_about_untold() {
     asked.datasets.insert(datasets.begin(), datasets.end());
     asked.until_ms = monotonic_ms() + kUntoldLimitMs;
     lock.unlock();
-    const bool is_told = pool_->tell_user(uid, UntoldChanges{{datasets.begin(), datasets.end()}});
+    const bool is_told =
+        pool_->tell_user(uid, UntoldChanges{{datasets.begin(), datasets.end()}});
     lock.lock();
     if (!is_told) untold_[uid].insert(datasets.begin(), datasets.end());
   }

@@ -180,7 +180,7 @@ class Service {
   // An origin may answer late: so often more is it looked at for the log, after a start or reload.
   std::atomic<int> findings_left_ = 0;
   std::set<std::string> logged_findings_;  // of log_findings()
-  std::int64_t next_reconcile_ms_ = 0;  // these two: of the chores
+  std::int64_t next_reconcile_ms_ = 0;     // these two: of the chores
   std::atomic<bool> stopping_ = false;
   PushCounts push_counts_;
   PushSockets push_sockets_;
@@ -195,8 +195,8 @@ class Service {
     std::int64_t due_ms = 0;
   };
   std::array<Doubted, kMaxDatasets> doubted_ = {};
-  // Untold changes by the users' counters: whose workers are to be asked, and which were. A worker
-  // that dies may not have answered: then the next one is asked.
+  // Untold changes by the users' counters: whose workers are to be asked, and which were. A
+  // worker that dies may not have answered: then the next one is asked.
   struct AskedUntold {
     std::set<std::uint32_t> datasets;
     std::int64_t until_ms = 0;

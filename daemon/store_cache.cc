@@ -56,8 +56,8 @@ void StoreCache::begin_fill(WorkerId worker, BeginFill offer, Begun done) {
 // A flight that this one has to wait for, or that keeps it from beginning.
 StoreCache::FlightPointer StoreCache::other_flight(const Flight& wanted, Holder& holder) const {
   const auto [first, last] = in_flight_.equal_range({wanted.offer.dataset, wanted.offer.seq});
-  const auto own = std::find_if(
-      first, last, [&](auto& one) { return one.second->worker == wanted.worker; });
+  const auto own =
+      std::find_if(first, last, [&](auto& one) { return one.second->worker == wanted.worker; });
   if (own != last) return own->second;
   if (first == last || wanted.offer.waits) return nullptr;
   const bool is_late = wanted.begun - first->second->begun > others_wait_;  // the oldest
@@ -72,7 +72,8 @@ bool StoreCache::is_refused_for_long(const Flight& wanted, Holder& holder) const
     });
   }
   if (holder.refused.size() >= kMostRefused) holder.refused.clear();
-  return wanted.begun - holder.refused.try_emplace(key, wanted.begun).first->second > others_wait_;
+  return wanted.begun - holder.refused.try_emplace(key, wanted.begun).first->second >
+         others_wait_;
 }
 
 void StoreCache::begin_known(WorkerId worker, BeginFill offer, Begun done) {
@@ -411,8 +412,12 @@ int StoreCache::finish_push(WorkerId worker, const FinishPush& finish, Pushed* o
   const int status = seal_received(*flight, finish.bytes);
   out->dataset = flight->offer.dataset;
   out->seq = finish.seq;
-  out->content = {std::move(flight->file), std::move(flight->room), finish.bytes, finish.bytes,
-                  finish.checksum, {store_.pending(), out->dataset, out->seq}};
+  out->content = {std::move(flight->file),
+                  std::move(flight->room),
+                  finish.bytes,
+                  finish.bytes,
+                  finish.checksum,
+                  {store_.pending(), out->dataset, out->seq}};
   land(flight, status, false, nullptr);
   return status;
 }

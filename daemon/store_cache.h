@@ -1,9 +1,10 @@
-// StoreCache: copies on their way into the store, from workers that zazend does not trust (D23).
+// StoreCache: copies on their way into the store, from workers that zazend does not trust
+// (D23).
 //
 // A worker begins a fill with what it saw of the origin, gets an empty file, writes the content
 // to it and closes it. A ticket stands for that. zazend then proves by a lease that nobody can
-// write to the file any more, gives it identity, rights and name, and has the worker look at the
-// origin once more.
+// write to the file any more, gives it identity, rights and name, and has the worker look at
+// the origin once more.
 //
 // A frame is copied once, however many requests a worker has for it (single flight): later ones
 // wait for the one that is under way. Other workers are told EALREADY, or copy it as well if a
@@ -111,8 +112,8 @@ class StoreCache {
   using FlightPointer = std::shared_ptr<Flight>;
   using Key = std::pair<std::uint32_t, FrameSeq>;
 
-  struct Holder {  // a worker that lives
-    std::size_t tickets = 0;  // that are not finished
+  struct Holder {                              // a worker that lives
+    std::size_t tickets = 0;                   // that are not finished
     std::map<Key, Clock::time_point> refused;  // frames that others copied, and since when
   };
 

@@ -1,11 +1,11 @@
 // UserCounters: hits and misses of the programs of each user, where a daemon serves all of
 // them.
 //
-// A program must be able to write to the file in which it counts. A user who can write to a file
-// can also truncate it, and that ends all programs that map it. So each user has a file,
-// <runtime>/users/UID, which the daemon makes when it first meets the user. The user owns it and
-// can spoil only their own programs, worker and figures. The daemon never maps it, it reads. Thread
-// safe.
+// A program must be able to write to the file in which it counts. A user who can write to a
+// file can also truncate it, and that ends all programs that map it. So each user has a file,
+// <runtime>/users/UID, which the daemon makes when it first meets the user. The user owns it
+// and can spoil only their own programs, worker and figures. The daemon never maps it, it
+// reads. Thread safe.
 //
 // The figures are for `status`. What else is read of them no decision depends on: who has to be
 // asked about changes, and hits, which count where a worker has asked before (dataset_uses.h).

@@ -1,13 +1,14 @@
 // WorkerPool: the socket of zazend, and its workers (D23).
 //
-// The one thread that runs it accepts connections, asks the kernel who has connected, and passes
-// each connection on to the worker with these credentials. It reads nothing from a client, and
-// ConnectionCloser closes zazend's own descriptor. The thread also reads what workers ask and
-// hands that over to threads of the worker: what one user wants delays nobody else's requests.
+// The one thread that runs it accepts connections, asks the kernel who has connected, and
+// passes each connection on to the worker with these credentials. It reads nothing from a
+// client, and ConnectionCloser closes zazend's own descriptor. The thread also reads what
+// workers ask and hands that over to threads of the worker: what one user wants delays nobody
+// else's requests.
 //
-// Nothing blocks this thread. While kMostAsks of a worker's asks are not answered, or the answers
-// not taken, it is not read from. A worker that breaks the rules, or says nothing for a while, is
-// killed.
+// Nothing blocks this thread. While kMostAsks of a worker's asks are not answered, or the
+// answers not taken, it is not read from. A worker that breaks the rules, or says nothing for a
+// while, is killed.
 //
 // There is a limit for the workers of a user and one for all. At a limit, the worker that has
 // been asked for nothing for longest gives way to a new one.

@@ -28,8 +28,8 @@ bool may_be_copy(int fd);
 bool find_origin(int fd, CopyOrigin* origin);
 
 // For a file that is no copy: the frame that it is, by the name that the kernel knows it by.
-// Costs one fstat, if it is on no dataset's device; one readlink more where this process has not
-// looked at all datasets' directories.
+// Costs one fstat, if it is on no dataset's device; one readlink more where this process has
+// not looked at all datasets' directories.
 Route route_of_open(int fd);
 // The name is a symbolic link's, be it one of procfs. Costs one lstat.
 bool is_symlink(int dirfd, const char* path);

@@ -15,17 +15,18 @@ inline LocalCopy local_copy(const Route& route, const CopyPath& copy) {
           route.now_ms,      route.alive,        job_began_ms.load(std::memory_order_relaxed)};
 }
 
-// Asks for a copy of the frame, whose origin was opened. With `wait` the daemon gets the fd, and
-// true says that the copy is there now. Otherwise the user's worker reads of it in the news.
+// Asks for a copy of the frame, whose origin was opened. With `wait` the daemon gets the fd,
+// and true says that the copy is there now. Otherwise the user's worker reads of it in the
+// news.
 bool send_fill(const Route& route, int origin_fd, bool wait);
 
 // The frame changes. The user's worker drops the copy; without one, see drop_copy().
 void invalidate_copy(const Route& route);
 
-// Before a change, for a frame that may have a copy. The copy goes first, so that nobody reads it
-// as current, also if this process is killed in between. A program that owns the copy removes it
-// itself. After the change it goes again, because a fill of the old content may have been under
-// way; that returns what else is to be told: bits of NewsKind.
+// Before a change, for a frame that may have a copy. The copy goes first, so that nobody reads
+// it as current, also if this process is killed in between. A program that owns the copy
+// removes it itself. After the change it goes again, because a fill of the old content may have
+// been under way; that returns what else is to be told: bits of NewsKind.
 //
 // A caller that has looked for the copy's name passes what it found.
 CopyBefore drop_before_change(const Route& route, CopyBefore before);

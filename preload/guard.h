@@ -19,8 +19,8 @@ inline bool guard_is_raised() {
   return guard_depth != 0;
 }
 
-// This thread is within the real MPI_Init. That lists directories and writes files of its own, none
-// of which is a dataset's: so nobody asks a file server whether they are.
+// This thread is within the real MPI_Init. That lists directories and writes files of its own,
+// none of which is a dataset's: so nobody asks a file server whether they are.
 extern constinit thread_local bool mpi_starts __attribute__((tls_model("initial-exec")));
 
 }  // namespace zazen

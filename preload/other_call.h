@@ -2,8 +2,8 @@
 // (bodhi/other_files.h) with the time that it takes.
 //
 // A path is beside the frames if it begins with a dataset's path. Any other name is looked up
-// only if it is relative, an open, and slow: it may lie there, too, and a stat is cheap beside it.
-// Only jobs under `zazenctl run` count: otherwise first_look says no.
+// only if it is relative, an open, and slow: it may lie there, too, and a stat is cheap beside
+// it. Only jobs under `zazenctl run` count: otherwise first_look says no.
 #pragma once
 #include "bodhi/other_files.h"
 #include "preload/first_look.h"
@@ -12,11 +12,14 @@ namespace zazen {
 
 class CallBeside {
  public:
-  CallBeside(int dirfd, const char* path, OtherCall call) : path_(path), dirfd_(dirfd), call_(call) {
-    if (is_wanted(path, call)) [[unlikely]] begin();
+  CallBeside(int dirfd, const char* path, OtherCall call)
+      : path_(path), dirfd_(dirfd), call_(call) {
+    if (is_wanted(path, call)) [[unlikely]]
+      begin();
   }
   ~CallBeside() {
-    if (began_ns_ != 0) [[unlikely]] end();
+    if (began_ns_ != 0) [[unlikely]]
+      end();
   }
   CallBeside(const CallBeside&) = delete;
   CallBeside& operator=(const CallBeside&) = delete;

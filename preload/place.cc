@@ -76,9 +76,10 @@ const char* name_in(const Place& place, int dirfd, const char* path) {
   const char* slash = std::strrchr(path, '/');
   const char* name = slash == nullptr ? path : slash + 1;
   DirectoryKey parent, own;
-  const bool is_there = place.path_length != 0 &&
-                        parent_key(dirfd, path, static_cast<std::size_t>(name - path), &parent) &&
-                        frame_directory(place, &own) && parent == own;
+  const bool is_there =
+      place.path_length != 0 &&
+      parent_key(dirfd, path, static_cast<std::size_t>(name - path), &parent) &&
+      frame_directory(place, &own) && parent == own;
   return is_there ? name : nullptr;
 }
 

@@ -28,7 +28,8 @@ bool is_watching() {
 }
 
 // The slow parts are functions of their own, so that the rest needs hardly a frame.
-[[gnu::noinline]] bool stat_frame(int dirfd, const char* path, struct stat* st, bool* is_frame) {
+[[gnu::noinline]] bool stat_frame(int dirfd, const char* path, struct stat* st,
+                                  bool* is_frame) {
   zazen::Route route = zazen::find_route(dirfd, path);
   *is_frame = static_cast<bool>(route);
   return route && !stat_is_foreign && zazen::stat_copy(route, st);

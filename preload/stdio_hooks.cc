@@ -118,9 +118,9 @@ FILE* fopen_routed(const zazen::Route& route, const char* path, const char* mode
                    Forward forward) {
   int flags = flags_of(mode);
   if (!route || flags < 0) [[likely]] {
-    zazen::CallBeside call(AT_FDCWD, path, flags > 0 && zazen::may_write(flags)
-                                               ? zazen::OtherCall::kWrite
-                                               : zazen::OtherCall::kRead);
+    zazen::CallBeside call(AT_FDCWD, path,
+                           flags > 0 && zazen::may_write(flags) ? zazen::OtherCall::kWrite
+                                                                : zazen::OtherCall::kRead);
     FILE* stream = forward(path);
     return flags > 0 ? written(route, flags, stream) : stream;
   }

@@ -79,8 +79,8 @@ std::vector<KnownDataset> known_datasets(const Node& node, const TableState& dae
     for (std::uint32_t i = 0; i < daemon.table().dataset_count; ++i) {
       const TableDataset& dataset = daemon.table().datasets[i];
       if (dataset.removed != 0) continue;
-      known.push_back(
-          {dataset.path, dataset.frames, compile(dataset.frames, dataset.also), &dataset, nullptr});
+      known.push_back({dataset.path, dataset.frames, compile(dataset.frames, dataset.also),
+                       &dataset, nullptr});
     }
   } else {
     for (const DatasetConfig& dataset : node.config.datasets) {
@@ -178,9 +178,11 @@ void explain_frame(const Node& node, const TableState& daemon, const RankView& v
   answer.json["seq"] = is_companion ? Json() : Json(meaning.seq);
   answer.json["companion"] = is_companion;
   if (is_companion) {
-    answer.line("companion", fmt::format("of {}, cached as its frames are (also)", dataset.path));
+    answer.line("companion",
+                fmt::format("of {}, cached as its frames are (also)", dataset.path));
   } else {
-    answer.line("frame", fmt::format("{} of {} ({})", meaning.seq, dataset.path, dataset.frames));
+    answer.line("frame",
+                fmt::format("{} of {} ({})", meaning.seq, dataset.path, dataset.frames));
   }
   if (dataset.published != nullptr) {
     explain_copy(state.copy, answer);
@@ -191,8 +193,8 @@ void explain_frame(const Node& node, const TableState& daemon, const RankView& v
   explain_reading(state.reading, answer);
   bool dropped = !shim_is_disabled() && daemon.tells_of(dataset.path);
   answer.json["writing_drops_copy"] = dropped;
-  bool pushed = dropped && dataset.published != nullptr && dataset.published->push != 0 &&
-                !is_companion;
+  bool pushed =
+      dropped && dataset.published != nullptr && dataset.published->push != 0 && !is_companion;
   answer.json["writing_pushes"] = pushed;
   answer.line("writing", fmt::format("at the origin; {}{}",
                                      dropped ? "a change drops the copy" : "a copy would stay",
@@ -270,13 +272,14 @@ void explain_other_calls(const Node& node, const KnownDataset& dataset, Answer& 
     answer.json["other_files"] = json_of(others);
     answer.json["other_files_job"] = job.number();
     for (const OtherCalls& other : others) {
-      answer.line("beside",
-                  fmt::format("{}: {} to read, {} to write, {:.2f} s; {}, {:.2f} s; at the origin, "
-                              "by job {}",
-                              printable(other.pattern), plural(other.reads, "open"),
-                              format_count(other.writes), other.open_seconds,
-                              plural(other.stats, "stat"), other.stat_seconds,
-                              job.number().substr(0, kNumberShown)));
+      answer.line(
+          "beside",
+          fmt::format("{}: {} to read, {} to write, {:.2f} s; {}, {:.2f} s; at the origin, "
+                      "by job {}",
+                      printable(other.pattern), plural(other.reads, "open"),
+                      format_count(other.writes), other.open_seconds,
+                      plural(other.stats, "stat"), other.stat_seconds,
+                      job.number().substr(0, kNumberShown)));
     }
     return;
   }

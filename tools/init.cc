@@ -55,7 +55,8 @@ constexpr char kOffsets[] = ".*_offsets.npz";
 std::string pattern_for(const std::string& name, const FrameName& frames) {
   const std::string file = name.substr(name.rfind('/') + 1);
   const std::size_t dot = file.rfind('.');
-  if (dot == file.npos || dot == 0 || std::ranges::count(kRead, file.substr(dot)) == 0) return "";
+  if (dot == file.npos || dot == 0 || std::ranges::count(kRead, file.substr(dot)) == 0)
+    return "";
   for (const std::string& pattern : {"*" + file.substr(dot), file}) {
     FrameName names = frames;
     const char* why = "";
@@ -142,7 +143,8 @@ std::string dataset_text(const Found& found) {
   } else {
     std::vector<std::string> patterns;
     for (const std::string& pattern : found.also) patterns.push_back(quoted(pattern));
-    text += fmt::format("also   = [{}]  # other files that are cached\n", fmt::join(patterns, ", "));
+    text += fmt::format("also   = [{}]  # other files that are cached\n",
+                        fmt::join(patterns, ", "));
   }
   if (!found.others.empty()) {
     const bool has_more = found.others.size() > kMostOthersNamed;
@@ -286,7 +288,8 @@ void print_outcome(const InitOptions& options, const Found& found, const Config&
   fmt::print("{}: {} {} named {}\n", printable(found.path), part_in_words(found),
              found.matches == 1 ? "is" : "are", printable(found.frames));
   if (!found.also.empty()) {
-    fmt::print("other files that are cached: {}\n", printable(fmt::format("{}", fmt::join(found.also, ", "))));
+    fmt::print("other files that are cached: {}\n",
+               printable(fmt::format("{}", fmt::join(found.also, ", "))));
   }
   fmt::print("{} {}; the cache is {}\n", is_added ? "wrote" : "it is in", printable(config.file),
              printable(config.cache));

@@ -90,11 +90,13 @@ class FrameLines {
     std::string name = frame_name(dataset, record.seq);
     const bool is_companion = dataset.name.is_companion(record.seq);
     if (options_.json) {
-      Json frame{{"dataset", dataset.path}, {"name", name},
+      Json frame{{"dataset", dataset.path},
+                 {"name", name},
                  {"seq", is_companion ? Json() : Json(record.seq)},
                  {"companion", is_companion},
                  {"kind", kind_name(record.kind)},
-                 {"bytes", record.bytes},   {"pinned", record.pinned != 0}};
+                 {"bytes", record.bytes},
+                 {"pinned", record.pinned != 0}};
       if (options_.details) {
         Details details = details_of(node_.config, dataset, name);
         frame["modified"] = details.modified;

@@ -298,8 +298,8 @@ int print_report_json(const JobRecord& job, JobReport report) {
   const std::vector<OtherCalls> found = other_calls(job);
   std::vector<OtherReport> others;
   for (const OtherCalls& one : found) {
-    others.push_back({one.dataset.c_str(), one.pattern.c_str(), one.reads, one.writes, one.stats,
-                      one.open_seconds, one.stat_seconds});
+    others.push_back({one.dataset.c_str(), one.pattern.c_str(), one.reads, one.writes,
+                      one.stats, one.open_seconds, one.stat_seconds});
   }
   if (!job.runs.empty()) {
     report.others = others.empty() ? &kNoOther : others.data();

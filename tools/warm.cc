@@ -214,17 +214,19 @@ Result<std::vector<Order>> orders_of(const Node& node, const WarmOptions& option
 
 void add_companions(const DatasetConfig& dataset, std::vector<FrameSeq>* frames) {
   if (dataset.also.empty()) return;
-  RawFd fd(raw_open(frame_directory(dataset.path, dataset.name).c_str(), O_RDONLY | O_DIRECTORY));
+  RawFd fd(
+      raw_open(frame_directory(dataset.path, dataset.name).c_str(), O_RDONLY | O_DIRECTORY));
   if (!fd.valid()) return;
-  visit_entries(fd.get(), 64 * 1024, [&](std::string_view name, std::uint64_t, std::uint8_t type) {
-    FrameSeq seq;
-    const bool is_file = type == DT_REG || type == DT_UNKNOWN;
-    if (is_file && dataset.name.match_held_entry(name.data(), name.size(), &seq) &&
-        dataset.name.is_companion(seq)) {
-      frames->push_back(seq);
-    }
-    return true;
-  });
+  visit_entries(
+      fd.get(), 64 * 1024, [&](std::string_view name, std::uint64_t, std::uint8_t type) {
+        FrameSeq seq;
+        const bool is_file = type == DT_REG || type == DT_UNKNOWN;
+        if (is_file && dataset.name.match_held_entry(name.data(), name.size(), &seq) &&
+            dataset.name.is_companion(seq)) {
+          frames->push_back(seq);
+        }
+        return true;
+      });
 }
 
 Result<FrameSet> frames_of(const Order& order, const FrameRange& range) {

@@ -178,8 +178,8 @@ std::optional<Fragment> own_fragment(const PluginHost& host) {
   return fragment_of_ledger(*host.ledger, agreement.rank);
 }
 
-// Frames that the origin has now and the agreed listings lack. One stat for each dataset that the
-// job was about; a listing only where that shows a change.
+// Frames that the origin has now and the agreed listings lack. One stat for each dataset that
+// the job was about; a listing only where that shows a change.
 std::int64_t frames_arrived_later(const Agreement& agreement, const Audit& audit) {
   std::int64_t arrived = 0;
   for (std::size_t d = 0; d < agreement.datasets.size(); ++d) {

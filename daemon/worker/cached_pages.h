@@ -42,9 +42,9 @@ class CachedPages {
   std::size_t next_slice_ = 0;
 };
 
-// About which share of the file is there, from 0 to 1, by a look at some of its pages: it takes as
-// long for a large file. Where the kernel does not tell, it reads a few pages, which must take no
-// longer than memory does. `fd` is a description of the caller's own.
+// About which share of the file is there, from 0 to 1, by a look at some of its pages: it takes
+// as long for a large file. Where the kernel does not tell, it reads a few pages, which must
+// take no longer than memory does. `fd` is a description of the caller's own.
 double share_there(int fd, const struct stat& st);
 
 }  // namespace zazen

@@ -165,8 +165,7 @@ ChangeNotice ChangeNotices::make_notice(NoticeQueue::Batch& batch) const {
     char name[kMaxTemplate + 32];
     const std::size_t length = dataset.name.format(seq, name, sizeof name);
     // A number that spells no companion is a user's joke: no frame of the peers has this name.
-    FrameNews news{length == 0 ? "?" : std::string(name, length),
-                   queued.version,
+    FrameNews news{length == 0 ? "?" : std::string(name, length), queued.version,
                    static_cast<std::uint32_t>(std::min<std::int64_t>(age, UINT32_MAX))};
     if (size += encoded_size(news); size > kLongestNotice) break;
     notice.frames.push_back(std::move(news));

@@ -62,20 +62,20 @@ ClientService::ClientService(const Config& config, CacheLink& link, std::size_t 
                    },
                .on_room = [this] { outbox_.wake(); }}),
       problems_(config),
-      doubts_({.may_search =
-                   [this](std::uint32_t dataset) {
-                     // A reload adds it just now.
-                     if (dataset >= config_.datasets.size()) return EAGAIN;
-                     return permission(Wish::kSearch, dataset);
-                   },
-               .tell =
-                   [this](std::uint32_t dataset, Doubts::Why why,
-                          const Doubts::Settled& settled) {
-                     if (dataset >= config_.datasets.size()) return settled();
-                     auto told = [settled](LinkPacket) { settled(); };
-                     why == Doubts::Why::kUntold ? link_.ask_later(Untold{dataset}, told)
-                                                 : link_.ask_later(Doubt{dataset}, told);
-                   }}),
+      doubts_(
+          {.may_search =
+               [this](std::uint32_t dataset) {
+                 // A reload adds it just now.
+                 if (dataset >= config_.datasets.size()) return EAGAIN;
+                 return permission(Wish::kSearch, dataset);
+               },
+           .tell =
+               [this](std::uint32_t dataset, Doubts::Why why, const Doubts::Settled& settled) {
+                 if (dataset >= config_.datasets.size()) return settled();
+                 auto told = [settled](LinkPacket) { settled(); };
+                 why == Doubts::Why::kUntold ? link_.ask_later(Untold{dataset}, told)
+                                             : link_.ask_later(Doubt{dataset}, told);
+               }}),
       changing_(config,
                 {.tell =
                      [this](std::uint32_t dataset, FrameSeq seq, const FrameVersion& version) {
@@ -86,7 +86,10 @@ ClientService::ClientService(const Config& config, CacheLink& link, std::size_t 
                                  version.mtime_ns,
                                  version.ctime_ns});
                      },
-                 .distrust = [this](std::uint32_t dataset) { tell(Tell{{dataset, 0}}); }},
+                 .distrust =
+                     [this](std::uint32_t dataset) {
+                       tell(Tell{{dataset, 0}});
+                     }},
                 ChangingFrames::Limits()),
       written_(config,
                {.closed = [this](const ClosedFrame& frame) { writers_gone(frame); },
@@ -461,7 +464,8 @@ ClientService::Taken ClientService::take(std::uint64_t client, Packet& packet) {
 // ---- The worker's life
 
 void ClientService::doubt_all() {
-  for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) doubts_.cast(i, Doubts::Why::kLost);
+  for (std::uint32_t i = 0; i < config_.datasets.size(); ++i)
+    doubts_.cast(i, Doubts::Why::kLost);
 }
 
 void ClientService::take_untold(const std::vector<std::uint32_t>& datasets) {
@@ -531,8 +535,8 @@ WorkerFigures ClientService::figures() {
 // The worker that tells the peers stays.
 bool ClientService::is_idle() {
   std::lock_guard lock(notices_mutex_);
-  return !notices_ && filler_.under_way() == 0 && written_.is_empty() && changing_.count() == 0 &&
-         writer_.figures().waiting == 0 && doubts_.is_empty();
+  return !notices_ && filler_.under_way() == 0 && written_.is_empty() &&
+         changing_.count() == 0 && writer_.figures().waiting == 0 && doubts_.is_empty();
 }
 
 void ClientService::stop(std::chrono::milliseconds limit) {

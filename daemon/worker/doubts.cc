@@ -11,9 +11,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The origin says that the user cannot search there. Any other errno says nothing: a directory that
-// is missing may be moved back.
-bool is_refusal(int code) { return code == EACCES || code == EPERM; }
+// The origin says that the user cannot search there. Any other errno says nothing: a directory
+// that is missing may be moved back.
+bool is_refusal(int code) {
+  return code == EACCES || code == EPERM;
+}
 
 void call(const std::vector<Doubts::Settled>& settled) {
   for (const Doubts::Settled& one : settled) despite_shortage(one);

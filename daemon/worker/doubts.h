@@ -1,6 +1,6 @@
 // Doubts: datasets of which this user's programs may have changed frames without the worker
-// dealing with it: a program could not tell (Counters::untold_changes), or there was no room for
-// its message.
+// dealing with it: a program could not tell (Counters::untold_changes), or there was no room
+// for its message.
 //
 // zazend puts a dataset in doubt by the worker's word, and then each open of it is checked for
 // everybody. So the worker asks the origin first whether its user may search the dataset's
@@ -48,7 +48,7 @@ class Doubts {
   const std::chrono::milliseconds limit_;
   struct Question {
     bool is_open = false;
-    Why why = Why::kLost;  // kUntold is the graver one
+    Why why = Why::kLost;    // kUntold is the graver one
     bool is_posted = false;  // a thread asks it
     std::chrono::steady_clock::time_point since;
     std::vector<Settled> settled;

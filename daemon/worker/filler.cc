@@ -144,7 +144,8 @@ void Filler::hasten(Lane& lane, Job& job, const FillRequest& missed) {
   if (!job.place || std::get<When>(*job.place) == When::kNow) return;
   if (job.request.file != 0 && missed.file != 0) job.request.file = missed.file;
   const Clock::time_point due = last_miss_ + Waiting::kQuiet;
-  if (std::get<When>(*job.place) == When::kSoon && std::get<Clock::time_point>(*job.place) <= due) {
+  if (std::get<When>(*job.place) == When::kSoon &&
+      std::get<Clock::time_point>(*job.place) <= due) {
     return;
   }
   job.share = kNotSeen;
@@ -167,8 +168,8 @@ void Filler::wake_clock(Clock::time_point due) {
   if (due < clock_wakes_) clock_changed_.notify_one();
 }
 
-// Sends threads to the lanes in which a fill may begin; they go on as long as one may. The longer
-// programs are quiet, the more: one that was only delayed finds few fills at the origin.
+// Sends threads to the lanes in which a fill may begin; they go on as long as one may. The
+// longer programs are quiet, the more: one that was only delayed finds few fills at the origin.
 void Filler::run_clock() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
@@ -186,7 +187,8 @@ void Filler::run_clock() {
           lane.waiting.is_pressed()
               ? most
               : static_cast<std::size_t>((now - last_miss_) / Waiting::kQuiet);
-      const std::size_t wanted = std::min(most, lane.following + std::max<std::size_t>(quiet, 1));
+      const std::size_t wanted =
+          std::min(most, lane.following + std::max<std::size_t>(quiet, 1));
       if (wanted < most) clock_wakes_ = std::min(clock_wakes_, now + Waiting::kQuiet);
       while (lane.threads < wanted) {
         auto work = [this, &lane = lane] {
@@ -406,9 +408,9 @@ int Filler::copy(Lane& lane, const JobPointer& job, const std::function<void()>&
 int Filler::transfer(Lane& lane, const JobPointer& job, std::uint64_t ticket,
                      FrameCopy* copy) {
   auto reserve_more = [&](std::uint64_t bytes) { return cache_.more_room({ticket, bytes}); };
-  return copy->transfer(lane.pace, {[this] { return stopping_.load(); },
-                                    [&] { return job->awaited.load(); }, reserve_more,
-                                    job->request.file != 0, job->is_spare});
+  return copy->transfer(
+      lane.pace, {[this] { return stopping_.load(); }, [&] { return job->awaited.load(); },
+                  reserve_more, job->request.file != 0, job->is_spare});
 }
 
 // A native waits for this origin. ESTALE: it is another frame.

@@ -1,16 +1,17 @@
-// Filler: brings frames into the cache, with a few threads for each dataset and a bounded queue.
-// It reads a descriptor that a client hands over, or opens a missed frame itself. One dataset may
-// use at most half of the free queue space, so a hanging origin cannot fill the queue for the
-// others. A frame is copied once, however many programs ask for it at the same time: later
-// requests follow the one that is under way.
+// Filler: brings frames into the cache, with a few threads for each dataset and a bounded
+// queue. It reads a descriptor that a client hands over, or opens a missed frame itself. One
+// dataset may use at most half of the free queue space, so a hanging origin cannot fill the
+// queue for the others. A frame is copied once, however many programs ask for it at the same
+// time: later requests follow the one that is under way.
 //
 // A fill is a favour: when the queue is full, it is dropped and counted. A push is a promise:
 // submit() says no, and the caller keeps it until there is room.
 //
-// A fill that nobody waits for begins when programs are quiet (waiting_frames.h). Of a large frame
-// at least half must be in the page cache: a program that reads headers only causes no transfer of
-// whole frames. The filler looks a few times, as long as programs go on reading the frame. Then it
-// waits until they have been quiet for long, and fetches the frame at a small share.
+// A fill that nobody waits for begins when programs are quiet (waiting_frames.h). Of a large
+// frame at least half must be in the page cache: a program that reads headers only causes no
+// transfer of whole frames. The filler looks a few times, as long as programs go on reading the
+// frame. Then it waits until they have been quiet for long, and fetches the frame at a small
+// share.
 //
 // An origin that hangs blocks the threads of its dataset and nobody else. Thread safe.
 #pragma once
@@ -48,7 +49,7 @@ class Filler {
  public:
   static constexpr std::size_t kThreads = 8;
   static constexpr std::chrono::milliseconds kLookLimit{1000};  // for one look at the origin
-  static constexpr std::size_t kMostMissed = 1 << 16;  // they hold no descriptors
+  static constexpr std::size_t kMostMissed = 1 << 16;           // they hold no descriptors
   static constexpr off_t kLargeBytes = 1 << 20;
 
   // `may_push`: whether this user may push the frame of that name. `on_room` is called, on any
@@ -106,8 +107,8 @@ class Filler {
   void wake_clock(Clock::time_point due);
   void run_clock();
   bool process_next(Lane& lane);  // false: none may begin
-  // 0 or an errno if the job ends here, kFinishing if finish() will be called later, kPutAside if
-  // it is not yet to begin.
+  // 0 or an errno if the job ends here, kFinishing if finish() will be called later, kPutAside
+  // if it is not yet to begin.
   int copy(Lane& lane, const JobPointer& job, const std::function<void()>& follows);
   static bool is_read_little(Job& job, int origin, const struct stat& st);
   int put_aside(Lane& lane, const JobPointer& job);

@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kPieceBytes = 1 << 20;
 constexpr std::size_t kFetchBytes = 256 << 10;  // a program's read waits for one of these
 constexpr std::chrono::milliseconds kPause(4);
-constexpr off_t kSmallBytes = 64 << 10;  // read at once: to look for its pages costs as much
+constexpr off_t kSmallBytes = 64 << 10;   // read at once: to look for its pages costs as much
 constexpr std::size_t kAlignment = 4096;  // a program may have opened the origin O_DIRECT
 
 struct Free {

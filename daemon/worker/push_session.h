@@ -6,9 +6,9 @@
 // frames or of the beginning of a large one. For frames of the last one's size a few files are
 // asked for ahead, so that there is nothing to wait for.
 //
-// Who does not prove itself in time, or is too slow with what it has begun, is closed; so is who
-// breaks the rules: a MAC that is wrong, a message that does not belong there. What is refused
-// with an answer does no harm to the rest.
+// Who does not prove itself in time, or is too slow with what it has begun, is closed; so is
+// who breaks the rules: a MAC that is wrong, a message that does not belong there. What is
+// refused with an answer does no harm to the rest.
 //
 // For the writer silence is a daemon that hangs. So while a disk, or the rate limit, holds up
 // what it waits for, another thread says that the session is at work.
@@ -54,7 +54,8 @@ class PushDesk {
   // It is complete, and closed here. `done` is told 0 when it is durable, or an errno.
   virtual void finish(const FinishPush& finish, std::function<void(int status)> done) = 0;
   virtual void abandon(std::uint64_t ticket, int status) = 0;
-  // begin() and finish() may wait for this: whoever waits for what comes of them calls it first.
+  // begin() and finish() may wait for this: whoever waits for what comes of them calls it
+  // first.
   virtual void flush() = 0;
   virtual Result<std::string> natives(std::uint32_t dataset) = 0;  // an encoded FrameSet
   virtual int take_notice(std::string_view notice) = 0;            // 0 or an errno

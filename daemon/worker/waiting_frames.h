@@ -2,9 +2,9 @@
 //
 //   kNow    Somebody waits for the copy.
 //   kSoon   A program has missed the frame. Its own requests come first: the fill begins when
-//           this user's programs have missed nothing for kQuiet. While they go on, one fill at a
-//           time may begin, and then none for kRest times as long: fills have a small share. If
-//           more than kMostWaiting wait, they begin at once: the queue would lose some.
+//           this user's programs have missed nothing for kQuiet. While they go on, one fill at
+//           a time may begin, and then none for kRest times as long: fills have a small share.
+//           If more than kMostWaiting wait, they begin at once: the queue would lose some.
 //   kIdle   A large frame of which programs have read little. It begins when they have missed
 //           nothing for kIdleQuiet.
 //

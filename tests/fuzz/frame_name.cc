@@ -1,6 +1,6 @@
-// A template (and behind a tab patterns of companions), a number and a name, divided by newlines.
-// Whatever parses maps numbers to names one to one: formatting and matching are each other's
-// inverse, and no other name matches.
+// A template (and behind a tab patterns of companions), a number and a name, divided by
+// newlines. Whatever parses maps numbers to names one to one: formatting and matching are each
+// other's inverse, and no other name matches.
 #include "bodhi/frame_name.h"
 
 #include "tests/fuzz/demand.h"
@@ -81,7 +81,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   FrameSeq seq = 0;
   std::memcpy(&seq, number.data(), std::min(number.size(), sizeof seq));
-  for (FrameSeq one : {seq, FrameSeq{0}, ~FrameSeq{0}, seq | kFirstCompanion}) check_number(name, one);
+  for (FrameSeq one : {seq, FrameSeq{0}, ~FrameSeq{0}, seq | kFirstCompanion})
+    check_number(name, one);
   check_name(name, rest);
   return 0;
 }

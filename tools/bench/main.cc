@@ -324,8 +324,10 @@ int zazen_bench(int argc, char** argv) {
       ->type_name("N")
       ->check(CLI::Range(1, 1'000).description(""));
   misses->footer(
-      "\nThe origin is a file server on FUSE whose every request takes 0.3 ms. The requests are\n"
-      "those for one frame: without Zazen, with it, and with those of the fill. At the end both\n"
+      "\nThe origin is a file server on FUSE whose every request takes 0.3 ms. The requests "
+      "are\n"
+      "those for one frame: without Zazen, with it, and with those of the fill. At the end "
+      "both\n"
       "sides read only the first 4 KB of frames of 64 MB.\n"
       "\nExample:\n  zazen-bench misses --rounds 3\n");
 

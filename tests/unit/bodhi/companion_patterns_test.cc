@@ -37,7 +37,8 @@ void expect_companion(const FrameName& names, const std::string& name) {
   FrameSeq frame = 0;
   const std::size_t slash = name.rfind('/');
   const std::string entry = slash == name.npos ? name : name.substr(slash + 1);
-  EXPECT_FALSE(names.match_entry(entry.data(), entry.size(), &frame)) << "a listing shows it to all";
+  EXPECT_FALSE(names.match_entry(entry.data(), entry.size(), &frame))
+      << "a listing shows it to all";
   EXPECT_TRUE(names.match_held_entry(entry.data(), entry.size(), &frame));
   EXPECT_EQ(frame, seq);
   EXPECT_TRUE(names.match_last_component(entry.data(), entry.size()));
@@ -49,15 +50,17 @@ void expect_companion(const FrameName& names, const std::string& name) {
 }
 
 TEST(CompanionPatterns, ANumberSpellsItsName) {
-  const FrameName all = names("frame-{seq:06}.xtc", "*.pdb/.*_offsets.npz/a very long name.gro");
-  for (const char* name : {"top.pdb", ".pdb", "protein_10.pdb", "A-z.0_9.pdb", "a very long name.gro",
-                           ".frame-000123.xtc_offsets.npz", ".frame-1234567.xtc_offsets.npz",
-                           ".x.xtc_offsets.npz", "._offsets.npz"}) {
+  const FrameName all =
+      names("frame-{seq:06}.xtc", "*.pdb/.*_offsets.npz/a very long name.gro");
+  for (const char* name :
+       {"top.pdb", ".pdb", "protein_10.pdb", "A-z.0_9.pdb", "a very long name.gro",
+        ".frame-000123.xtc_offsets.npz", ".frame-1234567.xtc_offsets.npz", ".x.xtc_offsets.npz",
+        "._offsets.npz"}) {
     expect_companion(all, name);
   }
-  for (const char* name :
-       {"top.PDB", "eleven_char.pdb", "a b.pdb", "a/b.pdb", "a very long name.gr", "top.gro",
-        ".frame-0000123.xtc_offsets.npz", "x_offsets.npz", "frame-000001.xtc", "", "\xc3\xa9.pdb"}) {
+  for (const char* name : {"top.PDB", "eleven_char.pdb", "a b.pdb", "a/b.pdb",
+                           "a very long name.gr", "top.gro", ".frame-0000123.xtc_offsets.npz",
+                           "x_offsets.npz", "frame-000001.xtc", "", "\xc3\xa9.pdb"}) {
     EXPECT_EQ(number(all, name), 0u) << name;
   }
   EXPECT_EQ(number(all, std::string("a\0b.pdb", 7)), 0u);
@@ -123,10 +126,10 @@ TEST(CompanionPatterns, TheCachesOwnDirectoryIsNone) {
 
 TEST(CompanionPatterns, RefusesWhatMakesNoSense) {
   for (const std::string& wrong :
-       {std::string("*"), std::string("x*"), std::string("*.a*b"), std::string("a//b"), std::string("/a"),
-        std::string("a/"), std::string("."), std::string(".."), std::string(".zazen"),
-        std::string("a\nb"), std::string("a\0b", 3), std::string("a/b/c/d/e/f"),
-        std::string(kMaxAlso, 'x')}) {
+       {std::string("*"), std::string("x*"), std::string("*.a*b"), std::string("a//b"),
+        std::string("/a"), std::string("a/"), std::string("."), std::string(".."),
+        std::string(".zazen"), std::string("a\nb"), std::string("a\0b", 3),
+        std::string("a/b/c/d/e/f"), std::string(kMaxAlso, 'x')}) {
     FrameName name;
     const char* why = nullptr;
     ASSERT_TRUE(FrameName::parse("f{seq}", 6, &name, &why));

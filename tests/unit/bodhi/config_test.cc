@@ -228,10 +228,12 @@ TEST(Config, OtherFilesThatAreCached) {
   EXPECT_TRUE(config.datasets[0].name.match("top.pdb", 7, &seq));
   EXPECT_TRUE(config.datasets[0].name.is_companion(seq));
   EXPECT_TRUE(parsed(start).datasets[0].also_patterns().empty());
-  expect_complaint(start + "also = \"*.pdb\"\n", "z.toml:6: 'also' must be an array of strings");
+  expect_complaint(start + "also = \"*.pdb\"\n",
+                   "z.toml:6: 'also' must be an array of strings");
   expect_complaint(start + "also = [\"x/y\"]\n", "z.toml:6: also: 'x/y' has a '/' in it");
   expect_complaint(start + "also = [\"\"]\n", "z.toml:6: also: '': it is empty");
-  expect_complaint(start + "also = [\"x*\"]\n", "z.toml:6: also: 'x*': a pattern ends with '*'");
+  expect_complaint(start + "also = [\"x*\"]\n",
+                   "z.toml:6: also: 'x*': a pattern ends with '*'");
   expect_complaint(start + "also = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\n",
                    "z.toml:6: also: 'f': there are more than 5 patterns");
 }

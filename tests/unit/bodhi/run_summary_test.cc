@@ -92,9 +92,10 @@ TEST(RunSummary, SaysThatATemplateMatchesNothing) {
   add_others(*record, &summary);
   EXPECT_EQ(words(summary).substr(0, 27), "no frame of /sim1 was opene") << "nobody serves it";
   summary.numbered_frames = "f{seq}";
-  EXPECT_EQ(words(summary),
-            "0 of 500 opens of frame-*.xtc in /sim1 match f{seq}: all was read from the origin in "
-            "1.0 s (zazenctl doctor tells which template would match)");
+  EXPECT_EQ(
+      words(summary),
+      "0 of 500 opens of frame-*.xtc in /sim1 match f{seq}: all was read from the origin in "
+      "1.0 s (zazenctl doctor tells which template would match)");
 }
 
 TEST(RunSummary, SaysWhereTheRestWent) {
@@ -106,9 +107,10 @@ TEST(RunSummary, SaysWhereTheRestWent) {
   }
   RunSummary summary = example();
   add_others(*record, &summary);
-  EXPECT_EQ(words(summary),
-            "500 frames, 7.2 MB in 1.3 s, all from this node's disk; 100 opens and 100 stats of "
-            "other files there took 0.20 s, most of it .f*.lock");
+  EXPECT_EQ(
+      words(summary),
+      "500 frames, 7.2 MB in 1.3 s, all from this node's disk; 100 opens and 100 stats of "
+      "other files there took 0.20 s, most of it .f*.lock");
   summary.duration_ns = 3 * kSecond;
   EXPECT_EQ(words(summary), "500 frames, 7.2 MB in 3.0 s, all from this node's disk")
       << "a small part";

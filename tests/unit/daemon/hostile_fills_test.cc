@@ -370,9 +370,9 @@ TEST_F(HostileFillsTest, NumbersThatSpellNoNameGetNone) {
                         .mirror = [](std::uint64_t, std::uint32_t, const auto&) {}});
   const FrameSeq of_pattern = kFirstCompanion / CompanionPatterns::kMost;
   const FrameSeq wrong[] = {
-      kFirstCompanion + 66,                        // a letter is missing
-      ~FrameSeq{0},                                // no such pattern
-      number_of("x.pdb") + of_pattern,             // the first pattern has that name
+      kFirstCompanion + 66,             // a letter is missing
+      ~FrameSeq{0},                     // no such pattern
+      number_of("x.pdb") + of_pattern,  // the first pattern has that name
   };
   for (const FrameSeq seq : wrong) {
     BeginFill companion = offer();

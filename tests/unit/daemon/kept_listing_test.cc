@@ -53,8 +53,8 @@ TEST_F(KeptListingTest, TheTicketIsGivenBackWhenTheListingCannotBeWritten) {
   listing.taken_at_ns += kHourNs;  // so that it is settled
   Packet packet;
   packet.bytes.resize(kMaxMessage);
-  packet.bytes.resize(encode_frame_message(MessageType::kKeepListing, 1, 0, origin().c_str(), "",
-                                           packet.bytes.data(), packet.bytes.size()));
+  packet.bytes.resize(encode_frame_message(MessageType::kKeepListing, 1, 0, origin().c_str(),
+                                           "", packet.bytes.data(), packet.bytes.size()));
   packet.passed = memory_file(encode_listing(listing));
 
   LinkEnds ends = std::move(*make_link());
