@@ -2,10 +2,11 @@
 // libc carries out in the child by internal names, are as good as opens.
 //
 // A frame that an action opens for reading is given the copy's path in a list of our own; the
-// caller's stays as it was. The path is looked at before, as for any open; should the copy go
-// in between, the spawn fails and is repeated with the caller's list. (That is why nothing is
-// replaced if an action makes a file with O_EXCL, which cannot be repeated.) A frame that an
-// action opens for writing is open then and there, also if a later action or the exec fails.
+// caller's stays as it was. The path is looked at before, as for any open. The copy may go in
+// between, and may be back a moment later, so a spawn that fails is repeated with the caller's
+// list. (That is why nothing is replaced if an action makes a file with O_EXCL, which cannot be
+// repeated.) A frame that an action opens for writing is open then and there, also if a later
+// action or the exec fails.
 //
 // May run in a vfork child: no memory but the stack and what is shared anyway.
 #include <cstring>
@@ -215,13 +216,7 @@ class Replaced {
 
   SpawnAction* first() { return first_; }
 
-  bool copies_are_there() const {
-    zazen::ErrnoKeeper keep;
-    for (const char* path = text_; path != text_ + used_; path += std::strlen(path) + 1) {
-      if (raw::faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0) return false;
-    }
-    return true;
-  }
+  bool has_replaced() const { return used_ != 0; }
 
  private:
   const char* keep_path(const Route& route) {
@@ -259,7 +254,7 @@ int spawn_with_copies(const posix_spawn_file_actions_t* list, const SpawnActions
   Replaced replaced(actions, static_cast<SpawnAction*>(__builtin_alloca(bytes)));
   posix_spawn_file_actions_t other = zazen::with_actions(*list, replaced.first());
   int result = spawn(&other);
-  return result == 0 || replaced.copies_are_there() ? result : spawn(list);
+  return result != 0 && replaced.has_replaced() ? spawn(list) : result;
 }
 
 template <class Spawn>
