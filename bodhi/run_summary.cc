@@ -125,7 +125,7 @@ void write_earlier(Words& words, const RunSummary& summary) {
   }
 }
 
-// What takes a tenth of the time is worth a word.
+// The summary names other files only if they took a tenth of the time.
 void write_others(Words& words, const RunSummary& summary) {
   constexpr std::int64_t kLeastNs = 100'000'000;
   if (summary.other_ns < kLeastNs || summary.other_ns < summary.duration_ns / 10) return;

@@ -21,7 +21,7 @@ std::string sample_digest(int fd, std::uint64_t size);
 // the digest of the frame. Takes as long as the origin takes.
 OriginLook look_at_origin(const DatasetConfig& dataset, const std::string& name,
                           std::uint64_t bytes, bool all_users);
-// Whoever has the content: a look at another one is ESTALE.
+// In a process that has the content: the status of a look at another frame becomes ESTALE.
 void compare_digest(int content_fd, std::uint64_t bytes, OriginLook& look);
 
 }  // namespace zazen

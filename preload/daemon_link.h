@@ -35,7 +35,7 @@ inline CopyBefore before_change(const Route& route) {
   return route.node == nullptr ? CopyBefore{}
                                : before_change(*route.node->table, route.dataset, route.seq);
 }
-// What is to be told whatever comes of the change: bits of NewsKind.
+// Bits of NewsKind that are told in any case, also if the change fails.
 inline std::uint32_t news_of(const CopyBefore& before) {
   return before.name == CopyBefore::kRemoved ? std::uint32_t{kNewsCopyRemoved} : 0;
 }

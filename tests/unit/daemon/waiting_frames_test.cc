@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 
 class WaitingFramesTest : public testing::Test {
  protected:
-  // What begins now, 0 for nothing.
+  // The frame that begins now, 0 for none.
   int take() { return waiting_.take(now_, last_miss_).value_or(0); }
   void miss(int frame) {
     last_miss_ = now_;
