@@ -5,12 +5,12 @@
 // zazen_plugin() returns, and calls it around the real MPI_Init and MPI_Finalize. While a
 // plug-in runs, the shim's own hooks pass everything through on that thread.
 #pragma once
-#include "bodhi/first_stderr.h"
-#include "bodhi/launcher.h"
-#include "bodhi/ledger.h"
-#include "bodhi/run_record.h"
-#include "bodhi/table.h"
-#include "bodhi/view.h"
+#include "bodhi/lean/frames/table.h"
+#include "bodhi/lean/frames/view.h"
+#include "bodhi/lean/run/ledger.h"
+#include "bodhi/lean/run/run_record.h"
+#include "bodhi/lean/system/first_stderr.h"
+#include "bodhi/lean/system/launcher.h"
 
 namespace zazen {
 

@@ -1,5 +1,5 @@
 // The environment belongs to the program: values that make no sense are as good as none. The shim
-// has told of them (preload/settings.cc).
+// has told of them (preload/process/settings.cc).
 #include "coord/settings.h"
 
 #include <fcntl.h>
@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "bodhi/quiet_signals.h"
-#include "bodhi/unique_fd.h"
-#include "bodhi/variables.h"
+#include "bodhi/common/unique_fd.h"
+#include "bodhi/lean/system/quiet_signals.h"
+#include "bodhi/lean/system/variables.h"
 
 namespace zazen {
 namespace {

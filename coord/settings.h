@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "bodhi/filter_wish.h"
-#include "bodhi/first_stderr.h"
-#include "coord/domain.h"
+#include "bodhi/lean/run/filter_wish.h"
+#include "bodhi/lean/system/first_stderr.h"
+#include "coord/sets/domain.h"
 
 namespace zazen {
 

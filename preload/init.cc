@@ -3,19 +3,19 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "bodhi/quiet_signals.h"
-#include "preload/current_run.h"
-#include "preload/current_view.h"
-#include "preload/first_look.h"
-#include "preload/guard.h"
-#include "preload/hook.h"
-#include "preload/mpi_session.h"
-#include "preload/node.h"
-#include "preload/raw.h"
-#include "preload/real.h"
-#include "preload/serial_report.h"
-#include "preload/settings.h"
-#include "preload/syscall_hook.h"
+#include "bodhi/lean/system/quiet_signals.h"
+#include "preload/calls/guard.h"
+#include "preload/calls/hook.h"
+#include "preload/calls/raw.h"
+#include "preload/calls/real.h"
+#include "preload/frames/serial_report.h"
+#include "preload/hooks/syscall_hook.h"
+#include "preload/process/current_run.h"
+#include "preload/process/current_view.h"
+#include "preload/process/first_look.h"
+#include "preload/process/mpi_session.h"
+#include "preload/process/node.h"
+#include "preload/process/settings.h"
 
 extern "C" __attribute__((weak)) const char* gnu_get_libc_version();
 

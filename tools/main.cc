@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <memory>
 
-#include "bodhi/config.h"
-#include "tools/commands.h"
-#include "tools/output.h"
+#include "bodhi/config/config.h"
+#include "tools/commands/commands.h"
+#include "tools/support/output.h"
 
 namespace zazen {
 namespace {

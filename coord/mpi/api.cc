@@ -10,8 +10,8 @@
 #include <optional>
 #include <string>
 
-#include "bodhi/bodhi_handle.h"
-#include "coord/assignment.h"
+#include "bodhi/library/bodhi_handle.h"
+#include "coord/job/assignment.h"
 #include "coord/mpi/mpi_communicator.h"
 #define zazen zazen_in_c  // the function, not the namespace: zazen_world.c has it
 #include "coord/zazen.h"

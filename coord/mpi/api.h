@@ -1,6 +1,6 @@
 // What the plug-in's audit must know of the C API (coord/zazen.h).
 #pragma once
-#include "bodhi/view.h"
+#include "bodhi/lean/frames/view.h"
 
 namespace zazen {
 

@@ -8,7 +8,7 @@
 #include <ctime>
 #include <string>
 
-#include "coord/end_watch.h"
+#include "coord/audit/end_watch.h"
 #include "coord/mpi/audit_messages.h"
 
 namespace zazen {

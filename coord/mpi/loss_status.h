@@ -3,8 +3,8 @@
 // Rank 0 ends with it, and last: Open MPI's and MPICH's launchers kill the other ranks as soon
 // as one ends with a status that is not 0, and these may still be writing results. So in
 // MPI_Finalize rank 0 tells all ranks whether frames were lost. If so, each rank connects to
-// another one (see coord/end_watch.h), in a tree with rank 0 on top, and at its end each waits
-// for those below it.
+// another one (see coord/audit/end_watch.h), in a tree with rank 0 on top, and at its end each
+// waits for those below it.
 //
 // Everything is bounded. A rank that ends with a status of its own keeps it, and does not wait.
 #pragma once

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <new>
 
-#include "coord/bitmap.h"
 #include "coord/mpi/patience.h"
+#include "coord/sets/bitmap.h"
 
 namespace zazen {
 namespace {

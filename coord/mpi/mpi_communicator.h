@@ -15,7 +15,7 @@
 #include <optional>
 #include <vector>
 
-#include "coord/communicator.h"
+#include "coord/ranks/communicator.h"
 
 namespace zazen {
 

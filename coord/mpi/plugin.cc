@@ -15,11 +15,13 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "bodhi/last_words.h"
-#include "bodhi/report.h"
-#include "coord/audit.h"
-#include "coord/audit_report.h"
-#include "coord/job.h"
+#include "bodhi/lean/run/report.h"
+#include "bodhi/lean/system/last_words.h"
+#include "coord/audit/audit.h"
+#include "coord/audit/audit_report.h"
+#include "coord/audit/run_gathering.h"
+#include "coord/job/job.h"
+#include "coord/job/undivided.h"
 #include "coord/mpi/api.h"
 #include "coord/mpi/audit_messages.h"
 #include "coord/mpi/clock.h"
@@ -27,8 +29,6 @@
 #include "coord/mpi/mpi_communicator.h"
 #include "coord/mpi/patience.h"
 #include "coord/mpi/presence.h"
-#include "coord/run_gathering.h"
-#include "coord/undivided.h"
 
 namespace zazen {
 namespace {

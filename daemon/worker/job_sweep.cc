@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "bodhi/open_beneath.h"
-#include "bodhi/process_life.h"
-#include "bodhi/run_record.h"
-#include "bodhi/unique_fd.h"
-#include "bodhi/view.h"
+#include "bodhi/common/open_beneath.h"
+#include "bodhi/common/process_life.h"
+#include "bodhi/common/unique_fd.h"
+#include "bodhi/lean/frames/view.h"
+#include "bodhi/lean/run/run_record.h"
 
 namespace zazen {
 namespace {

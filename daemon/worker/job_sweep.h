@@ -1,7 +1,8 @@
-// The directories of ended jobs: <runtime>/jobs/XXXXXX belongs to a rank (bodhi/view.h) or to a job
-// under `zazenctl run` (bodhi/run_record.h), which moves it to <runtime>/reports when it ends; for
-// one that was killed the worker of its user does. There `zazenctl report` finds what it did, for
-// a while. All here is about this user's only.
+// The directories of ended jobs: <runtime>/jobs/XXXXXX belongs to a rank
+// (bodhi/lean/frames/view.h) or to a job under `zazenctl run` (bodhi/lean/run/run_record.h),
+// which moves it to <runtime>/reports when it ends; for one that was killed the worker of its
+// user does. There `zazenctl report` finds what it did, for a while. All here is about this
+// user's only.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -8,17 +8,17 @@
 #include <atomic>
 #include <optional>
 
-#include "bodhi/munge_credential.h"
-#include "bodhi/view.h"
-#include "daemon/crash_report.h"
-#include "daemon/log.h"
-#include "daemon/shortage.h"
-#include "daemon/worker/client_service.h"
+#include "bodhi/lean/frames/view.h"
+#include "bodhi/push/munge_credential.h"
+#include "daemon/process/crash_report.h"
+#include "daemon/process/log.h"
+#include "daemon/process/shortage.h"
+#include "daemon/worker/changes/news_reader.h"
+#include "daemon/worker/clients/client_service.h"
+#include "daemon/worker/clients/server.h"
 #include "daemon/worker/job_sweep.h"
-#include "daemon/worker/network_pushes.h"
-#include "daemon/worker/news_reader.h"
-#include "daemon/worker/origin_orders.h"
-#include "daemon/worker/server.h"
+#include "daemon/worker/origins/origin_orders.h"
+#include "daemon/worker/push/network_pushes.h"
 
 namespace zazen {
 namespace {

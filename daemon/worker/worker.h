@@ -3,8 +3,8 @@
 // be done in the cache. Whatever hangs here hangs for this user only; nothing is waited for at
 // the end, for the kernel ends it with its forker.
 #pragma once
-#include "bodhi/config.h"
-#include "bodhi/unique_fd.h"
+#include "bodhi/common/unique_fd.h"
+#include "bodhi/config/config.h"
 
 namespace zazen {
 

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "preload/raw.h"
+#include "preload/calls/raw.h"
 #include "preload/trace/tracing.h"
 
 namespace zazen::trace {

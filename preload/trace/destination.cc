@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include "bodhi/first_stderr.h"
-#include "bodhi/quiet_signals.h"
-#include "preload/raw.h"
+#include "bodhi/lean/system/first_stderr.h"
+#include "bodhi/lean/system/quiet_signals.h"
+#include "preload/calls/raw.h"
 
 namespace zazen::trace {
 namespace {

@@ -1,6 +1,6 @@
 // _exit skips the destructors; forked workers, those of Python's multiprocessing among them,
 // end by it. (A child of vfork is not counted, and prints nothing.)
-#include "preload/hook.h"
+#include "preload/calls/hook.h"
 #include "preload/trace/next.h"
 #include "preload/trace/printout.h"
 

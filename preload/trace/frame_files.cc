@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 
-#include "preload/raw.h"
+#include "preload/calls/raw.h"
 #include "preload/trace/zeroed_pages.h"
 
 namespace zazen::trace {

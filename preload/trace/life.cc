@@ -8,8 +8,8 @@
 
 #include <cstring>
 
-#include "preload/hook.h"
-#include "preload/raw.h"
+#include "preload/calls/hook.h"
+#include "preload/calls/raw.h"
 #include "preload/trace/call_site.h"
 #include "preload/trace/figures.h"
 #include "preload/trace/frame_files.h"

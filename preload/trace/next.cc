@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 
-#include "preload/hook.h"
+#include "preload/calls/hook.h"
 
 namespace zazen::trace {
 

@@ -1,13 +1,13 @@
 // The functions behind the hooks: libzazen.so's where it has them, else libc's. As in
-// preload/real.h they are looked up in the constructor, and a raw system call stands in for
+// preload/calls/real.h they are looked up in the constructor, and a raw system call stands in for
 // one that is not known yet; streams, which allocate anyway, are looked up late.
 #pragma once
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 
-#include "preload/forward.h"
-#include "preload/raw.h"
+#include "preload/calls/forward.h"
+#include "preload/calls/raw.h"
 
 #define ZAZEN_TRACED_FUNCTIONS(X)                                       \
   X(open, int(const char*, int, ...))                                   \

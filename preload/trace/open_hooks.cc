@@ -1,5 +1,5 @@
-// open and its spellings, as in preload/open_hooks.cc. An open that fails is not counted.
-#include "preload/mode_argument.h"
+// open and its spellings, as in preload/hooks/open_hooks.cc. An open that fails is not counted.
+#include "preload/calls/mode_argument.h"
 #include "preload/trace/next.h"
 #include "preload/trace/record.h"
 

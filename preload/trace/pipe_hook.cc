@@ -2,7 +2,7 @@
 // writing bytes from them into it, and keeps it. Those would be two descriptors that the
 // program did not ask for, and after a closefrom() the same numbers might be the program's
 // files. So there is none for libunwind; stack_walk.cc has another way to check.
-#include "preload/hook.h"
+#include "preload/calls/hook.h"
 #include "preload/trace/next.h"
 #include "preload/trace/tracing.h"
 

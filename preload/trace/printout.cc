@@ -8,7 +8,7 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "preload/hook.h"
+#include "preload/calls/hook.h"
 #include "preload/trace/call_site.h"
 #include "preload/trace/destination.h"
 #include "preload/trace/figures.h"

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "preload/hook.h"
+#include "preload/calls/hook.h"
 #include "preload/trace/tracing.h"
 
 #define ZAZEN_CALLER __builtin_return_address(0)

@@ -17,7 +17,7 @@
 #include <fstream>
 #include <set>
 
-#include "daemon/log.h"
+#include "daemon/process/log.h"
 #include "tests/fault/crash_model.h"
 #include "tests/fault/recovered_store.h"
 #include "tests/fault/store_workload.h"

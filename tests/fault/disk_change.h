@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "bodhi/base_types.h"
-#include "bodhi/identity.h"
+#include "bodhi/lean/frames/identity.h"
+#include "bodhi/lean/system/base_types.h"
 #include "tests/fault/file_tree.h"
 
 namespace zazen {

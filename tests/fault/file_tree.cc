@@ -12,7 +12,7 @@
 #include <sstream>
 #include <system_error>
 
-#include "bodhi/unique_fd.h"
+#include "bodhi/common/unique_fd.h"
 
 namespace zazen {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "bodhi/identity.h"
+#include "bodhi/lean/frames/identity.h"
 
 namespace zazen {
 

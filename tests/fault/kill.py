@@ -10,16 +10,12 @@ import json
 import os
 import random
 import struct
-import sys
 import threading
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", "e2e")]
-
-import daemon_socket  # noqa: E402
-from nodes import ZAZENCTL, ZAZEND, Nodes  # noqa: E402
-from processes import Process, expect, wait_until  # noqa: E402
+import daemon_socket
+from nodes import ZAZENCTL, ZAZEND, Nodes
+from processes import Process, expect, wait_until
 
 FRAMES, MAX_FILES = 40, 50  # of two datasets
 LONGEST_LIFE = 0.08  # seconds from the first request to the kill

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "bodhi/config.h"
-#include "bodhi/unique_fd.h"
+#include "bodhi/common/unique_fd.h"
+#include "bodhi/config/config.h"
 
 namespace zazen {
 

@@ -8,12 +8,9 @@ import sys
 import threading
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", "e2e")]
-
-import daemon_socket  # noqa: E402
-from nodes import PYTHON, Nodes  # noqa: E402
-from processes import expect, run  # noqa: E402
+import daemon_socket
+from nodes import PYTHON, Nodes
+from processes import expect, run
 
 MUCH_TOO_LONG = 10  # seconds; what is promised is 250 ms, but the machine may be busy
 DELAY = 1.0

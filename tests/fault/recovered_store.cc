@@ -8,11 +8,11 @@
 #include <iterator>
 #include <thread>
 
-#include "bodhi/listing.h"
-#include "bodhi/seqlog.h"
-#include "bodhi/table.h"
-#include "daemon/node_identity.h"
-#include "daemon/store.h"
+#include "bodhi/lean/frames/table.h"
+#include "bodhi/node/listing.h"
+#include "bodhi/node/seqlog.h"
+#include "daemon/process/node_identity.h"
+#include "daemon/store/store.h"
 
 namespace zazen {
 namespace {

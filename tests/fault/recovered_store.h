@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "bodhi/config.h"
-#include "daemon/cache_disk.h"
+#include "bodhi/config/config.h"
+#include "daemon/disk/cache_disk.h"
 #include "tests/fault/disk_change.h"
 #include "tests/fault/origin_history.h"
 

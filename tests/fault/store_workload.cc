@@ -4,9 +4,9 @@
 #include <stdexcept>
 #include <thread>
 
-#include "bodhi/listing.h"
-#include "daemon/worker/frame_copy.h"
-#include "daemon/node_identity.h"
+#include "bodhi/node/listing.h"
+#include "daemon/process/node_identity.h"
+#include "daemon/worker/fills/frame_copy.h"
 #include "tests/fault/disk_recorder.h"
 
 namespace zazen {

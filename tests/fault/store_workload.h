@@ -8,10 +8,10 @@
 #include <set>
 #include <string>
 
-#include "bodhi/config.h"
-#include "tests/unit/daemon/local_cache.h"
-#include "daemon/store.h"
+#include "bodhi/config/config.h"
+#include "daemon/store/store.h"
 #include "tests/fault/origin_history.h"
+#include "tests/unit/daemon/local_cache.h"
 
 namespace zazen {
 

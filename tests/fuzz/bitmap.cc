@@ -1,6 +1,6 @@
 // The bitmaps of the protocol: three nodes' holdings over a domain, combined as the
 // all-reductions do, entry by entry against plain counting.
-#include "coord/bitmap.h"
+#include "coord/sets/bitmap.h"
 
 #include <fuzzer/FuzzedDataProvider.h>
 

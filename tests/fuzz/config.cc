@@ -1,10 +1,10 @@
 // A configuration file: refused with a sentence, or sound; and then the shim's scan finds the
 // same runtime directory.
-#include "bodhi/config.h"
+#include "bodhi/config/config.h"
 
 #include <filesystem>
 
-#include "bodhi/runtime_line.h"
+#include "bodhi/lean/system/runtime_line.h"
 #include "tests/fuzz/demand.h"
 
 using namespace zazen;

@@ -3,7 +3,7 @@
 #pragma once
 #include <type_traits>
 
-#include "daemon/link_messages.h"
+#include "daemon/link/link_messages.h"
 
 namespace zazen {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "bodhi/wire.h"
+#include "bodhi/lean/requests/wire.h"
 
 namespace zazen {
 

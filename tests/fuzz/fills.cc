@@ -10,8 +10,8 @@
 #include <future>
 #include <optional>
 
-#include "daemon/adoption.h"
-#include "daemon/store_cache.h"
+#include "daemon/origin/adoption.h"
+#include "daemon/service/store_cache.h"
 #include "tests/fuzz/demand.h"
 
 using namespace zazen;

@@ -1,7 +1,7 @@
 // A template (and behind a tab patterns of companions), a number and a name, divided by
 // newlines. Whatever parses maps numbers to names one to one: formatting and matching are each
 // other's inverse, and no other name matches.
-#include "bodhi/frame_name.h"
+#include "bodhi/lean/frames/frame_name.h"
 
 #include "tests/fuzz/demand.h"
 

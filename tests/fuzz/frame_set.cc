@@ -1,6 +1,6 @@
 // A set of frames in its compact form, and the set operations on two of them (the first byte
 // says where the second begins).
-#include "bodhi/frame_set.h"
+#include "bodhi/node/frame_set.h"
 
 #include "tests/fuzz/demand.h"
 

@@ -1,8 +1,8 @@
 // The identity index as a program maps it. The first eight bytes are the inode number that is
 // looked up; the rest is the file.
-#include "bodhi/identity_index.h"
+#include "bodhi/lean/frames/identity_index.h"
 
-#include "bodhi/raw_call.h"
+#include "bodhi/lean/system/raw_call.h"
 #include "tests/fuzz/demand.h"
 
 using namespace zazen;

@@ -1,10 +1,10 @@
 // What the ranks of a job tell each other; the first byte says which message it is. A refusal
 // is an exception, or for a fragment an error; what is accepted can be said again.
-#include "coord/job_messages.h"
+#include "coord/ranks/job_messages.h"
 
 #include <stdexcept>
 
-#include "coord/tally_fragment.h"
+#include "coord/audit/tally_fragment.h"
 #include "tests/fuzz/demand.h"
 
 using namespace zazen;

@@ -2,7 +2,7 @@
 // a real pipe: at once, and in pieces as long as the second byte says. Otherwise the rest is the
 // body of an ask of that type, or of the reply to an order of that type. What is taken for a
 // packet or a message is the same bytes when it is sent again.
-#include "daemon/link.h"
+#include "daemon/link/link.h"
 
 #include "tests/fuzz/demand.h"
 

@@ -1,5 +1,5 @@
 // An encoded listing. The checksum is put right first: no fuzzer guesses it.
-#include "bodhi/listing.h"
+#include "bodhi/node/listing.h"
 
 #include <xxhash.h>
 

@@ -1,12 +1,12 @@
 // Packed sets as they come from other ranks, in a domain that the first bytes choose: decoded,
 // and as the claims of a node and as a verdict, which are read without being decoded first. A
 // node with sound claims of its own must then keep or lose, never gain, what it claims.
-#include "coord/packed_set.h"
+#include "coord/sets/packed_set.h"
 
 #include <stdexcept>
 
-#include "coord/exchange.h"
-#include "coord/slice_owner.h"
+#include "coord/protocol/exchange.h"
+#include "coord/protocol/slice_owner.h"
 #include "tests/fuzz/demand.h"
 
 using namespace zazen;

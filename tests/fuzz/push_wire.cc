@@ -1,10 +1,10 @@
 // What a writer or a daemon sends over TCP, as far as it can be read without keys: what is
 // called well formed has lengths within bounds, and names that were taken apart and put
 // together again are the same.
-#include "bodhi/push_wire.h"
+#include "bodhi/push/push_wire.h"
 
-#include "bodhi/change_notice.h"
-#include "bodhi/push_address.h"
+#include "bodhi/config/push_address.h"
+#include "bodhi/node/change_notice.h"
 #include "tests/fuzz/demand.h"
 
 using namespace zazen;

@@ -1,6 +1,6 @@
 // The shim's scan of a configuration: what it finds fits, is plain text, and is the same in a
 // file as in memory.
-#include "bodhi/runtime_line.h"
+#include "bodhi/lean/system/runtime_line.h"
 
 #include "tests/fuzz/demand.h"
 

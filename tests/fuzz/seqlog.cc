@@ -4,7 +4,7 @@
 //
 // The first byte chooses: 0 is a file as it stands; otherwise a log is written by the daemon's
 // own code and then damaged, for no fuzzer guesses a checksum.
-#include "bodhi/seqlog.h"
+#include "bodhi/node/seqlog.h"
 
 #include <fcntl.h>
 #include <fuzzer/FuzzedDataProvider.h>

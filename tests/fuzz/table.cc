@@ -1,5 +1,5 @@
 // A daemon's table as a program maps it: a valid one can be walked as the shim does.
-#include "bodhi/table.h"
+#include "bodhi/lean/frames/table.h"
 
 #include "tests/fuzz/demand.h"
 

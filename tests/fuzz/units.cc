@@ -1,5 +1,5 @@
 // Sizes as people write them: what is printed can be read again and is near what it was.
-#include "bodhi/units.h"
+#include "bodhi/common/units.h"
 
 #include "tests/fuzz/demand.h"
 

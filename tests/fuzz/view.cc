@@ -1,6 +1,6 @@
 // A rank's view as a program maps it: what is called valid can be walked to its last frame and
 // name, and every frame that is opened has a bit in the tally.
-#include "bodhi/view.h"
+#include "bodhi/lean/frames/view.h"
 
 #include "tests/fuzz/demand.h"
 

@@ -1,7 +1,7 @@
 // A packet of a client: what is called well formed can be taken apart, and a request that was
 // taken apart and put together again is the same. Which messages there are, and what each may
 // be, the fuzzer takes from kMessages.
-#include "bodhi/wire.h"
+#include "bodhi/lean/requests/wire.h"
 
 #include "tests/fuzz/demand.h"
 

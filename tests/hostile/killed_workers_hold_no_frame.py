@@ -1,16 +1,13 @@
 """Workers that were killed hold no frame: not the one that copied it, nor another that waited for the copy."""
 import os
 import signal
-import sys
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", "e2e"), os.path.join(HERE, "..", "users")]
-from half_a_fill import FRAME_BYTES, ask_for_fill, stop_in_a_fill, wait_for_fill  # noqa: E402
-from people import BOB, CAROL, TEAM, SystemNode, User  # noqa: E402
-from processes import expect, wait_until  # noqa: E402
-from wire import SAMPLE, ask  # noqa: E402
-from workers import Workers, is_alive  # noqa: E402
+from half_a_fill import FRAME_BYTES, ask_for_fill, stop_in_a_fill, wait_for_fill
+from people import BOB, CAROL, TEAM, SystemNode, User
+from processes import expect, wait_until
+from wire import SAMPLE, ask
+from workers import Workers, is_alive
 
 LIMIT_SECONDS = 10  # it is copied anew
 TWIN = User("carol in a group", CAROL.uid, [TEAM])

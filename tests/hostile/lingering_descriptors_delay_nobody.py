@@ -6,18 +6,15 @@ import array
 import os
 import signal
 import socket
-import sys
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", "e2e"), os.path.join(HERE, "..", "users")]
-from forked import run_as  # noqa: E402
-from lingering import Unread  # noqa: E402
-from people import ALICE, BOB, CAROL, SystemNode  # noqa: E402
-from processes import expect, wait_until  # noqa: E402
-from wire import FILL, SAMPLE, ask, connect, message  # noqa: E402
-from witness import Witness  # noqa: E402
-from workers import Workers, descriptors_of, is_alive, state_of  # noqa: E402
+from forked import run_as
+from lingering import Unread
+from people import ALICE, BOB, CAROL, SystemNode
+from processes import expect, wait_until
+from wire import FILL, SAMPLE, ask, connect, message
+from witness import Witness
+from workers import Workers, descriptors_of, is_alive, state_of
 
 STOP_SECONDS = 2  # a second, on a machine that is not busy
 CROWD, MOST_CROWDS = 500, 20

@@ -1,20 +1,17 @@
 """More users come than there can be workers, one after the other and all at once, and one user comes with more sets of
 groups than a user can have workers: each of them is served within seconds, and so is somebody new."""
 import os
-import sys
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", "e2e"), os.path.join(HERE, "..", "users")]
-from forked import run_as, start_as  # noqa: E402
-from people import BOB, TEAM, SystemNode, User  # noqa: E402
-from processes import expect  # noqa: E402
-from wire import SAMPLE, ask, connect  # noqa: E402
-from witness import Witness  # noqa: E402
-from workers import Workers, is_alive  # noqa: E402
+from forked import run_as, start_as
+from people import BOB, TEAM, SystemNode, User
+from processes import expect
+from wire import SAMPLE, ask, connect
+from witness import Witness
+from workers import Workers, is_alive
 
 USERS, SETS = 300, 24
-MOST, MOST_OF_A_USER = 256, 8  # daemon/worker_pool.h
+MOST, MOST_OF_A_USER = 256, 8  # daemon/pool/worker_pool.h
 ALONE_SECONDS, TOGETHER_SECONDS = 10, 60  # on a busy machine
 
 with SystemNode() as node:

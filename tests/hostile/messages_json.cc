@@ -1,9 +1,9 @@
-// messages_json: prints the table of messages (bodhi/messages.h) for the tests that are written
-// in Python and send what they like (tests/e2e/messages.py).
+// messages_json: prints the table of messages (bodhi/lean/requests/messages.h) for the tests
+// that are written in Python and send what they like (tests/harness/messages.py).
 #include <array>
 #include <cstdio>
 
-#include "bodhi/wire.h"
+#include "bodhi/lean/requests/wire.h"
 
 namespace {
 

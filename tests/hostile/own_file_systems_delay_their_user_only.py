@@ -7,20 +7,17 @@ import os
 import signal
 import socket
 import stat
-import sys
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", "e2e"), os.path.join(HERE, "..", "users")]
-from forked import start_as  # noqa: E402
-from hanging_server import HangingServer  # noqa: E402
-from namespaces import enter_namespace, require_namespaces  # noqa: E402
-from nodes import skip  # noqa: E402
-from people import ALICE, BOB, CAROL, SystemNode, User  # noqa: E402
-from processes import expect, wait_until  # noqa: E402
-from wire import FILL, KEEP_LISTING, PUSH, SAMPLE, ask, connect, message  # noqa: E402
-from witness import Witness  # noqa: E402
-from workers import Workers, is_alive  # noqa: E402
+from forked import start_as
+from hanging_server import HangingServer
+from namespaces import enter_namespace, require_namespaces
+from nodes import skip
+from people import ALICE, BOB, CAROL, SystemNode, User
+from processes import expect, wait_until
+from wire import FILL, KEEP_LISTING, PUSH, SAMPLE, ask, connect, message
+from witness import Witness
+from workers import Workers, is_alive
 
 FRAMES = 40
 STOP_SECONDS = 2  # a second, on a machine that is not busy

@@ -2,12 +2,10 @@
 reloads the configuration, SIGTERM is a clean stop."""
 import os
 import signal
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
-from nodes import Nodes  # noqa: E402
-from processes import expect, wait_until  # noqa: E402
-from workers import Workers, is_alive  # noqa: E402
+from nodes import Nodes
+from processes import expect, wait_until
+from workers import Workers, is_alive
 
 with Nodes(1) as nodes:
     node = nodes[0]

@@ -2,15 +2,12 @@
 user. Until then the user's programs read the origin, and others notice nothing."""
 import os
 import signal
-import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", "e2e"), os.path.join(HERE, "..", "users")]
-from people import BOB, CAROL, SystemNode  # noqa: E402
-from processes import expect, wait_until  # noqa: E402
-from wire import SAMPLE, ask  # noqa: E402
-from witness import Witness  # noqa: E402
-from workers import Workers, is_alive, state_of  # noqa: E402
+from people import BOB, CAROL, SystemNode
+from processes import expect, wait_until
+from wire import SAMPLE, ask
+from witness import Witness
+from workers import Workers, is_alive, state_of
 
 PATIENCE_SECONDS = 60  # it takes 20
 

@@ -5,18 +5,15 @@ import os
 import select
 import signal
 import socket
-import sys
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", "e2e"), os.path.join(HERE, "..", "users")]
-from forked import start_as  # noqa: E402
-from hanging_server import HangingServer  # noqa: E402
-from nodes import skip  # noqa: E402
-from people import ALICE, BOB, CAROL, SystemNode  # noqa: E402
-from processes import expect, wait_until  # noqa: E402
-from wire import FILL, LIST, SAMPLE, STATUS, ask, connect, frame_packet, message, packet  # noqa: E402
-from workers import Workers, is_alive, state_of  # noqa: E402
+from forked import start_as
+from hanging_server import HangingServer
+from nodes import skip
+from people import ALICE, BOB, CAROL, SystemNode
+from processes import expect, wait_until
+from wire import FILL, LIST, SAMPLE, STATUS, ask, connect, frame_packet, message, packet
+from workers import Workers, is_alive, state_of
 
 STOP_SECONDS = 2  # a second, on a machine that is not busy
 FRAMES = 12  # more than there are threads for a dataset

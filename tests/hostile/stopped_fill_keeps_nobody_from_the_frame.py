@@ -2,14 +2,11 @@
 for a fill of it gets one."""
 import os
 import signal
-import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", "e2e"), os.path.join(HERE, "..", "users")]
-from half_a_fill import FRAME_BYTES, stop_in_a_fill, wait_for_fill  # noqa: E402
-from people import BOB, CAROL, SystemNode  # noqa: E402
-from processes import expect, wait_until  # noqa: E402
-from workers import Workers  # noqa: E402
+from half_a_fill import FRAME_BYTES, stop_in_a_fill, wait_for_fill
+from people import BOB, CAROL, SystemNode
+from processes import expect, wait_until
+from workers import Workers
 
 LIMIT_SECONDS = 10  # it is copied anew
 

@@ -4,17 +4,14 @@ import array
 import os
 import signal
 import socket
-import sys
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", "e2e"), os.path.join(HERE, "..", "users")]
-from forked import run_as, start_as  # noqa: E402
-from lingering import Unread  # noqa: E402
-from people import ALICE, BOB, CAROL, SystemNode, User  # noqa: E402
-from processes import expect, wait_until  # noqa: E402
-from wire import SAMPLE, ask, connect, message  # noqa: E402
-from workers import Workers, descriptors_of, state_of  # noqa: E402
+from forked import run_as, start_as
+from lingering import Unread
+from people import ALICE, BOB, CAROL, SystemNode, User
+from processes import expect, wait_until
+from wire import SAMPLE, ask, connect, message
+from workers import Workers, descriptors_of, state_of
 
 ROUNDS = 5  # it depends on which thread is the last to let go of the worker
 OTHERS = [BOB, CAROL, User("dave", 70004), User("eve", 70005)]

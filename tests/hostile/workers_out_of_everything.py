@@ -1,18 +1,14 @@
 """A user leaves their own workers no descriptor, no memory or no thread (prlimit): the user's programs read the origin,
 nobody else waits, and neither zazend nor a worker ends. Later the user is served as before."""
-import os
 import resource
-import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", "e2e"), os.path.join(HERE, "..", "users")]
-from forked import run_as  # noqa: E402
-from nodes import is_sanitized, skip  # noqa: E402
-from people import ALICE, BOB, CAROL, SystemNode, User  # noqa: E402
-from processes import expect, wait_until  # noqa: E402
-from wire import REQUESTS, SAMPLE, answer_to, ask, example  # noqa: E402
-from witness import Witness  # noqa: E402
-from workers import Workers, descriptors_of, is_alive, status_of  # noqa: E402
+from forked import run_as
+from nodes import is_sanitized, skip
+from people import ALICE, BOB, CAROL, SystemNode, User
+from processes import expect, wait_until
+from wire import REQUESTS, SAMPLE, answer_to, ask, example
+from witness import Witness
+from workers import Workers, descriptors_of, is_alive, status_of
 
 ROUNDS = 3
 

@@ -3,16 +3,13 @@ succeed within seconds, and what both read is right. Afterwards the first one is
 holds no more than it did."""
 import os
 import signal
-import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", "e2e"), os.path.join(HERE, "..", "users")]
-from companion import Companion  # noqa: E402
-from people import ALICE, BOB, CAROL, SystemNode  # noqa: E402
-from processes import expect, wait_until  # noqa: E402
-from wire import FILL, SAMPLE, ask  # noqa: E402
-from witness import Witness  # noqa: E402
-from workers import Workers, descriptors_of, is_alive, state_of, threads_of  # noqa: E402
+from companion import Companion
+from people import ALICE, BOB, CAROL, SystemNode
+from processes import expect, wait_until
+from wire import FILL, SAMPLE, ask
+from witness import Witness
+from workers import Workers, descriptors_of, is_alive, state_of, threads_of
 
 KILLS, STOPS = 25, 2
 

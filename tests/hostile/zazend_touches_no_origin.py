@@ -14,13 +14,12 @@ import sys
 import tempfile
 import time
 
-TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-sys.path[:0] = [f"{TESTS}/e2e", f"{TESTS}/harness"]
-from check_watch import Trace, trace_files  # noqa: E402
-from nodes import BUILD, BUILT_ZAZEND, PYTHON, SKIPPED, is_sanitized, skip  # noqa: E402
-from processes import Failure, Process, expect  # noqa: E402
+from check_watch import Trace, trace_files
+from nodes import BUILD, BUILT_ZAZEND, PYTHON, SKIPPED, is_sanitized, skip
+from processes import Failure, Process, expect
 
-HARNESS = os.path.normpath(f"{TESTS}/harness")
+HARNESS = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness",
+                                        "watch"))
 FOLDERS = ("e2e", "users", "hostile", "fills", "writer", "push")
 CHOICE = (  # the longest first
     "e2e.sweep_finds_single_rewritten_frames",

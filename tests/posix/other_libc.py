@@ -15,7 +15,7 @@ if compiler is None:
 
 with Node() as node:
     program = node.root / "program"
-    subprocess.run([compiler, "-O1", "-o", program, "other_libc.c"], check=True)
+    subprocess.run([compiler, "-O1", "-o", program, "processes/other_libc.c"], check=True)
     node.start_daemon()
     node.warm()
     plain = node.run([program, node.dataset])

@@ -14,7 +14,6 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "posix"))
 
 import cases
 from frames import KINDS

@@ -5,14 +5,10 @@ import json
 import os
 import signal
 import subprocess
-import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", "e2e"), os.path.join(HERE, "..", "fills")]
-
-from network import expect, free_port, wait_until  # noqa: E402
-from nodes import ZAZENCTL  # noqa: E402
-from origin_server import MB, OriginServer  # noqa: E402
+from network import expect, free_port, wait_until
+from nodes import ZAZENCTL
+from origin_server import MB, OriginServer
 
 FRAMES = 4
 

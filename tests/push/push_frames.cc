@@ -13,8 +13,8 @@
 #include <sstream>
 #include <vector>
 
-#include "bodhi/node_link.h"
-#include "bodhi/unique_fd.h"
+#include "bodhi/common/unique_fd.h"
+#include "bodhi/push/node_link.h"
 
 using namespace zazen;
 

@@ -1,13 +1,9 @@
 """Frames that come together are looked up at the origin together. One whose origin does not answer waits
 for it; the others, before it and behind it, get their identity all the same."""
 import os
-import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", "e2e"), os.path.join(HERE, "..", "fills")]
-
-from network import expect, free_port, push, wait_until  # noqa: E402
-from origin_server import MB, OriginServer  # noqa: E402
+from network import expect, free_port, push, wait_until
+from origin_server import MB, OriginServer
 
 FRAMES = 120
 SLOW = {"f30", "f31"}

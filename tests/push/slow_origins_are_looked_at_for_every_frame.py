@@ -1,13 +1,9 @@
 """An origin that answers slowly is asked about every frame that came: more than go into one look at it get
 their identity all the same."""
 import os
-import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", "e2e"), os.path.join(HERE, "..", "fills")]
-
-from network import expect, free_port, push  # noqa: E402
-from origin_server import OriginServer  # noqa: E402
+from network import expect, free_port, push
+from origin_server import OriginServer
 
 FRAMES = 60  # each takes some 20 ms, and a look a quarter of a second at most
 LOOKED_AT = 16 << 10

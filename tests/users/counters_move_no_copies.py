@@ -10,7 +10,7 @@ from processes import expect, wait_until
 
 HELD, NEW, SIZE = 40, 40, 10_000
 MANY = 64  # the fills of a user that count in one look
-IDLE_FILLS = 256  # daemon/eviction.h
+IDLE_FILLS = 256  # daemon/capacity/eviction.h
 HERS, HIS = 0, 1  # datasets
 DATASET = struct.Struct("=QQ")  # hits, misses
 

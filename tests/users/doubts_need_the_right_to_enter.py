@@ -10,9 +10,9 @@ from workers import Workers, is_alive
 
 WORD = struct.Struct("=Q")
 MOST_DATASETS = 256
-UNTOLD_AT = 8 + MOST_DATASETS * 16  # as struct Counters has them (bodhi/table.h)
+UNTOLD_AT = 8 + MOST_DATASETS * 16  # as struct Counters has them (bodhi/lean/frames/table.h)
 NEWS_AT = UNTOLD_AT + MOST_DATASETS * WORD.size + 16
-DROP = 8  # bodhi/program_news.h
+DROP = 8  # bodhi/lean/frames/program_news.h
 
 
 def write(at, values):

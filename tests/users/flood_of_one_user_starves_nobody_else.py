@@ -3,9 +3,7 @@ hers is answered when none of them has been. And a flood that goes on keeps nobo
 import os
 import signal
 import struct
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 from people import BOB, CAROL, SystemNode
 from processes import expect, wait_until
 from wire import SAMPLE, ask, connect, message

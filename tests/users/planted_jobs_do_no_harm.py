@@ -11,7 +11,7 @@ VIEW_MAGIC, VIEW_VERSION, NOBODYS_PID = 0x31776569765A415A, 4, 2**22 + 1
 
 
 def view(pid):
-    """Enough of a view for the sweep (bodhi/view.h)."""
+    """Enough of a view for the sweep (bodhi/lean/frames/view.h)."""
     return struct.pack("=QIIQQiiii64sQq128s", VIEW_MAGIC, VIEW_VERSION, 0, 0, 0, 0, 1, 1, pid, b"", 7, 0, b"")
 
 

@@ -1,14 +1,9 @@
 """A frame of the origin that changes while it is sent over TCP is sent once more, and what the node holds in
 the end is what the origin has."""
-import os
-import sys
-
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "push"))
-
-from bodhi_library import Bodhi, check_placed, free_addresses, make_key  # noqa: E402
-from nodes import Nodes  # noqa: E402
-from processes import expect  # noqa: E402
-from tampering import Proxy  # noqa: E402
+from bodhi_library import Bodhi, check_placed, free_addresses, make_key
+from nodes import Nodes
+from processes import expect
+from tampering import Proxy
 
 SIZE = 32 << 20  # more than lies in the buffers between the writer and the proxy
 changes = 0

@@ -6,13 +6,11 @@ import shutil
 import signal
 import sys
 
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "push"))
-
-from bodhi_library import Bodhi, configure_writer, frame_bytes, free_addresses, make_key  # noqa: E402
-from changed_frames import QUIET, change, wait_for_drop, wait_until_acquainted  # noqa: E402
-from network import push  # noqa: E402
-from nodes import PYTHON, Nodes  # noqa: E402
-from processes import expect, wait_until  # noqa: E402
+from bodhi_library import Bodhi, configure_writer, frame_bytes, free_addresses, make_key
+from changed_frames import QUIET, change, wait_for_drop, wait_until_acquainted
+from network import push
+from nodes import PYTHON, Nodes
+from processes import expect, wait_until
 
 WRITE = "import sys\nfor name in sys.argv[1:]:\n    open(name, 'wb').write(name.encode() * 50)"
 

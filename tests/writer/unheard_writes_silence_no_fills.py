@@ -19,7 +19,8 @@ os.close(written)
 os.read(os.open(missed, os.O_RDONLY), 1)
 """
 
-LARGE = 1 << 50  # no such number fits into the news that need no descriptor (bodhi/program_news.h)
+# No such number fits into the news that need no descriptor (bodhi/lean/frames/program_news.h).
+LARGE = 1 << 50
 
 with Nodes(1) as nodes:
     data = nodes.dataset(frames=2, ordinary=False, keys="push = true")

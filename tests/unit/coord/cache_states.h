@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "coord/bitmap.h"
+#include "coord/sets/bitmap.h"
 
 namespace zazen {
 

@@ -8,8 +8,8 @@
 #include <limits>
 #include <stdexcept>
 
-#include "bodhi/seqlog.h"
-#include "bodhi/unique_fd.h"
+#include "bodhi/common/unique_fd.h"
+#include "bodhi/node/seqlog.h"
 
 namespace zazen {
 namespace fs = std::filesystem;

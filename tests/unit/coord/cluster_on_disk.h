@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "bodhi/listing.h"
-#include "bodhi/table.h"
+#include "bodhi/lean/frames/table.h"
+#include "bodhi/node/listing.h"
 
 namespace zazen {
 

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "coord/bitmap.h"
+#include "coord/sets/bitmap.h"
 
 namespace zazen {
 

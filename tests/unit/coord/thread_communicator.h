@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-#include "coord/communicator.h"
+#include "coord/ranks/communicator.h"
 
 namespace zazen {
 

@@ -2,11 +2,11 @@
 #pragma once
 #include <future>
 
-#include "daemon/store_cache.h"
-#include "daemon/worker/cache.h"
-#include "daemon/worker/filler.h"
-#include "daemon/worker/origin.h"
-#include "daemon/worker/origin_way.h"
+#include "daemon/service/store_cache.h"
+#include "daemon/worker/cache/cache.h"
+#include "daemon/worker/fills/filler.h"
+#include "daemon/worker/origins/origin.h"
+#include "daemon/worker/origins/origin_way.h"
 
 namespace zazen {
 

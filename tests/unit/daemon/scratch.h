@@ -11,9 +11,9 @@
 #include <sstream>
 #include <string>
 
-#include "bodhi/config.h"
-#include "bodhi/seqlog.h"
-#include "bodhi/unique_fd.h"
+#include "bodhi/common/unique_fd.h"
+#include "bodhi/config/config.h"
+#include "bodhi/node/seqlog.h"
 
 namespace zazen {
 

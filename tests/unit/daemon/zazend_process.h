@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "bodhi/client.h"
-#include "bodhi/table.h"
+#include "bodhi/lean/frames/table.h"
+#include "bodhi/node/client.h"
 #include "tests/unit/daemon/scratch.h"
 
 namespace zazen {

@@ -1,0 +1,96 @@
+// The configuration: one TOML file, small, strict. An unknown key is an error that names
+// file, line and the likely spelling.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bodhi/common/result.h"
+#include "bodhi/config/dataset_list.h"
+#include "bodhi/config/live.h"
+#include "bodhi/lean/frames/frame_name.h"
+#include "bodhi/lean/frames/table.h"
+
+namespace zazen {
+
+struct DatasetConfig {
+  std::string path;    // absolute, lexically normal, no '/' at its end
+  std::string frames;  // the template as written
+  FrameName name;      // compiled, with `also`
+  std::string also;    // patterns of companions, joined by '/' (companion_patterns.h)
+  Live<FilterMode> filter = FilterMode::kOn;
+  Live<AuditMode> audit = AuditMode::kFail;
+  Live<Validate> validate = Validate::kSample;
+  Live<Fill> fill = Fill::kBackground;
+  Live<bool> push = false;     // what programs of this node write is pushed when it is closed
+  Live<bool> removed = false;  // by a reload: it keeps its position, and is not served
+
+  std::vector<std::string> also_patterns() const;
+};
+
+enum class ReadOrderKey { kAuto, kFifo, kNone };  // kAuto: by the cache's device
+
+struct Config {
+  std::string file;  // where it was read from
+  std::string node;  // default: the host name
+  std::string cache;
+  std::string runtime;
+  Live<std::uint64_t> capacity_bytes = 0;  // 0: no limit
+  Live<std::uint64_t> max_files = 0;       // 0: no limit
+  // What stays free on the cache's disk: a part of it, or bytes. The other one is 0.
+  Live<std::uint64_t> keep_free_percent = 5;
+  Live<std::uint64_t> keep_free_bytes = 0;
+  // The most that the natives of one owner may take: of the capacity, or bytes if not 0.
+  Live<std::uint64_t> native_share_percent = 100;
+  Live<std::uint64_t> native_share_bytes = 0;
+  std::uint64_t sweep_ms = 3'600'000;  // every copy is compared within this time; 0: off
+  ReadOrderKey read_order = ReadOrderKey::kAuto;
+  bool all_users = false;  // users = "all": serve them all, not only the daemon's own
+  // "unix:DIR": the runtime directory of a daemon of this machine; or "HOST:PORT".
+  std::vector<std::string> peers;
+  Live<bool> has_peers = false;       // other than this very daemon
+  std::string listen;                 // "HOST:PORT", "": pushes come through the socket only
+  std::vector<std::string> known_as;  // "HOST:PORT", by which writers reach it through others
+  std::string key_file;  // what writers and daemons of other machines share; "": none
+  std::uint64_t key_grace_ms = 3'600'000;       // for so long is a replaced key still good
+  std::uint64_t max_frame_bytes = 16ULL << 30;  // these three: of pushes over the network
+  std::uint64_t max_connections = 128;
+  std::uint64_t max_rate_bytes = 0;  // in a second, of all together; 0: no limit
+  // Of programs that write by libbodhi (writer.h), and but for the spool of the daemon itself:
+  std::uint64_t writer_memory_bytes = 256'000'000;
+  std::uint64_t writer_timeout_ms = 5'000;  // a node that is silent for so long is passed over
+  std::string spool;                        // a directory; "": none
+  std::uint64_t spool_limit_bytes = 4'000'000'000;
+  DatasetList<DatasetConfig> datasets;
+
+  bool has_native_share() const {
+    return native_share_bytes != 0 || native_share_percent != 100;
+  }
+  std::uint64_t keep_free(std::uint64_t disk_bytes) const {
+    return keep_free_bytes + disk_bytes / 100 * keep_free_percent;
+  }
+  const DatasetConfig* dataset_at(const std::string& path) const;  // exact path
+};
+
+// Where each path leads, links followed, as far as it exists. A path on a file system that does
+// not answer within a second is returned as it is.
+std::vector<std::string> follow_links(const std::vector<std::string>& paths);
+using FollowLinks =
+    std::function<std::vector<std::string>(const std::vector<std::string>& paths)>;
+
+// The error's message is ready for people: "FILE:LINE: ...", with a hint where there is one.
+// (error().context holds it whole; do not append strerror.) `follow` tells which directories of
+// the configuration overlap.
+Result<Config> load_config(const std::string& file, const FollowLinks& follow = follow_links);
+Result<Config> parse_config(const std::string& text, const std::string& file,
+                            const FollowLinks& follow = follow_links);
+
+// --config, else $ZAZEN_CONFIG, else ~/.config/zazen/zazen.toml, else /etc/zazen/zazen.toml.
+Result<std::string> find_config(const std::optional<std::string>& command_line);
+
+// The likely spelling among `known`, or "".
+std::string closest_spelling(const std::string& word, const std::vector<std::string>& known);
+
+}  // namespace zazen

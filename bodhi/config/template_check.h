@@ -1,0 +1,34 @@
+// TemplateCheck: do the files of a directory follow a dataset's template, and which one would
+// they follow?
+//
+// A template that matches nothing is no error: the frames may still come. But if other files
+// are there, it is most likely misspelt. Reads by raw system calls, and may block as long as the
+// file system does.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "bodhi/common/result.h"
+#include "bodhi/config/config.h"
+#include "bodhi/config/template_guess.h"
+
+namespace zazen {
+
+// The files of a directory, without hidden ones. If no number varies in their names, those in
+// sub-directories count as well, two levels down.
+struct DirectoryNames {
+  static constexpr std::size_t kMost = 4096;
+  std::vector<std::string> names;  // relative to it; the first ones if it has more
+  bool is_whole = true;
+  TemplateGuess guess;
+};
+Result<DirectoryNames> examine_directory(const std::string& path);
+
+// "0 of 500 names match f{seq}; frame-{seq:06}.xtc would match all"; "" if a name matches, or
+// there is no file yet, or the directory cannot be listed. *matches: a name matches.
+std::string describe_mismatch(const DatasetConfig& dataset, bool* matches = nullptr);
+
+inline constexpr char kMismatchHint[] =
+    "correct its frames = \"...\" in the configuration, and restart zazend";
+
+}  // namespace zazen

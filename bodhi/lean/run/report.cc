@@ -1,0 +1,272 @@
+// JSON by hand: a fixed buffer, integers only (a host's locale may have a decimal comma),
+// and text that is made valid UTF-8 on the way.
+#include "bodhi/lean/run/report.h"
+
+#include <time.h>
+
+#include <cstring>
+
+#include "bodhi/lean/system/quiet_signals.h"
+#include "bodhi/lean/system/raw_call.h"
+
+namespace zazen {
+namespace {
+
+class JsonFile {
+ public:
+  explicit JsonFile(int fd) : fd_(fd) {}
+
+  void text(const char* bytes) { put(bytes, std::strlen(bytes)); }
+
+  void number(std::uint64_t value) {
+    char digits[20];
+    std::size_t count = 0;
+    do {
+      digits[sizeof digits - ++count] = static_cast<char>('0' + value % 10);
+      value /= 10;
+    } while (value != 0);
+    put(digits + sizeof digits - count, count);
+  }
+
+  void signed_number(std::int64_t value) {
+    if (value < 0) text("-");
+    number(value < 0 ? 0 - static_cast<std::uint64_t>(value)
+                     : static_cast<std::uint64_t>(value));
+  }
+
+  void seconds(double value) {
+    bool sane = value >= 0 && value < 1e12;
+    std::uint64_t us = sane ? static_cast<std::uint64_t>(value * 1e6 + 0.5) : 0;
+    number(us / 1'000'000);
+    text(".");
+    for (std::uint64_t unit = 100'000; unit > 0; unit /= 10) number(us / unit % 10);
+  }
+
+  void boolean(bool value) { text(value ? "true" : "false"); }
+  void string(const char* value, std::size_t length);
+  int finish() {
+    flush();
+    return error_;
+  }
+
+ private:
+  void put(const char* bytes, std::size_t size) {
+    for (std::size_t i = 0; i < size; ++i) {
+      if (used_ == sizeof buffer_) flush();
+      buffer_[used_++] = bytes[i];
+    }
+  }
+  void flush() {
+    if (error_ == 0) error_ = -raw_write_all(fd_, buffer_, used_);
+    used_ = 0;
+  }
+
+  int fd_;
+  int error_ = 0;
+  std::size_t used_ = 0;
+  char buffer_[2048];
+};
+
+// Length of the UTF-8 character at text, or 0 if it is not one.
+std::size_t character_length(const unsigned char* text, std::size_t left) {
+  unsigned char first = text[0];
+  if (first < 0x80) return 1;
+  std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || length > left) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((text[i] & 0xc0) != 0x80) return 0;
+  }
+  bool overlong = (first == 0xe0 && text[1] < 0xa0) || (first == 0xf0 && text[1] < 0x90);
+  bool surrogate = first == 0xed && text[1] >= 0xa0;
+  bool too_large = first == 0xf4 && text[1] >= 0x90;
+  return overlong || surrogate || too_large ? 0 : length;
+}
+
+void JsonFile::string(const char* value, std::size_t length) {
+  constexpr char kHex[] = "0123456789abcdef";
+  const unsigned char* bytes = reinterpret_cast<const unsigned char*>(value);
+  text("\"");
+  for (std::size_t at = 0; at < length;) {
+    unsigned char c = bytes[at];
+    std::size_t size = character_length(bytes + at, length - at);
+    if (size == 0) {
+      text("\xef\xbf\xbd");  // U+FFFD: replacement character
+      size = 1;
+    } else if (c == '"' || c == '\\') {
+      char escape[] = {'\\', static_cast<char>(c)};
+      put(escape, sizeof escape);
+    } else if (c < 0x20 || c == 0x7f) {
+      char escape[] = {'\\', 'u', '0', '0', kHex[c >> 4], kHex[c & 15]};
+      put(escape, sizeof escape);
+    } else {
+      put(value + at, size);
+    }
+    at += size;
+  }
+  text("\"");
+}
+
+void write_rank(JsonFile& json, const RankReport& rank) {
+  json.text("    {\"rank\": ");
+  json.signed_number(rank.rank);
+  json.text(", \"node\": ");
+  json.string(rank.node, ::strnlen(rank.node, sizeof rank.node));
+  json.text(", \"assigned\": ");
+  json.number(rank.assigned);
+  json.text(", \"read\": ");
+  json.number(rank.read);
+  json.text(", \"hits\": ");
+  json.number(rank.hits);
+  json.text(", \"misses\": ");
+  json.number(rank.misses);
+  json.text(", \"reported\": ");
+  json.boolean(rank.reported);
+  json.text("}");
+}
+
+void write_other(JsonFile& json, const OtherReport& other) {
+  json.text("    {\"dataset\": ");
+  json.string(other.dataset, std::strlen(other.dataset));
+  json.text(", \"pattern\": ");
+  json.string(other.pattern, std::strlen(other.pattern));
+  json.text(", \"reads\": ");
+  json.number(other.reads);
+  json.text(", \"writes\": ");
+  json.number(other.writes);
+  json.text(", \"stats\": ");
+  json.number(other.stats);
+  json.text(", \"open_seconds\": ");
+  json.seconds(other.open_seconds);
+  json.text(", \"stat_seconds\": ");
+  json.seconds(other.stat_seconds);
+  json.text("}");
+}
+
+void write_json(JsonFile& json, const JobReport& report) {
+  json.text("{\n  \"schema_version\": ");
+  json.number(kSchemaVersion);
+  json.text(",\n  \"filtered\": ");
+  json.boolean(report.filtered);
+  json.text(",\n  \"complete\": ");
+  json.boolean(report.complete);
+  json.text(",\n  \"reason\": ");
+  if (report.reason != nullptr) {
+    json.string(report.reason, std::strlen(report.reason));
+  } else {
+    json.text("null");
+  }
+  struct {
+    const char* key;
+    std::uint64_t value;
+  } counts[] = {{"frames_listed", report.frames_listed},
+                {"frames_read", report.frames_read},
+                {"frames_read_twice", report.frames_read_twice},
+                {"frames_never_read", report.frames_never_read},
+                {"hits", report.hits},
+                {"misses", report.misses},
+                {"bytes_local", report.bytes_local},
+                {"bytes_origin", report.bytes_origin}};
+  for (const auto& count : counts) {
+    json.text(",\n  \"");
+    json.text(count.key);
+    json.text("\": ");
+    json.number(count.value);
+  }
+  json.text(",\n  \"frames_arrived_later\": ");
+  if (report.frames_arrived_later < 0) {
+    json.text("null");
+  } else {
+    json.signed_number(report.frames_arrived_later);
+  }
+  json.text(",\n  \"exactly_once\": ");
+  json.boolean(report.exactly_once);
+  json.text(",\n  \"duration_seconds\": ");
+  if (report.duration_seconds < 0) {
+    json.text("null");
+  } else {
+    json.seconds(report.duration_seconds);
+  }
+  json.text(",\n  \"protocol_seconds\": ");
+  json.seconds(report.protocol_seconds);
+  json.text(",\n  \"listing_seconds\": ");
+  json.seconds(report.listing_seconds);
+  json.text(",\n  \"phases\": {");
+  for (std::size_t i = 0; i < report.phase_count; ++i) {
+    json.text(i == 0 ? "\"" : ", \"");
+    json.text(report.phases[i].name);
+    json.text("\": ");
+    json.seconds(report.phases[i].seconds);
+  }
+  json.text("}");
+  json.text(",\n  \"nodes\": ");
+  json.signed_number(report.nodes);
+  json.text(",\n  \"ranks\": ");
+  json.signed_number(report.ranks);
+  if (report.others != nullptr) {
+    json.text(",\n  \"other_files\": [");
+    for (std::size_t i = 0; i < report.other_count; ++i) {
+      json.text(i == 0 ? "\n" : ",\n");
+      write_other(json, report.others[i]);
+    }
+    json.text(report.other_count == 0 ? "]" : "\n  ]");
+  }
+  json.text(",\n  \"per_rank\": [");
+  for (std::size_t i = 0; i < report.rank_count; ++i) {
+    json.text(i == 0 ? "\n" : ",\n");
+    write_rank(json, report.rank_reports[i]);
+  }
+  json.text(report.rank_count == 0 ? "]\n}\n" : "\n  ]\n}\n");
+}
+
+// "<path>.<16 hexadecimal digits>"; false if it does not fit.
+bool temporary_name(const char* path, char* out, std::size_t capacity) {
+  struct timespec now;
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  std::uint64_t tag = static_cast<std::uint64_t>(::getpid()) << 40 ^
+                      static_cast<std::uint64_t>(now.tv_sec) << 30 ^
+                      static_cast<std::uint64_t>(now.tv_nsec);
+  std::size_t length = std::strlen(path);
+  if (length + 18 > capacity) return false;
+  std::memcpy(out, path, length);
+  out[length++] = '.';
+  for (int shift = 60; shift >= 0; shift -= 4)
+    out[length++] = "0123456789abcdef"[tag >> shift & 15];
+  out[length] = '\0';
+  return true;
+}
+
+}  // namespace
+
+int write_report_to(int fd, const JobReport& report) {
+  JsonFile json(fd);
+  write_json(json, report);
+  return json.finish();
+}
+
+int write_report(const char* path, const JobReport& report) {
+  QuietSignals quiet;
+  // A terminal, a pipe or a link (/dev/stdout) is written to, never replaced.
+  struct stat st;
+  if (raw_call(SYS_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+      !S_ISREG(st.st_mode)) {
+    RawFd file(raw_open(path, O_WRONLY | O_TRUNC | O_NOCTTY | O_NONBLOCK));
+    return file.valid() ? write_report_to(file.get(), report) : -file.get();
+  }
+
+  char temporary[4096];
+  int fd;
+  do {
+    if (!temporary_name(path, temporary, sizeof temporary)) return ENAMETOOLONG;
+    fd = raw_open(temporary, O_WRONLY | O_CREAT | O_EXCL, 0644);
+  } while (fd == -EEXIST);
+  RawFd file(fd);
+  if (!file.valid()) return -file.get();
+  int error = write_report_to(file.get(), report);
+  if (error == 0) {
+    error = static_cast<int>(-raw_call(SYS_renameat2, AT_FDCWD, temporary, AT_FDCWD, path, 0));
+  }
+  if (error != 0) raw_call(SYS_unlinkat, AT_FDCWD, temporary, 0);
+  return error;
+}
+
+}  // namespace zazen

@@ -1,0 +1,258 @@
+#include "bodhi/lean/run/run_summary.h"
+
+#include <iterator>
+
+namespace zazen {
+namespace {
+
+class Words {
+ public:
+  Words(char* out, std::size_t capacity) : out_(out), capacity_(capacity) {}
+
+  void text(const char* words) {
+    while (*words != '\0' && used_ + 1 < capacity_) out_[used_++] = *words++;
+  }
+  // Control characters would play with a terminal.
+  void path(const char* words) {
+    for (; *words != '\0'; ++words) {
+      const auto byte = static_cast<unsigned char>(*words);
+      const char shown[] = {byte < 0x20 || byte == 0x7f ? '?' : *words, '\0'};
+      text(shown);
+    }
+  }
+  // "41,208"
+  void count(std::uint64_t value) {
+    char digits[32];
+    std::size_t begin = sizeof digits - 1;
+    digits[begin] = '\0';
+    for (int written = 0; written == 0 || value != 0; ++written, value /= 10) {
+      if (written != 0 && written % 3 == 0) digits[--begin] = ',';
+      digits[--begin] = static_cast<char>('0' + value % 10);
+    }
+    text(digits + begin);
+  }
+  void counted(std::uint64_t value, const char* noun) {
+    count(value);
+    text(" ");
+    text(noun);
+    if (value != 1) text("s");
+  }
+  void two_digits(std::uint64_t value) {
+    const char digits[] = {static_cast<char>('0' + value / 10 % 10),
+                           static_cast<char>('0' + value % 10), '\0'};
+    text(digits);
+  }
+  // Two digits at least: "7.2", "0.25", "16.8", "640"; in thousandths.
+  void decimal(std::uint64_t thousandths) {
+    const std::uint64_t hundredths = (thousandths + 5) / 10, tenths = (thousandths + 50) / 100;
+    if (hundredths < 100) {
+      text("0.");
+      two_digits(hundredths);
+    } else if (tenths < 1000) {
+      count(tenths / 10);
+      text(".");
+      count(tenths % 10);
+    } else {
+      count((thousandths + 500) / 1000);
+    }
+  }
+  void size(std::uint64_t bytes) {
+    constexpr const char* kUnits[] = {" kB", " MB", " GB", " TB", " PB", " EB"};
+    if (bytes < 1000) return counted(bytes, "byte");
+    std::size_t unit = 0;
+    std::uint64_t of_unit = 1000;
+    for (; unit + 1 < std::size(kUnits) && bytes >= of_unit * 1000 - of_unit / 2; ++unit) {
+      of_unit *= 1000;
+    }
+    decimal(bytes / (of_unit / 1000));
+    text(kUnits[unit]);
+  }
+  void duration(std::int64_t ns) {
+    const auto ms = static_cast<std::uint64_t>(ns < 0 ? 0 : ns) / 1'000'000;
+    const std::uint64_t seconds = (ms + 500) / 1000;
+    if (ms < 99'950) {
+      decimal(ms);
+      text(" s");
+    } else if (seconds < 3600) {
+      count(seconds / 60);
+      text("m");
+      two_digits(seconds % 60);
+      text("s");
+    } else {
+      count(seconds / 3600);
+      text("h");
+      two_digits(seconds / 60 % 60);
+      text("m");
+    }
+  }
+  std::size_t end() {
+    out_[used_] = '\0';
+    return used_;
+  }
+
+ private:
+  char* out_;
+  std::size_t capacity_;
+  std::size_t used_ = 0;
+};
+
+void write_share(Words& words, std::uint64_t hits, std::uint64_t opens, bool several_nodes) {
+  const unsigned percent = percent_of(hits, opens);
+  if (percent == 0) return words.text("all from the origin");
+  if (percent == 100) {
+    words.text("all");
+  } else {
+    words.count(percent);
+    words.text("%");
+  }
+  words.text(several_nodes ? " from the nodes' disks" : " from this node's disk");
+}
+
+void write_earlier(Words& words, const RunSummary& summary) {
+  const EarlierRun* earlier = choose_earlier(summary);
+  if (earlier == nullptr) return;
+  words.text("; ");
+  words.duration(earlier->duration_ns);
+  const unsigned then = percent_of(earlier->hits, earlier->opens);
+  if (then == percent_of(summary.figures.hits, summary.figures.opens())) {
+    words.text(" before");
+  } else if (then == 0 || then == 100) {
+    words.text(then == 0 ? " when nothing was cached" : " when all was cached");
+  } else {
+    words.text(" when ");
+    words.count(then);
+    words.text("% was cached");
+  }
+}
+
+// The summary names other files only if they took a tenth of the time.
+void write_others(Words& words, const RunSummary& summary) {
+  constexpr std::int64_t kLeastNs = 100'000'000;
+  if (summary.other_ns < kLeastNs || summary.other_ns < summary.duration_ns / 10) return;
+  words.text("; ");
+  words.counted(summary.other_opens, "open");
+  words.text(" and ");
+  words.counted(summary.other_stats, "stat");
+  words.text(" of other files there took ");
+  words.duration(summary.other_ns);
+  words.text(", most of it ");
+  words.path(summary.slowest_other);
+}
+
+void write_nothing_opened(Words& words, const RunSummary& summary) {
+  if (!summary.has_daemon) {
+    words.text("no daemon answers at ");
+    words.path(summary.runtime);
+    words.text(": all was read from the origin in ");
+    return words.duration(summary.duration_ns);
+  }
+  if (summary.datasets == 0) {
+    words.text("this node serves no dataset: all was read from the origin in ");
+    return words.duration(summary.duration_ns);
+  }
+  if (summary.numbered != nullptr && summary.numbered_frames[0] != '\0') {
+    words.text("0 of ");
+    words.counted(summary.numbered->calls[0], "open");
+    words.text(" of ");
+    words.path(summary.numbered->text);
+    words.text(" in ");
+    words.path(summary.numbered_dataset);
+    words.text(" match ");
+    words.path(summary.numbered_frames);
+    words.text(": all was read from the origin in ");
+    words.duration(summary.duration_ns);
+    return words.text(" (zazenctl doctor tells which template would match)");
+  }
+  words.text("no frame of ");
+  if (summary.datasets == 1) {
+    words.path(summary.dataset);
+  } else {
+    words.counted(summary.datasets, "dataset");
+  }
+  words.text(" was opened in ");
+  words.duration(summary.duration_ns);
+  words.text(" (zazenctl explain FILE tells whether FILE is one)");
+}
+
+}  // namespace
+
+unsigned percent_of(std::uint64_t part, std::uint64_t whole) {
+  if (part == 0 || whole == 0) return 0;
+  if (part >= whole) return 100;
+  const auto percent = static_cast<unsigned>((part * 100 + whole / 2) / whole);
+  return percent == 0 ? 1 : percent >= 100 ? 99 : percent;
+}
+
+const EarlierRun* choose_earlier(const RunSummary& summary) {
+  const unsigned now = percent_of(summary.figures.hits, summary.figures.opens());
+  const EarlierRun* latest = nullptr;
+  for (std::size_t i = 0; i < summary.earlier_count; ++i) {
+    const EarlierRun& run = summary.earlier[i];
+    if (run.duration_ns <= 0 || run.frames != summary.figures.frames) continue;
+    if (percent_of(run.hits, run.opens) != now) return &run;
+    if (latest == nullptr) latest = &run;
+  }
+  return latest;
+}
+
+void add_others(const RunRecord& record, RunSummary* summary) {
+  std::uint64_t most_ns = 0, most_reads = 0;
+  for (const OtherPattern& pattern : record.others.patterns) {
+    if (pattern.is_named.load(std::memory_order_acquire) == 0) continue;
+    const std::uint64_t ns = pattern.open_ns + pattern.stat_ns;
+    const std::uint64_t reads = pattern.calls[0];
+    summary->other_opens += pattern.opens();
+    summary->other_stats += pattern.stats();
+    summary->other_ns += static_cast<std::int64_t>(ns);
+    if (ns > most_ns) {
+      most_ns = ns;
+      summary->slowest_other = pattern.text;
+    }
+    if (reads > most_reads && pattern.dataset < Ledger::kDatasets && pattern.has_number()) {
+      most_reads = reads;
+      summary->numbered = &pattern;
+      summary->numbered_dataset = record.ledger.path_of(pattern.dataset);
+    }
+  }
+}
+
+std::size_t write_summary(const RunSummary& summary, char* out, std::size_t capacity) {
+  Words words(out, capacity);
+  const RunFigures& figures = summary.figures;
+  if (summary.ranks > 1) {
+    words.counted(static_cast<std::uint64_t>(summary.ranks), "rank");
+    if (summary.nodes > 1) {
+      words.text(" on ");
+      words.counted(static_cast<std::uint64_t>(summary.nodes), "node");
+    }
+    words.text(": ");
+  }
+  if (figures.opens() == 0) {
+    write_nothing_opened(words, summary);
+    return words.end();
+  }
+  if (!figures.is_whole) words.text("at least ");
+  words.counted(figures.frames, "frame");
+  if (figures.opens() != figures.frames) {
+    words.text(" (");
+    words.counted(figures.opens(), "open");
+    words.text(")");
+  }
+  words.text(", ");
+  words.size(figures.bytes_local + figures.bytes_origin);
+  words.text(" in ");
+  words.duration(summary.duration_ns);
+  words.text(", ");
+  write_share(words, figures.hits, figures.opens(), summary.nodes > 1);
+  write_earlier(words, summary);
+  write_others(words, summary);
+  return words.end();
+}
+
+std::size_t write_duration(std::int64_t ns, char* out, std::size_t capacity) {
+  Words words(out, capacity);
+  words.duration(ns);
+  return words.end();
+}
+
+}  // namespace zazen

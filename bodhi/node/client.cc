@@ -1,0 +1,286 @@
+// Requests that are answered at once: send, then wait for the reply that repeats the
+// request's number. A late reply to an earlier request that timed out is passed over, so
+// the answers to pushes must be collected before another kind of request is made.
+#include "bodhi/node/client.h"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <cstring>
+
+#include "bodhi/lean/system/raw_call.h"
+
+namespace zazen {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Reply {
+  MessageHeader header;
+  std::string body;
+  UniqueFd fd;
+};
+
+Error no_answer(int code) {
+  // The ways in which a daemon that is gone shows itself.
+  if (code == ENOENT || code == EPIPE || code == ECONNRESET) code = ECONNREFUSED;
+  return {code, "the daemon does not answer", "is zazend running? `zazenctl status` tells"};
+}
+
+Status send_request(int socket, const std::string& packet, int passed_fd, int timeout_ms) {
+  int result = send_message(socket, packet.data(), packet.size(), passed_fd, timeout_ms);
+  if (result < 0) return no_answer(-result);
+  return Done{};
+}
+
+Result<Reply> receive_reply(int socket, int timeout_ms) {
+  char buffer[kMaxMessage];
+  int passed_fd = -1;
+  int size = receive_message(socket, buffer, sizeof buffer, &passed_fd, timeout_ms);
+  UniqueFd fd(passed_fd);
+  if (size < 0) return no_answer(-size);
+  if (size == 0) return no_answer(ECONNRESET);
+  Reply reply;
+  if (!message_is_valid(buffer, static_cast<std::size_t>(size))) {
+    return Error{EPROTO, "the daemon's answer", {}};
+  }
+  std::memcpy(&reply.header, buffer, sizeof reply.header);
+  if (reply.header.type != MessageType::kReply) return Error{EPROTO, "the daemon's answer", {}};
+  reply.body.assign(buffer + sizeof reply.header, reply.header.length);
+  reply.fd = std::move(fd);
+  return reply;
+}
+
+Result<Reply> exchange(int socket, const std::string& packet, int passed_fd, int timeout_ms) {
+  auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
+  MessageHeader request;
+  std::memcpy(&request, packet.data(), sizeof request);
+  if (auto sent = send_request(socket, packet, passed_fd, timeout_ms); !sent) {
+    return sent.error();
+  }
+  for (;;) {
+    auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    auto reply =
+        receive_reply(socket, static_cast<int>(std::max(left.count(), decltype(left)::rep{0})));
+    if (!reply) return reply;
+    if (reply->header.request != request.request) continue;
+    if (reply->header.status != 0) return Error{reply->header.status, "the daemon refused", {}};
+    return reply;
+  }
+}
+
+Result<std::string> frame_packet(MessageType type, std::uint64_t request, std::uint32_t flags,
+                                 const std::string& dataset, const std::string& name) {
+  std::string packet(kMaxMessage, '\0');
+  packet.resize(encode_frame_message(type, request, flags, dataset.c_str(), name.c_str(),
+                                     packet.data(), packet.size()));
+  if (!message_is_valid(packet.data(), packet.size())) {
+    return Error{EINVAL, "'" + dataset + "' and '" + name + "' make no request", {}};
+  }
+  return packet;
+}
+
+// A header, a body that begins with a range of frames, and the dataset's path.
+template <class Body>
+Result<std::string> range_packet(MessageType type, std::uint64_t request, const Body& body,
+                                 const std::string& dataset) {
+  MessageHeader header = {};
+  header.magic = kWireMagic;
+  header.version = kWireVersion;
+  header.type = type;
+  header.length = static_cast<std::uint32_t>(sizeof body + dataset.size());
+  header.request = request;
+  std::string packet(reinterpret_cast<const char*>(&header), sizeof header);
+  packet.append(reinterpret_cast<const char*>(&body), sizeof body);
+  packet += dataset;
+  if (!message_is_valid(packet.data(), packet.size())) {
+    return Error{EINVAL, "'" + dataset + "' makes no request", {}};
+  }
+  return packet;
+}
+
+Result<std::string> read_whole(const UniqueFd& fd) {
+  struct stat st;
+  if (!fd.valid() || ::fstat(fd.get(), &st) != 0) {
+    return Error{EPROTO, "the daemon's answer", {}};
+  }
+  std::string bytes(static_cast<std::size_t>(st.st_size), '\0');
+  long got = raw_read_at(fd.get(), bytes.data(), bytes.size(), 0);
+  if (got < 0) return Error{static_cast<int>(-got), "read the daemon's answer", {}};
+  bytes.resize(static_cast<std::size_t>(got));
+  return bytes;
+}
+
+Result<UniqueFd> memory_file(const std::string& bytes) {
+  UniqueFd fd(::memfd_create("zazen-listing", MFD_CLOEXEC));
+  if (!fd.valid()) return last_error("memfd_create");
+  if (int error = raw_write_all(fd.get(), bytes.data(), bytes.size())) {
+    return Error{-error, "write a memory file", {}};
+  }
+  return fd;
+}
+
+}  // namespace
+
+Result<Client> Client::connect(const std::string& runtime, int timeout_ms) {
+  int fd = connect_daemon(runtime.c_str(), timeout_ms);
+  if (fd < 0) {
+    Error error = no_answer(-fd);
+    error.context = runtime + ": " + error.context;
+    return error;
+  }
+  return Client(UniqueFd(fd), timeout_ms);
+}
+
+Result<std::string> Client::status() {
+  MessageHeader header = {};
+  header.magic = kWireMagic;
+  header.version = kWireVersion;
+  header.type = MessageType::kStatus;
+  header.request = next_request_++;
+  std::string packet(reinterpret_cast<const char*>(&header), sizeof header);
+  auto reply = exchange(socket_.get(), packet, -1, timeout_ms_);
+  if (!reply) return reply.error();
+  return read_whole(reply->fd);
+}
+
+Result<std::vector<ListRecord>> Client::list(const std::string& dataset) {
+  auto packet = frame_packet(MessageType::kList, next_request_++, 0, dataset, "");
+  if (!packet) return packet.error();
+  auto reply = exchange(socket_.get(), *packet, -1, timeout_ms_);
+  if (!reply) return reply.error();
+  auto bytes = read_whole(reply->fd);
+  if (!bytes) return bytes.error();
+  ListReply list;
+  if (reply->body.size() != sizeof list) return Error{EPROTO, "the daemon's answer", {}};
+  std::memcpy(&list, reply->body.data(), sizeof list);
+  if (bytes->size() % sizeof(ListRecord) != 0 ||
+      bytes->size() / sizeof(ListRecord) != list.records) {
+    return Error{EPROTO, "the daemon's answer", {}};
+  }
+  std::vector<ListRecord> records(list.records);
+  if (!records.empty()) std::memcpy(records.data(), bytes->data(), bytes->size());
+  return records;
+}
+
+Result<EvictReply> Client::evict(const std::string& dataset, FrameSeq first, FrameSeq last,
+                                 std::uint32_t what) {
+  return ask_for_range(MessageType::kEvict, dataset, {first, last}, what);
+}
+
+Result<EvictReply> Client::pin(const std::string& dataset, FrameRange range, bool pinned) {
+  return ask_for_range(pinned ? MessageType::kPin : MessageType::kUnpin, dataset, range, 0);
+}
+
+Result<EvictReply> Client::ask_for_range(MessageType type, const std::string& dataset,
+                                         FrameRange range, std::uint32_t what) {
+  EvictBody body = {range.first, range.last, what, static_cast<std::uint32_t>(dataset.size())};
+  auto packet = range_packet(type, next_request_++, body, dataset);
+  if (!packet) return packet.error();
+  auto reply = exchange(socket_.get(), *packet, -1, timeout_ms_);
+  if (!reply) return reply.error();
+  EvictReply evicted;
+  if (reply->body.size() != sizeof evicted) return Error{EPROTO, "the daemon's answer", {}};
+  std::memcpy(&evicted, reply->body.data(), sizeof evicted);
+  return evicted;
+}
+
+Result<Client::Verified> Client::verify(const std::string& dataset, FrameSeq first,
+                                        FrameSeq last) {
+  VerifyBody body = {first, last, static_cast<std::uint32_t>(dataset.size()), 0};
+  auto packet = range_packet(MessageType::kVerify, next_request_++, body, dataset);
+  if (!packet) return packet.error();
+  auto reply = exchange(socket_.get(), *packet, -1, timeout_ms_);
+  if (!reply) return reply.error();
+  Verified verified = {};
+  const std::string& bytes = reply->body;
+  if (bytes.size() >= sizeof verified.figures) {
+    std::memcpy(&verified.figures, bytes.data(), sizeof verified.figures);
+    verified.findings.resize((bytes.size() - sizeof verified.figures) / sizeof(VerifyFinding));
+  }
+  std::size_t size = sizeof verified.figures + verified.findings.size() * sizeof(VerifyFinding);
+  if (bytes.size() != size || verified.findings.size() != verified.figures.findings) {
+    return Error{EPROTO, "the daemon's answer", {}};
+  }
+  if (!verified.findings.empty()) {
+    std::memcpy(verified.findings.data(), bytes.data() + sizeof verified.figures,
+                size - sizeof verified.figures);
+  }
+  return verified;
+}
+
+Status Client::sample(const std::string& dataset) {
+  auto packet = frame_packet(MessageType::kSample, next_request_++, kWaitForIt, dataset, "");
+  if (!packet) return packet.error();
+  auto reply = exchange(socket_.get(), *packet, -1, timeout_ms_);
+  if (!reply) return reply.error();
+  return Done{};
+}
+
+Status Client::keep_listing(const std::string& dataset, const std::string& encoded_listing) {
+  auto packet = frame_packet(MessageType::kKeepListing, next_request_++, 0, dataset, "");
+  if (!packet) return packet.error();
+  auto file = memory_file(encoded_listing);
+  if (!file) return file.error();
+  auto reply = exchange(socket_.get(), *packet, file->get(), timeout_ms_);
+  if (!reply) return reply.error();
+  return Done{};
+}
+
+Status Client::tell(std::string_view notice) {
+  MessageHeader header = {};
+  header.magic = kWireMagic;
+  header.version = kWireVersion;
+  header.type = MessageType::kPeerNotice;
+  header.length = static_cast<std::uint32_t>(notice.size());
+  header.request = next_request_++;
+  std::string packet(reinterpret_cast<const char*>(&header), sizeof header);
+  packet += notice;
+  auto reply = exchange(socket_.get(), packet, -1, timeout_ms_);
+  if (!reply) return reply.error();
+  return Done{};
+}
+
+Result<std::string> Client::history(const std::string& dataset, const std::string& name) {
+  auto packet = frame_packet(MessageType::kHistory, next_request_++, 0, dataset, name);
+  if (!packet) return packet.error();
+  auto reply = exchange(socket_.get(), *packet, -1, timeout_ms_);
+  if (!reply) return reply.error();
+  return std::move(reply->body);
+}
+
+Result<std::uint64_t> Client::start_push(const std::string& dataset, const std::string& name,
+                                         int origin_fd) {
+  return hand_over(MessageType::kPush, 0, dataset, name, origin_fd);
+}
+
+Result<std::uint64_t> Client::start_push_content(const std::string& dataset,
+                                                 const std::string& name, int content_fd) {
+  return hand_over(MessageType::kPushContent, 0, dataset, name, content_fd);
+}
+
+Result<std::uint64_t> Client::start_fill(const std::string& dataset, const std::string& name,
+                                         int origin_fd) {
+  return hand_over(MessageType::kFill, kWaitForIt | kNotYetOpened, dataset, name, origin_fd);
+}
+
+Result<std::uint64_t> Client::hand_over(MessageType type, std::uint32_t flags,
+                                        const std::string& dataset, const std::string& name,
+                                        int origin_fd) {
+  std::uint64_t request = next_request_++;
+  auto packet = frame_packet(type, request, flags, dataset, name);
+  if (!packet) return packet.error();
+  if (auto sent = send_request(socket_.get(), *packet, origin_fd, timeout_ms_); !sent) {
+    return sent.error();
+  }
+  return request;
+}
+
+Result<Client::PushAnswer> Client::next_push_answer() {
+  auto reply = receive_reply(socket_.get(), timeout_ms_);
+  if (!reply) return reply.error();
+  return PushAnswer{reply->header.request, reply->header.status};
+}
+
+}  // namespace zazen

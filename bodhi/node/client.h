@@ -1,0 +1,74 @@
+// Client: a connection to the daemon of one node, for the tools, the writers and the
+// protocol. Every call is bounded by a timeout. ETIMEDOUT and ECONNREFUSED mean that the
+// daemon does not answer. Not thread safe.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bodhi/common/result.h"
+#include "bodhi/common/unique_fd.h"
+#include "bodhi/lean/requests/wire.h"
+
+namespace zazen {
+
+class Client {
+ public:
+  static Result<Client> connect(const std::string& runtime, int timeout_ms = 5'000);
+
+  // Status as JSON text.
+  Result<std::string> status();
+  Result<std::vector<ListRecord>> list(const std::string& dataset);  // "": all
+  Result<EvictReply> evict(const std::string& dataset, FrameSeq first, FrameSeq last,
+                           std::uint32_t what);
+  // The daemon reads copies and compares their checksums: as many of the range as it can in a
+  // moment, but for one that is large; then it drops what is bad. Wants a long time limit.
+  struct Verified {
+    VerifyReply figures;
+    std::vector<VerifyFinding> findings;
+  };
+  Result<Verified> verify(const std::string& dataset, FrameSeq first, FrameSeq last);
+  // Pins or unpins; what is held of the range.
+  Result<EvictReply> pin(const std::string& dataset, FrameRange range, bool pinned);
+  // The daemon compares a sample of its copies with the origin; see D10.
+  Status sample(const std::string& dataset);
+  Status keep_listing(const std::string& dataset, const std::string& encoded_listing);
+  // From one daemon to another: an encoded ChangeNotice.
+  Status tell(std::string_view notice);
+  // Why a frame's copy is gone, as JSON text; see daemon/changes/drop_history.h.
+  Result<std::string> history(const std::string& dataset, const std::string& name);
+
+  // Pushes and fills are pipelined: start some, then collect as many answers. An answer of 0
+  // says that the frame is durable on the node.
+  Result<std::uint64_t> start_push(const std::string& dataset, const std::string& name,
+                                   int origin_fd);
+  // The frame's content itself: a sealed memory file, or a file of this user's.
+  Result<std::uint64_t> start_push_content(const std::string& dataset, const std::string& name,
+                                           int content_fd);
+  // Brings the frame as an alien, though no program has opened it yet.
+  Result<std::uint64_t> start_fill(const std::string& dataset, const std::string& name,
+                                   int origin_fd);
+  struct PushAnswer {
+    std::uint64_t request;
+    int status;  // 0 or an errno
+  };
+  Result<PushAnswer> next_push_answer();
+
+ private:
+  explicit Client(UniqueFd socket, int timeout_ms)
+      : socket_(std::move(socket)), timeout_ms_(timeout_ms) {}
+
+  Result<EvictReply> ask_for_range(MessageType type, const std::string& dataset,
+                                   FrameRange range, std::uint32_t what);
+
+  Result<std::uint64_t> hand_over(MessageType type, std::uint32_t flags,
+                                  const std::string& dataset, const std::string& name,
+                                  int origin_fd);
+
+  UniqueFd socket_;
+  int timeout_ms_;
+  std::uint64_t next_request_ = 1;
+};
+
+}  // namespace zazen

@@ -1,0 +1,10 @@
+// The link to a daemon of this machine: descriptors go through its socket, and no bytes.
+#pragma once
+#include "bodhi/push/node_link.h"
+
+namespace zazen {
+
+Result<std::unique_ptr<NodeLink>> connect_local_link(const std::string& runtime,
+                                                     int timeout_ms);
+
+}  // namespace zazen

@@ -1,0 +1,54 @@
+// PushKeys: the keys of one session, and what is made with them (libcrypto's HMAC-SHA256 and
+// AES-256-GMAC).
+//
+// They come from the secret that both sides have (the shared key, or what a MUNGE credential
+// carried; nothing on one machine without either) and from all that was said before, with fresh
+// random numbers of both: so no session has the keys of another, and a recorded one is of no
+// use. All that was said includes the node that the writer means, so nobody can pass a session
+// on to another one. Each side has a key of its own, and a counter that is part of every MAC.
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <string_view>
+
+#include "bodhi/push/push_wire.h"
+
+namespace zazen {
+
+Bytes32 random_bytes();  // aborts if the kernel has none
+bool same_bytes(const void* a, const void* b, std::size_t size);  // in constant time
+
+class PushKeys {
+ public:
+  PushKeys(std::string_view secret, const PushHello& hello,
+           const PushIntroduction& introduction, std::string_view peer);
+
+  Bytes32 proof_of_writer() const;
+  Bytes32 proof_of_daemon() const;
+  // Of the next message that this side sends; to be called once for each.
+  Bytes32 mac(PushSide sender, const PushHeader& header, std::string_view body);
+
+ private:
+  friend class ContentTag;
+  Bytes32 session_, writer_, daemon_, content_;
+  std::uint64_t sent_[2] = {0, 0};  // by the writer, by the daemon
+};
+
+// The MAC of a frame's content, which goes by in parts.
+class ContentTag {
+ public:
+  // Of the writer's `number`th frame.
+  ContentTag(const PushKeys& keys, std::uint64_t number);
+  ~ContentTag();
+  ContentTag(const ContentTag&) = delete;
+  ContentTag& operator=(const ContentTag&) = delete;
+
+  void add(const void* bytes, std::size_t size);
+  Bytes16 finish();
+
+ private:
+  struct Context;
+  std::unique_ptr<Context> context_;
+};
+
+}  // namespace zazen

@@ -1,0 +1,26 @@
+// AuditReport: the figures of an audit in the form in which they are written
+// (bodhi/lean/run/report.h).
+#pragma once
+#include <vector>
+
+#include "bodhi/lean/run/report.h"
+#include "coord/audit/audit.h"
+
+namespace zazen {
+
+class AuditReport {
+ public:
+  AuditReport(const Audit& audit, int nodes);
+  AuditReport(const AuditReport&) = delete;
+  AuditReport& operator=(const AuditReport&) = delete;
+
+  // What the audit does not know (when frames arrived, how long the protocol took, why there
+  // was no filter) is for the caller to add.
+  JobReport& report() { return report_; }
+
+ private:
+  std::vector<RankReport> ranks_;
+  JobReport report_{};
+};
+
+}  // namespace zazen

@@ -1,0 +1,56 @@
+// Protocol: from what this node holds to the frames that it reads, by the algorithm that the
+// job chose. Over the leaders of the nodes, for all datasets of the job.
+//
+// The paper's algorithm has no answer for a frame that is native on two nodes. It notices, on
+// all nodes alike, and the exchange answers instead.
+//
+// As far as it can be known beforehand, memory is taken by the constructor. run() takes part in
+// every collective whatever fails here, and throws at its end; the caller votes before a result
+// is used.
+#pragma once
+#include <vector>
+
+#include "coord/protocol/exchange.h"
+#include "coord/protocol/paper.h"
+#include "coord/settings.h"
+
+namespace zazen {
+
+class Protocol {
+ public:
+  // The domains of the datasets. ranks: of each node, by leader.
+  Protocol(ProtocolChoice choice, const std::vector<std::size_t>& domains,
+           std::vector<std::uint64_t> ranks);
+
+  // Before run(): the frames of the domain that this node holds, and whether it can cache more
+  // of them.
+  PackedSet& natives(std::size_t dataset) { return exchange_.natives(dataset); }
+  PackedSet& aliens(std::size_t dataset) { return exchange_.aliens(dataset); }
+  bool& can_cache(std::size_t dataset) { return exchange_.can_cache(dataset); }
+
+  void run(Communicator& leaders);
+
+  // After run(): the frames of this node, residues among them; and how many frames nobody
+  // signed up for.
+  const PackedSet& own(std::size_t dataset) const {
+    return papers_.empty() ? exchange_.own(dataset) : papers_[dataset].own;
+  }
+  std::uint64_t residue_count(std::size_t dataset) const {
+    return papers_.empty() ? exchange_.residue_count(dataset) : papers_[dataset].residue_count;
+  }
+
+ private:
+  struct Paper {  // a dataset by the paper's algorithm
+    PaperProtocol steps;
+    PackedSet own = {};
+    std::uint64_t residue_count = 0;
+  };
+  bool run_papers(Communicator& leaders);
+
+  ExchangeProtocol exchange_;
+  std::vector<Paper> papers_;  // none by the exchange
+  std::vector<std::uint64_t> ranks_;
+  std::vector<std::uint64_t> caches_;  // which nodes can, by dataset and node
+};
+
+}  // namespace zazen

@@ -1,0 +1,73 @@
+// Where every node has one rank, or one node has them all, nothing has to be split.
+#include "coord/ranks/gathering.h"
+
+#include <stdexcept>
+
+namespace zazen {
+
+bool Gathering::vote(std::span<std::uint64_t> minima) {
+  if (world_.failed()) trouble_.note("communication failed");
+  minima[0] = trouble_.any() ? static_cast<std::uint64_t>(rank_) : kNobody;
+  world_.all_min(minima);
+  if (minima[0] == kNobody && !world_.failed()) return true;
+
+  const int speaker = minima[0] == kNobody ? 0 : static_cast<int>(minima[0]);
+  std::string text;
+  trouble_.together([&] {
+    if (speaker == rank_) text = trouble_.text();
+  });
+  trouble_.together([&] { world_.broadcast(text, speaker); });
+  trouble_.together([&] { reason_ = "rank " + std::to_string(speaker) + ": " + text; });
+  return false;
+}
+
+bool Gathering::vote() {
+  std::uint64_t minima[] = {kNobody};
+  return vote(minima);
+}
+
+void Gathering::introduce(const Introduction* me) {
+  std::string mine;
+  trouble_.attempt([&] {
+    if (me != nullptr) mine = encode_introduction(*me);
+  });
+  std::vector<std::string> all;
+  trouble_.together([&] { all = world_.all_gather(mine); });
+  trouble_.attempt([&] {
+    if (all.size() != static_cast<std::size_t>(world_.size()))
+      throw std::runtime_error("a rank did not introduce itself");
+    std::vector<Member> members;
+    for (const std::string& bytes : all) {
+      members_.push_back(decode_introduction(bytes));
+      members.push_back(members_.back().member);
+    }
+    groups_ = group_by_node(members);
+  });
+}
+
+bool Gathering::form_groups() {
+  trouble_.attempt([&] { made_.reserve(2); });
+  auto split = [&](int colour) -> Communicator* {
+    std::unique_ptr<Communicator> part;
+    trouble_.together([&] { part = world_.split(colour); });
+    if (part == nullptr) trouble_.note("no communicator");
+    trouble_.attempt([&] { made_.push_back(std::move(part)); });
+    return made_.empty() ? nullptr : made_.back().get();
+  };
+  const auto ranks = static_cast<std::size_t>(world_.size());
+  if (groups_.ranks.size() == ranks) {
+    leaders_ = &world_;
+    node_ = &alone_;
+    return true;
+  }
+  if (groups_.ranks.size() == 1) {
+    leaders_ = &alone_;
+    node_ = &world_;
+    return true;
+  }
+  leaders_ = split(is_leader() ? 0 : 1);
+  node_ = split(static_cast<int>(groups_.group(rank_)));
+  return vote();
+}
+
+}  // namespace zazen

@@ -1,0 +1,64 @@
+// Gathering: the ranks of a communicator, who they are, which of them share a node, and how
+// they decide together.
+//
+// Local steps (files, memory) can fail on one rank alone; they are caught and noted
+// (trouble()), the rank goes on to the next vote, and there all ranks give up together. A
+// collective is entered only when a vote has shown that all ranks know its shape, so that no
+// failure of one rank can make two ranks disagree about what comes next.
+#pragma once
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coord/ranks/communicator.h"
+#include "coord/ranks/job_messages.h"
+#include "coord/ranks/lone_communicator.h"
+#include "coord/ranks/node_groups.h"
+#include "coord/ranks/trouble.h"
+
+namespace zazen {
+
+inline constexpr std::uint64_t kNobody = std::numeric_limits<std::uint64_t>::max();
+
+class Gathering {
+ public:
+  explicit Gathering(Communicator& world) : world_(world), rank_(world.rank()) {}
+
+  Communicator& world() { return world_; }
+  int rank() const { return rank_; }
+  Trouble& trouble() { return trouble_; }
+  // Why the last vote failed; the same on all ranks.
+  const std::string& reason() const { return reason_; }
+
+  // Collective. False if any rank is in trouble. minima: its first element is the vote's own;
+  // of the others each rank learns the least.
+  bool vote(std::span<std::uint64_t> minima);
+  bool vote();
+
+  // Collective: who is there, and on which node. `me` is null if this rank could not say. A
+  // vote must follow before anything is decided by it: a rank in trouble knows nobody.
+  void introduce(const Introduction* me);
+  const std::vector<Introduction>& members() const { return members_; }
+  const NodeGroups& groups() const { return groups_; }
+  bool is_leader() const { return groups_.is_leader(rank_); }
+
+  // Collective, after a vote. False if it failed.
+  bool form_groups();
+  Communicator& leaders() { return *leaders_; }  // a leader's only
+  Communicator& node() { return *node_; }
+
+ private:
+  Communicator& world_;
+  const int rank_;
+  Trouble trouble_;
+  std::string reason_;
+  std::vector<Introduction> members_;
+  NodeGroups groups_;
+  LoneCommunicator alone_;
+  std::vector<std::unique_ptr<Communicator>> made_;
+  Communicator* leaders_ = nullptr;
+  Communicator* node_ = nullptr;
+};
+
+}  // namespace zazen

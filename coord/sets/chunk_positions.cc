@@ -1,0 +1,158 @@
+// Loops without branches that the processor could not guess, but for one at each change: of a
+// node's frames few change. Gaps are read and written by eights where none of them is 255, on
+// x86-64 with the vectors that each such processor has.
+#include "coord/sets/chunk_positions.h"
+
+#include <algorithm>
+#include <cstring>
+
+// A test compiles the loops for any processor alone.
+#if defined(__x86_64__) && !defined(ZAZEN_ANY_PROCESSOR)
+#define ZAZEN_VECTORS 1
+#include <emmintrin.h>
+#else
+#define ZAZEN_VECTORS 0
+#endif
+
+namespace zazen {
+namespace {
+
+constexpr std::size_t kEight = 8;
+
+#if ZAZEN_VECTORS
+// The positions of eight members, the first of them not before `next`, which is moved on; false
+// if one of the gaps is 255.
+bool read_eight(const std::byte* gaps, std::size_t* next, std::uint16_t* out) {
+  const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(gaps));
+  if ((_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(-1))) & 0xff) != 0) return false;
+  __m128i sums =
+      _mm_add_epi16(_mm_unpacklo_epi8(bytes, _mm_setzero_si128()), _mm_set1_epi16(1));
+  sums = _mm_add_epi16(sums, _mm_slli_si128(sums, 2));
+  sums = _mm_add_epi16(sums, _mm_slli_si128(sums, 4));
+  sums = _mm_add_epi16(sums, _mm_slli_si128(sums, 8));
+  const __m128i before = _mm_set1_epi16(static_cast<short>(*next - 1));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_add_epi16(sums, before));
+  *next += static_cast<std::size_t>(_mm_extract_epi16(sums, kEight - 1));
+  return true;
+}
+
+// The gaps of eight positions, before which there is another; false if one of them is too long.
+bool write_eight(const std::uint16_t* positions, std::byte* out) {
+  const __m128i these = _mm_loadu_si128(reinterpret_cast<const __m128i*>(positions));
+  const __m128i before = _mm_loadu_si128(reinterpret_cast<const __m128i*>(positions - 1));
+  const __m128i gaps = _mm_add_epi16(_mm_sub_epi16(these, before), _mm_set1_epi16(-1));
+  const __m128i excess = _mm_subs_epu16(gaps, _mm_set1_epi16(254));
+  if (_mm_movemask_epi8(_mm_cmpeq_epi16(excess, _mm_setzero_si128())) != 0xffff) return false;
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(out), _mm_packus_epi16(gaps, gaps));
+  return true;
+}
+#else
+bool read_eight(const std::byte*, std::size_t*, std::uint16_t*) {
+  return false;
+}
+bool write_eight(const std::uint16_t*, std::byte*) {
+  return false;
+}
+#endif
+
+}  // namespace
+
+bool ChunkPositions::read_gaps(std::span<const std::byte> gaps, std::size_t count,
+                               std::size_t limit) {
+  std::size_t position = 0, members = 0;
+  for (std::size_t i = 0; i < gaps.size();) {
+    const std::size_t end = std::min(i + kEight, gaps.size());
+    if (end == i + kEight && read_eight(&gaps[i], &position, &positions_[members])) {
+      members += kEight;
+      i = end;
+    }
+    for (; i < end; ++i) {
+      const auto gap = std::to_integer<std::size_t>(gaps[i]);
+      const std::size_t is_member = gap != 255;
+      position += gap;
+      positions_[members] = static_cast<std::uint16_t>(position);
+      members += is_member;
+      position += is_member;
+    }
+  }
+  size_ = members;
+  const bool ended = gaps.empty() || gaps.back() != std::byte{255};
+  return ended && members == count && position <= limit;
+}
+
+bool ChunkPositions::select(std::span<const std::uint16_t> whole,
+                            std::span<const std::byte> bits) {
+  if (bits.size() != (whole.size() + 63) / 64 * 8) return false;
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    positions_[size] = whole[i];
+    size += std::to_integer<std::size_t>(bits[i / 8]) >> (i % 8) & 1;
+  }
+  size_ = size;
+  if (whole.size() % 64 == 0) return true;
+  std::uint64_t last;
+  std::memcpy(&last, bits.last<sizeof last>().data(), sizeof last);
+  return last >> (whole.size() % 64) == 0;
+}
+
+bool ChunkPositions::revise(std::span<const std::uint16_t> had,
+                            std::span<const std::uint16_t> more,
+                            std::span<const std::uint16_t> lost,
+                            std::span<const std::uint16_t> adopted) {
+  constexpr std::size_t kEnd = kChunkFrames;
+  auto at = [](std::span<const std::uint16_t> positions, std::size_t i) {
+    return i < positions.size() ? std::size_t{positions[i]} : kEnd;
+  };
+  std::uint16_t* out = positions_.data();
+  bool wrong = false;
+  std::size_t h = 0, m = 0, l = 0, a = 0;
+  for (;;) {
+    const std::size_t next = std::min({at(more, m), at(lost, l), at(adopted, a)});
+    if (next == kEnd) break;
+    for (; h < had.size() && had[h] < next; ++h) *out++ = had[h];
+    const bool was_there = at(had, h) == next, is_more = at(more, m) == next;
+    const bool is_lost = at(lost, l) == next, is_adopted = at(adopted, a) == next;
+    h += was_there;
+    m += is_more;
+    l += is_lost;
+    a += is_adopted;
+    const bool has = was_there || is_more;
+    wrong |= (is_lost && !has) || (is_adopted && has);
+    *out = static_cast<std::uint16_t>(next);
+    out += has != (is_lost || is_adopted);
+  }
+  out = std::copy(had.begin() + static_cast<std::ptrdiff_t>(h), had.end(), out);
+  size_ = static_cast<std::size_t>(out - positions_.data());
+  return !wrong;
+}
+
+Extent extent_of(std::span<const std::uint16_t> positions) {
+  Extent extent{positions.size(), positions.empty() ? 0U : 1U};
+  for (std::size_t i = 1; i < positions.size(); ++i)
+    extent.runs += positions[i] != positions[i - 1] + 1;
+  return extent;
+}
+
+std::size_t write_gaps(std::span<const std::uint16_t> positions, std::size_t most,
+                       std::byte* out) {
+  std::size_t size = 0, next = 0;
+  for (std::size_t i = 0; i < positions.size();) {
+    const std::size_t end = std::min(i + kEight, positions.size());
+    if (i != 0 && end == i + kEight && size + kEight <= most &&
+        write_eight(&positions[i], out + size)) {
+      size += kEight;
+      next = positions[end - 1] + std::size_t{1};
+      i = end;
+    }
+    for (; i < end; ++i) {
+      std::size_t gap = positions[i] - next;
+      if (size + gap / 255 >= most) return 0;
+      for (; gap >= 255; gap -= 255) out[size++] = std::byte{255};
+      out[size++] = static_cast<std::byte>(gap);
+      next = positions[i] + std::size_t{1};
+    }
+  }
+  return size;
+}
+
+}  // namespace zazen

@@ -1,0 +1,292 @@
+// PackedSet: a set of frame indexes [0, domain), small enough to be sent as it lies in memory.
+//
+// The domain is cut into chunks of 65,536 frames, and each chunk takes the cheapest form: a
+// list, runs, a stride, gaps of one byte, or a bitmap of 8 KB. All chunks stand one after the
+// other in one buffer in the form of the wire, so the part of a slice (whole chunks) is sent
+// without encoding anything. A node that holds 1 of p frames at random needs a byte for each
+// of its frames if p is above 10, and a bit for each frame of the domain otherwise.
+//
+// A chunk is a head of 8 bytes and a payload, padded to 8. Chunks past the end of the bytes
+// are empty. Bytes that come from another rank are read by PackedReader and decode_chunk(),
+// which believe nothing.
+#pragma once
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "bodhi/common/result.h"
+#include "coord/sets/bitmap.h"
+#include "coord/sets/bulk_bytes.h"
+#include "coord/sets/chunk_bits.h"
+#include "coord/sets/chunk_positions.h"
+#include "coord/sets/rules.h"
+
+namespace zazen {
+
+inline std::size_t chunk_count(std::size_t domain) {
+  return (domain + kChunkFrames - 1) / kChunkFrames;
+}
+
+enum class ChunkForm : std::uint8_t {
+  kEmpty,
+  kList,    // positions of 16 bits
+  kRuns,    // first and last position of each, never touching
+  kStride,  // first position and stride
+  kGaps,    // of one byte (chunk_bits.h)
+  kBitmap,  // 64-bit words
+  kPart,    // bits, one for each member of another set, which the reader has; not decodable
+};
+
+struct PackedChunk {
+  ChunkForm form = ChunkForm::kEmpty;
+  std::uint32_t count = 0;
+  std::span<const std::byte> payload;  // without padding
+};
+
+class PackedSet {
+ public:
+  PackedSet() = default;
+  explicit PackedSet(std::size_t domain) : domain_(domain) {}
+  static PackedSet pack(const Bitmap& frames);
+  static Result<PackedSet> decode(std::span<const std::byte> bytes, std::size_t domain);
+
+  std::size_t domain() const { return domain_; }
+  std::size_t chunks() const { return chunk_count(domain_); }
+  std::size_t count() const { return count_; }
+  // How many frames the chunk has room for: less than 65,536 in the last one only.
+  std::size_t chunk_limit(std::size_t chunk) const {
+    return std::min(kChunkFrames, domain_ - chunk * kChunkFrames);
+  }
+
+  // Chunks are put in ascending order; those left out are empty.
+  void put_chunk(std::size_t chunk, const ChunkWords& words);
+  void put_chunk(std::size_t chunk, std::span<const std::uint16_t> positions);
+  void put_chunk(std::size_t chunk, const PackedChunk& packed);
+  // Puts the words as a part of another set, `whole`, if that is shorter than a list or gaps.
+  void put_part(std::size_t chunk, const ChunkWords& words, const ChunkWords& whole);
+  // The same for a bit for each of the positions of `whole`.
+  void put_part(std::size_t chunk, std::span<const std::uint64_t> bits,
+                std::span<const std::uint16_t> whole);
+  // The words of a chunk that is the bitmap of a whole chunk, to be changed in place; empty for
+  // others. How many members it has then, never none.
+  std::span<std::byte> bitmap(std::size_t chunk);
+  void recount(std::size_t chunk, std::size_t count);
+  // Takes away the chunks from this one on.
+  void truncate(std::size_t chunk);
+  void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
+
+  PackedChunk chunk(std::size_t chunk) const;
+  std::span<const std::byte> bytes() const { return bytes_; }
+  std::span<const std::byte> bytes(Block chunks) const;
+
+  template <class Visit>
+  void for_each(Visit&& visit) const;
+  // visit(first, stride, count), ascending: whole runs and strides of a chunk, else one by one.
+  template <class Visit>
+  void for_each_run(Visit&& visit) const;
+  bool operator==(const PackedSet& other) const;
+
+ private:
+  void begin_chunk(std::size_t chunk);
+  std::byte* extend(ChunkForm form, std::size_t count, std::size_t payload);
+  template <class Members>
+  void put_members(std::size_t chunk, const Members& members);
+  template <class Members>
+  bool put_gaps(const Members& members, std::size_t count, std::size_t most);
+  bool put_bits(std::size_t chunk, std::span<const std::uint64_t> bits);
+
+  std::size_t domain_ = 0;
+  std::size_t count_ = 0;
+  std::vector<std::size_t> offsets_;  // of the chunks that were put
+  BulkBytes bytes_;
+};
+
+// Sets the bits of the members; the bitmap has the set's domain.
+void unpack(const PackedSet& set, Bitmap* out);
+
+// The members number begin to end (exclusive), in ascending order.
+PackedSet ranked_part(const PackedSet& set, Block members);
+
+// Builds a set from ascending frames.
+class PackedSetWriter {
+ public:
+  explicit PackedSetWriter(std::size_t domain) : set_(domain), words_{} {}
+
+  void append(std::size_t frame) {
+    if (frame / kChunkFrames != chunk_) flush(frame / kChunkFrames);
+    words_[frame % kChunkFrames / 64] |= std::uint64_t{1} << (frame % 64);
+    dirty_ = true;
+  }
+  // first, first + stride, ..., count of them.
+  void append_run(std::size_t first, std::size_t stride, std::size_t count);
+  PackedSet take();
+
+ private:
+  void flush(std::size_t next_chunk);
+
+  PackedSet set_;
+  ChunkWords words_;
+  std::size_t chunk_ = 0;
+  bool dirty_ = false;
+};
+
+// Goes through the chunks of a set that came as bytes. next() is false if a head is malformed;
+// payloads are checked by decode_chunk().
+class PackedReader {
+ public:
+  PackedReader() = default;
+  explicit PackedReader(std::span<const std::byte> bytes) : rest_(bytes) {}
+
+  bool next(std::size_t limit, PackedChunk* chunk);
+  bool done() const { return rest_.empty(); }
+
+ private:
+  std::span<const std::byte> rest_;
+};
+
+inline std::uint64_t load_word(const std::byte* bytes, std::size_t word) {
+  std::uint64_t value;
+  std::memcpy(&value, bytes + word * sizeof value, sizeof value);
+  return value;
+}
+inline std::size_t load_position(const std::byte* bytes, std::size_t index) {
+  std::uint16_t value;
+  std::memcpy(&value, bytes + index * sizeof value, sizeof value);
+  return value;
+}
+
+bool bitmap_is_sound(const PackedChunk& chunk, std::size_t limit);
+// A part of a set with so many members in the chunk, or an empty chunk.
+bool part_is_sound(const PackedChunk& chunk, std::size_t whole);
+
+// Calls visitor.bit(position), .range(first, last), .stride(first, stride, count) or
+// .words(bytes, count), ascending, with positions below `limit`. False, perhaps after some
+// calls, if the payload is malformed.
+template <class Visitor>
+bool decode_chunk(const PackedChunk& chunk, std::size_t limit, Visitor&& visitor) {
+  const std::byte* payload = chunk.payload.data();
+  const std::size_t size = chunk.payload.size(), count = chunk.count;
+  switch (chunk.form) {
+    case ChunkForm::kEmpty:
+      return count == 0 && size == 0;
+    case ChunkForm::kList: {
+      if (size != 2 * count) return false;
+      for (std::size_t i = 0, least = 0; i < count; ++i) {
+        const std::size_t position = load_position(payload, i);
+        if (position < least || position >= limit) return false;
+        visitor.bit(position);
+        least = position + 1;
+      }
+      return true;
+    }
+    case ChunkForm::kRuns: {
+      if (size % 4 != 0) return false;
+      std::size_t found = 0, least = 0;
+      for (std::size_t i = 0; i < size / 4; ++i) {
+        const std::size_t first = load_position(payload, 2 * i);
+        const std::size_t last = load_position(payload, 2 * i + 1);
+        if (first < least || last < first || last >= limit) return false;
+        visitor.range(first, last);
+        found += last - first + 1;
+        least = last + 2;
+      }
+      return found == count;
+    }
+    case ChunkForm::kStride: {
+      if (size != 4) return false;
+      const std::size_t first = load_position(payload, 0), stride = load_position(payload, 1);
+      if (count < 2 || stride == 0 || first + stride * (count - 1) >= limit) return false;
+      visitor.stride(first, stride, count);
+      return true;
+    }
+    case ChunkForm::kGaps: {
+      ChunkWords words;
+      if (!read_gaps(chunk.payload, count, limit, &words)) return false;
+      visitor.words(std::as_bytes(std::span(words)).data(), (limit + 63) / 64);
+      return true;
+    }
+    case ChunkForm::kBitmap:
+      if (!bitmap_is_sound(chunk, limit)) return false;
+      visitor.words(payload, size / 8);
+      return true;
+    case ChunkForm::kPart:
+      return false;
+  }
+  return false;
+}
+
+// What is done with the frames of a chunk, word by word where the form allows it: op(word,
+// bits) for one word of the chunk's bits.
+template <class Op>
+struct ByWords {
+  Op op;
+  void bit(std::size_t position) { op(position / 64, std::uint64_t{1} << (position % 64)); }
+  void range(std::size_t first, std::size_t last) {
+    const std::uint64_t all = ~std::uint64_t{0};
+    const std::uint64_t head = all << (first % 64), tail = all >> (63 - last % 64);
+    if (first / 64 == last / 64) return op(first / 64, head & tail);
+    op(first / 64, head);
+    for (std::size_t w = first / 64 + 1; w < last / 64; ++w) op(w, all);
+    op(last / 64, tail);
+  }
+  void stride(std::size_t first, std::size_t stride, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) bit(first + i * stride);
+  }
+  void words(const std::byte* bytes, std::size_t count) {
+    for (std::size_t w = 0; w < count; ++w) op(w, load_word(bytes, w));
+  }
+};
+template <class Op>
+ByWords(Op) -> ByWords<Op>;
+
+// words = chunk. False, and anything in `words`, if the chunk is malformed.
+bool read_chunk(const PackedChunk& chunk, std::size_t limit, ChunkWords* words);
+// words |= chunk.
+bool add_chunk(const PackedChunk& chunk, std::size_t limit, ChunkWords* words);
+// As read_chunk() for one that may be a part of `whole`.
+bool read_part(const PackedChunk& chunk, std::size_t limit, const ChunkWords& whole,
+               ChunkWords* words);
+bool is_sound(const PackedChunk& chunk, std::size_t limit);
+
+// It can be read as positions: it has few members, and is no bitmap.
+bool is_sparse(const PackedChunk& chunk);
+// The same for a sparse chunk, and for a part, sparse or not, of positions.
+bool read_chunk(const PackedChunk& chunk, std::size_t limit, ChunkPositions* positions);
+bool read_part(const PackedChunk& chunk, std::size_t limit,
+               std::span<const std::uint16_t> whole, ChunkPositions* positions);
+
+template <class Visit>
+void PackedSet::for_each(Visit&& visit) const {
+  for (std::size_t c = 0; c < offsets_.size(); ++c) {
+    auto each = [&](std::size_t word, std::uint64_t bits) {
+      for (; bits != 0; bits &= bits - 1)
+        visit(c * kChunkFrames + word * 64 + static_cast<std::size_t>(std::countr_zero(bits)));
+    };
+    decode_chunk(chunk(c), chunk_limit(c), ByWords{each});
+  }
+}
+
+template <class Visit>
+void PackedSet::for_each_run(Visit&& visit) const {
+  struct ByRuns {
+    std::size_t begin;  // of the chunk
+    Visit& visit;
+    void bit(std::size_t position) { visit(begin + position, std::size_t{1}, std::size_t{1}); }
+    void range(std::size_t first, std::size_t last) { stride(first, 1, last - first + 1); }
+    void stride(std::size_t first, std::size_t stride, std::size_t count) {
+      visit(begin + first, stride, count);
+    }
+    void words(const std::byte* bytes, std::size_t count) {
+      for (std::size_t w = 0; w < count; ++w)
+        for (std::uint64_t bits = load_word(bytes, w); bits != 0; bits &= bits - 1)
+          bit(w * 64 + static_cast<std::size_t>(std::countr_zero(bits)));
+    }
+  };
+  for (std::size_t c = 0; c < offsets_.size(); ++c)
+    decode_chunk(chunk(c), chunk_limit(c), ByRuns{c * kChunkFrames, visit});
+}
+
+}  // namespace zazen

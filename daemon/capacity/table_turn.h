@@ -1,0 +1,35 @@
+// TableTurn: goes round and round through the frames of a dataset, a bounded slice at a time.
+//
+// What comes, goes or moves between two slices may be met twice in a round or not at all; the
+// next round has it. Who holds the tables' lock calls it.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "daemon/capacity/frame_table.h"
+
+namespace zazen {
+
+class TableTurn {
+ public:
+  static constexpr std::uint64_t kFrames = 1'000, kSlots = 1'024;  // a slice is below their sum
+
+  std::vector<FrameSeq> next(const std::array<const FrameTable*, 2>& tables) {
+    std::vector<FrameSeq> frames;
+    for (int ends = 0; ends < 2 && frames.size() < kFrames;) {
+      position_ = tables[table_]->look(
+          position_, kSlots, [&](FrameSeq seq, std::uint64_t) { frames.push_back(seq); });
+      if (position_ != 0) continue;
+      table_ = 1 - table_;
+      ++ends;
+    }
+    return frames;
+  }
+
+ private:
+  std::size_t table_ = 0;
+  std::uint64_t position_ = 0;
+};
+
+}  // namespace zazen

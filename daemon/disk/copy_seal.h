@@ -1,0 +1,20 @@
+// The last step before a file of content is a copy: its identity, times and mode.
+#pragma once
+#include <sys/stat.h>
+
+#include "bodhi/lean/frames/identity.h"
+#include "daemon/disk/cache_disk.h"
+
+namespace zazen {
+
+// The file has fewer blocks than bytes.
+inline bool has_holes(const struct stat& file) {
+  return room_of(file) < static_cast<std::uint64_t>(file.st_size);
+}
+
+// The last thing that is done to a copy before it is published: it gets its identity, the
+// origin's times and the mode of a copy. 0 or an errno.
+int seal_copy(int fd, const OriginIdentity& identity, const timespec& atime,
+              const timespec& mtime);
+
+}  // namespace zazen

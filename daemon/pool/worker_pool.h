@@ -1,0 +1,192 @@
+// WorkerPool: the socket of zazend, and its workers (D23).
+//
+// The one thread that runs it accepts connections, asks the kernel who has connected, and
+// passes each connection on to the worker with these credentials. It reads nothing from a
+// client, and ConnectionCloser closes zazend's own descriptor. The thread also reads what
+// workers ask and hands that over to threads of the worker: what one user wants delays nobody
+// else's requests.
+//
+// Nothing blocks this thread. While kMostAsks of a worker's asks are not answered, or the
+// answers not taken, it is not read from. A worker that breaks the rules, or says nothing for a
+// while, is killed.
+//
+// There is a limit for the workers of a user and one for all. At a limit, the worker that has
+// been asked for nothing for longest gives way to a new one.
+//
+// order() asks a worker and waits, up to a limit; all such waits end with the worker or when
+// stop() is called. Thread safe but for run().
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bodhi/common/result.h"
+#include "bodhi/common/unique_fd.h"
+#include "daemon/link/link.h"
+#include "daemon/pool/forker.h"
+#include "daemon/pool/running_worker.h"
+#include "daemon/threads/connection_closer.h"
+#include "daemon/threads/work_queue.h"
+
+namespace zazen {
+
+struct WorkerLimits {
+  std::size_t of_a_user = 8, in_all = 256;
+  std::size_t reserved = 64;  // more, for zazend's own user and for what zazend itself wants
+  std::size_t silent_seconds = 20;  // a worker reports every second
+};
+
+class WorkerPool {
+ public:
+  static constexpr int kBacklog = 4096;
+
+  using Worker = RunningWorker;
+  using Reply = std::function<void(int status, std::string body, UniqueFd file)>;
+  struct Hooks {
+    // A worker has been made; the first order for it.
+    std::function<LinkPacket(const WorkerCredentials& credentials)> first_order;
+    // What a worker asks, on the serving thread. False: no worker of ours asks this.
+    std::function<bool(Worker& worker, LinkPacket packet)> take;
+    // On another thread, once nothing of it is under way.
+    std::function<void(WorkerId worker, const WorkerCredentials& credentials,
+                       const WorkerFigures& figures, bool has_left)>
+        ended;
+  };
+
+  // Binds <runtime>/socket; a dead daemon's socket is replaced. The errors are whole sentences.
+  static Result<std::unique_ptr<WorkerPool>> listen(const std::string& runtime, bool all_users,
+                                                    Forker forker, Hooks hooks,
+                                                    WorkerLimits limits = {});
+  ~WorkerPool();
+
+  // Serves until stop_fd is readable, or the forker has ended. `tick` is called about once a second, and `beat` every
+  // kHeartbeatPeriodMs: both only while rounds are made, so that a beat says that clients are
+  // served.
+  void run(int stop_fd, const std::function<void()>& beat, const std::function<void()>& tick);
+  // For the stop: nobody new comes; workers are still listened to, on a thread of its own.
+  void withdraw();
+  // All orders end, and all workers.
+  void stop();
+  // The forker has ended, so that there can be no more workers.
+  bool has_failed() const { return has_failed_; }
+  // After stop(): closing a client's connection hangs, and the process must end without
+  // destructors.
+  bool is_closing() const { return is_closing_; }
+
+  // A worker of this user; it is made if there is none. 0: there can be none.
+  WorkerId worker_of(uid_t uid, gid_t gid);
+  // A worker with the rights of nobody, that no client is passed to. 0: there can be none.
+  WorkerId start_listener();
+  WorkerId own_worker() { return worker_of(own_uid_, own_gid_); }
+  std::optional<WorkerCredentials> credentials_of(WorkerId worker) const;
+
+  // 0 and the reply, or an errno: EPIPE there is no such worker, ETIMEDOUT, ECANCELED.
+  template <class Order>
+  int order(WorkerId worker, Order order, typename Order::Reply* reply,
+            std::chrono::milliseconds limit) {
+    LinkPacket packet;
+    packet.type = Order::kType;
+    packet.body = encode_link_body(order);
+    std::uint32_t dataset = kNoDataset;
+    if constexpr (requires { order.dataset; }) dataset = order.dataset;
+    int status = exchange(worker, packet, dataset, limit);
+    if (status == 0 && !decode_link_body(packet.body, reply)) status = EBADMSG;
+    return status;
+  }
+  // All workers that are meant, and one limit for them together; what they reply is not looked
+  // at.
+  using Whom = std::function<bool(const Worker& worker)>;
+  template <class Order>
+  void order_all(Order order, std::chrono::milliseconds limit, const Whom& whom) {
+    exchange_all(Order::kType, encode_link_body(order), limit, {}, whom);
+  }
+  using Look = std::function<void(Worker& worker, const LinkPacket& reply)>;
+  void exchange_all(LinkType type, const std::string& body, std::chrono::milliseconds limit,
+                    const Look& look, const Whom& whom);
+  static bool everybody(const Worker&) { return true; }
+  // Without waiting for what comes of it. False: there is no such worker, or it has too many
+  // messages waiting.
+  template <class Order>
+  bool tell(WorkerId worker, Order order, const UniqueFd& file = {}) {
+    return tell_worker(worker, Order::kType, encode_link_body(order), file);
+  }
+  // To all workers of this user: with one that has the groups of the account, and one that has
+  // those of the user's last program, which are made if need be. False: not to all of them.
+  template <class Order>
+  bool tell_user(uid_t uid, Order order) {
+    return tell_workers_of(uid, Order::kType, encode_link_body(order));
+  }
+  // Of all workers. Those of this user are asked, within the limit. The others have said them
+  // within the last second: a busy user delays nobody else's status.
+  std::vector<WorkerFigures> figures(uid_t uid, std::chrono::milliseconds limit);
+  std::size_t size() const;
+
+ private:
+  using WorkerPointer = std::shared_ptr<Worker>;
+
+  WorkerPool(std::string runtime, bool all_users, Forker forker, Hooks hooks,
+             WorkerLimits limits);
+  // The packet becomes the reply.
+  int exchange(WorkerId worker, LinkPacket& packet, std::uint32_t dataset,
+               std::chrono::milliseconds limit);
+  bool tell_worker(WorkerId worker, LinkType type, const std::string& body,
+                   const UniqueFd& file);
+  bool tell_workers_of(uid_t uid, LinkType type, const std::string& body);
+  void accept_clients();
+  WorkerPointer find(WorkerId worker) const;
+  WorkerPointer find_or_start(const WorkerCredentials& credentials, bool any_groups,
+                              bool is_for_zazend);
+  WorkerPointer start(const WorkerCredentials& credentials);  // mutex_ is held
+  // These three: mutex_ is held.
+  bool may_start(const WorkerCredentials& credentials, bool is_for_zazend);
+  bool make_way(std::optional<uid_t> of_user);
+  bool dies_too_often(uid_t uid);
+  void pass_on(UniqueFd socket);
+  void serve(const WorkerPointer& worker, std::uint32_t events);
+  bool read_asks(Worker& worker);  // false: cut it off
+  void bury(const WorkerPointer& worker);
+  void bury_locked(const WorkerPointer& worker);  // mutex_ is held
+  void hold_funerals();
+  void hold_funerals_locked();  // mutex_ is held
+  void look_for_silent_workers();
+  void watch_again();
+  void loop(const std::function<void()>& beat, const std::function<void()>& tick);
+  bool watch(int fd, std::uint64_t id);
+
+  const std::string runtime_;
+  const bool all_users_;
+  const uid_t own_uid_;
+  const gid_t own_gid_;
+  const Forker forker_;
+  const Hooks hooks_;
+  const WorkerLimits limits_;
+  UniqueFd listener_, epoll_, wake_;
+  bool is_accepting_ = true, has_failed_ = false, must_watch_again_ = false;
+  bool is_closing_ = false;
+  ConnectionCloser closer_;
+
+  mutable std::mutex mutex_;
+  std::map<WorkerId, WorkerPointer> workers_;
+  std::map<WorkerId, WorkerPointer> dead_;  // until nothing of them is under way
+  std::map<WorkerCredentials, WorkerId> by_credentials_;
+  std::map<uid_t, WorkerCredentials> last_credentials_;  // of programs
+  struct Deaths {  // of a user's workers, that were not agreed upon
+    std::size_t count = 0;
+    std::chrono::steady_clock::time_point since;
+  };
+  std::map<uid_t, Deaths> deaths_;
+  WorkerId next_id_ = 16;  // the first few are not workers
+  bool stopping_ = false;
+  UniqueFd withdrawn_, last_stop_;
+  std::atomic<bool> is_withdrawn_ = false;
+  std::thread last_rounds_;
+  WorkQueue funerals_{WorkQueue::OnDemand{WorkQueue::kAnyNumber}};
+};
+
+}  // namespace zazen

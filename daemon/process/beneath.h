@@ -1,0 +1,29 @@
+// Making and flushing directories below a directory and never outside of it, as open_beneath()
+// opens there.
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bodhi/common/open_beneath.h"
+
+namespace zazen {
+
+// mkdir -p below directory_fd, mode 0700, and opens the last one for reading. "" is the
+// directory itself.
+UniqueFd make_directory_beneath(int directory_fd, const std::string& path);
+
+// "run1/7/traj.dcd" is "traj.dcd" in "run1/7".
+std::pair<std::string, std::string> split_name(const std::string& name);
+
+// "/a/b" and "a/b" give "a", "b".
+std::vector<std::string> path_components(const std::string& path);
+
+// Makes the removal of the name `path` durable, and of the directories that went with it:
+// flushes the deepest directory on the way to it that is still there. 0 or an errno.
+int flush_removal_beneath(int directory_fd, std::string path);
+
+// Makes every directory on the way to `path`, and its own name, durable. 0 or an errno.
+int flush_directories_beneath(int directory_fd, const std::string& path);
+
+}  // namespace zazen

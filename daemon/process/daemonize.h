@@ -1,0 +1,28 @@
+// Going into the background: the parent stays until the child serves, and its exit status
+// says whether it does. Called before there is any thread, lock or mapping.
+#pragma once
+#include <string>
+
+#include "bodhi/common/unique_fd.h"
+
+namespace zazen {
+
+// Appends standard error to the file; standard input and output are /dev/null.
+void write_to_log(const std::string& log_file);
+
+class Background {
+ public:
+  // Forks. The parent does not return: it ends with 0 once the child has called ready(), or
+  // with the child's own exit status if that ends first (its message is on the same stderr).
+  static Background enter();
+
+  // Lets the parent go. From now on stderr is appended to log_file, stdin and stdout are
+  // /dev/null.
+  void ready(const std::string& log_file);
+
+ private:
+  explicit Background(UniqueFd to_parent) : to_parent_(std::move(to_parent)) {}
+  UniqueFd to_parent_;
+};
+
+}  // namespace zazen

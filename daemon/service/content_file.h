@@ -1,0 +1,12 @@
+// A sealed file in memory, for an answer that is too long for a packet.
+#pragma once
+#include <cstddef>
+
+#include "bodhi/common/unique_fd.h"
+
+namespace zazen {
+
+// Not valid, with errno, if it fails.
+UniqueFd content_file(const void* content, std::size_t size);
+
+}  // namespace zazen

@@ -1,0 +1,39 @@
+// The daemon's status as JSON text, for `zazenctl status`.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "bodhi/config/config.h"
+#include "daemon/changes/peer_changes.h"
+#include "daemon/link/link_messages.h"
+#include "daemon/link/push_counts.h"
+#include "daemon/origin/trust.h"
+#include "daemon/service/publisher.h"
+#include "daemon/service/read_order.h"
+#include "daemon/service/store_cache.h"
+#include "daemon/store/store.h"
+#include "daemon/validation/sweep.h"
+
+namespace zazen {
+
+void add_figures(const WorkerFigures& more, WorkerFigures* sum);
+
+struct StatusFacts {
+  const Config& config;
+  const Store& store;
+  const Publisher& publisher;
+  const Trust& trust;
+  const FillCounts& fills;
+  const WorkerFigures& workers;  // of all together
+  std::size_t worker_count;
+  const PushCounts& pushes;
+  const SweepProgress& sweep;
+  const PeerChanges& changes;
+  std::int64_t uptime_seconds;
+  const ReadOrder& reads;
+  OriginFindings origins;  // as the user who asks sees them
+  std::string poor_place;  // what speaks against the place of the cache, or ""
+};
+std::string status_json(StatusFacts facts);
+
+}  // namespace zazen

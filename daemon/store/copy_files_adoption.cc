@@ -1,0 +1,66 @@
+// Natives that were pushed before the origin had them (waiting_natives.h, adoption.h).
+//
+// The identity is flushed before the copy gets its name, so that whatever a crash leaves under
+// a frame's name has one.
+#include <fcntl.h>
+
+#include "daemon/process/beneath.h"
+#include "daemon/store/copy_files.h"
+
+namespace zazen {
+namespace {
+
+// The copy keeps its mode, whatever it comes to.
+int write_identity_of_copy(int fd, const OriginIdentity& identity, const struct stat& origin) {
+  if (::fchmod(fd, kCopyMode | S_IWUSR) != 0) return errno;
+  int code = write_identity(fd, identity);
+  const timespec times[] = {origin.st_atim, origin.st_mtim};
+  if (code == 0 && ::futimens(fd, times) != 0) code = errno;
+  if (::fchmod(fd, kCopyMode) != 0 && code == 0) code = errno;
+  return code;
+}
+
+}  // namespace
+
+int CopyFiles::adopt(std::uint32_t dataset, FrameSeq seq, UniqueFd copy,
+                     const struct stat& origin, const AccessList& readers,
+                     const ReachedDirectories& reached) {
+  OriginIdentity identity = {};
+  if (int code = read_identity(copy.get(), &identity); code != 0) return code;
+  if (identity.size != static_cast<std::uint64_t>(origin.st_size)) return ESTALE;
+  identity = identity_of(origin, FrameKind::kNative, identity.checksum);
+  int code = write_identity_of_copy(copy.get(), identity, origin);
+  if (code == 0 && config_.all_users) code = readers.grant(copy.get(), Right::kRead);
+  if (code == 0 && ::fsync(copy.get()) != 0) code = errno;
+  if (code != 0) return code;
+
+  NamesLock names = lock_names();
+  const DatasetFiles& files = datasets_[dataset];
+  struct stat local = {}, there = {};
+  if (!files.waiting->contains(seq) || ::fstat(copy.get(), &local) != 0 ||
+      ::fstatat(files.waiting->directory(), WaitingNatives::name_of(seq).c_str(), &there,
+                AT_SYMLINK_NOFOLLOW) != 0 ||
+      local.st_ino != there.st_ino) {
+    return ENOENT;  // it was replaced or dropped meanwhile
+  }
+  auto [below, leaf] = split_name(files.name_of(seq));
+  UniqueFd directory = make_directory_beneath(files.directory.get(), below);
+  if (!directory.valid()) return errno;
+  // A crash must not take the directory and leave the move into it.
+  if (!below.empty()) code = flush_directories_beneath(files.directory.get(), below);
+  if (code != 0) return code;
+  code = rights_.grant_way(names, dataset, files.directory.get(), below, reached);
+  if (code != 0) return code;
+  code = files.waiting->move_out(seq, directory.get(), leaf.c_str());
+  // Nor must the move be lost when frame and directory go: it would be back where it waited.
+  if (code == 0 && !below.empty() && ::fsync(directory.get()) != 0) code = errno;
+  if (code == 0) {
+    index(names, dataset, copy.get());
+    if (std::optional<HeldFrame> held = ledger_.find(dataset, seq)) {
+      ledger_.learn(names, dataset, seq, held->bytes, origin.st_uid);
+    }
+  }
+  return note_full_directory(dataset, code);
+}
+
+}  // namespace zazen

@@ -1,0 +1,69 @@
+// Copies of frames that somebody may be writing (suspended_copies.h, D25).
+#include <fcntl.h>
+
+#include <algorithm>
+
+#include "daemon/process/beneath.h"
+#include "daemon/process/clock_tick.h"
+#include "daemon/store/copy_files.h"
+
+namespace zazen {
+
+// A copy under its name need not be in a log yet: it may be between its name and its record.
+int CopyFiles::suspend(std::uint32_t dataset, FrameSeq seq) {
+  NamesLock names = lock_names();
+  const DatasetFiles& files = datasets_[dataset];
+  if (files.suspended->begin_epoch(seq) == 0) return 0;
+  // The origin that it waits for comes to be written just now.
+  if (files.waiting->contains(seq)) return EBUSY;
+  const std::string name = files.name_of(seq);
+  UniqueFd copy = open_beneath(files.directory.get(), name.c_str(), O_RDONLY | O_NOFOLLOW);
+  if (!copy.valid()) return errno == ENOTDIR ? ENOENT : errno;
+  OriginIdentity identity = {};
+  if (int code = read_identity(copy.get(), &identity); code != 0) return code;
+  // A write within that tick would not be seen by its time.
+  if (!is_tick_over(std::max(identity.mtime_ns, identity.ctime_ns))) return EBUSY;
+  struct stat local = {};
+  if (::fstat(copy.get(), &local) == 0) index_.remove(local.st_ino);
+  int code = files.suspended->move_in(seq, files.directory.get(), name);
+  health_.note(code);
+  return code;
+}
+
+int CopyFiles::renew(std::uint32_t dataset, FrameSeq seq, std::uint64_t epoch, UniqueFd copy,
+                     const struct stat& origin, const AccessList& readers) {
+  NamesLock names = lock_names();
+  if (epoch == 0 || datasets_[dataset].suspended->epoch(seq) != epoch) return EAGAIN;
+  OriginIdentity identity = {};
+  if (int code = read_identity(copy.get(), &identity); code != 0) return code;
+  if (static_cast<std::uint64_t>(origin.st_size) != identity.size) return EINVAL;
+  int code = config_.all_users ? readers.grant(copy.get(), Right::kRead) : 0;
+  if (code != 0) return code;
+  return replace_identity(copy.get(), identity_of(origin, identity.kind, identity.checksum));
+}
+
+int CopyFiles::restore(std::uint32_t dataset, FrameSeq seq, std::uint64_t epoch) {
+  NamesLock names = lock_names();
+  const DatasetFiles& files = datasets_[dataset];
+  if (epoch == 0 || files.suspended->epoch(seq) != epoch) return EAGAIN;
+  if (!ledger_.find(dataset, seq)) return ENOENT;  // it has just come, and is not in a log yet
+  const std::string name = files.name_of(seq);
+  const std::string below = split_name(name).first;
+  UniqueFd directory = open_beneath(files.directory.get(), below.empty() ? "." : below.c_str(),
+                                    O_PATH | O_DIRECTORY);
+  if (!directory.valid()) {
+    // The directories of its name went with other frames; with them went who may search them.
+    if (errno != ENOENT || config_.all_users) return errno;
+    if (!make_directory_beneath(files.directory.get(), below).valid()) return errno;
+    int code = flush_directories_beneath(files.directory.get(), below);
+    if (code != 0) return code;
+  }
+  if (int code = files.suspended->move_out(seq, files.directory.get(), name); code != 0) {
+    health_.note(code);
+    return code;
+  }
+  if (UniqueFd copy = open_copy(dataset, seq); copy.valid()) index(names, dataset, copy.get());
+  return 0;
+}
+
+}  // namespace zazen

@@ -1,0 +1,53 @@
+// OriginLanes: a WorkQueue for each dataset, for work that waits for the dataset's origin. An
+// origin that does not answer delays its own dataset and no other.
+//
+// A lane begins with its first work. Where the number of lanes is bounded, datasets that have
+// work at the same time share one only if they are more than the lanes. Thread safe.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+
+#include "bodhi/lean/system/base_types.h"
+#include "daemon/threads/work_queue.h"
+
+namespace zazen {
+
+class OriginLanes {
+ public:
+  static constexpr std::size_t kLongestQueue = 1'024;
+
+  // `queued`: what becomes of queued work at the stop.
+  explicit OriginLanes(std::size_t threads_for_each_lane,
+                       WorkQueue::Queued queued = WorkQueue::Queued::kDropped,
+                       std::size_t most_lanes = kMaxDatasets)
+      : threads_for_each_lane_(threads_for_each_lane),
+        queued_(queued),
+        most_lanes_(most_lanes) {}
+  ~OriginLanes() { stop(WorkQueue::kForEver); }
+
+  // False: so many of this lane wait already. After stop() it is dropped.
+  bool post(std::uint32_t dataset, std::function<void()> work,
+            std::size_t limit = kLongestQueue);
+  // Waits for what runs, up to one limit for all. False: a thread is caught.
+  bool stop(std::chrono::milliseconds limit);
+
+ private:
+  struct Use {
+    std::size_t lane = 0;
+    std::size_t works = 0;  // queued or under way
+  };
+  std::size_t least_used_lane() const;  // mutex_ is held
+  void end_work(std::uint32_t dataset);
+
+  const std::size_t threads_for_each_lane_;
+  const WorkQueue::Queued queued_;
+  const std::size_t most_lanes_;
+  std::mutex mutex_;
+  std::map<std::uint32_t, Use> uses_;  // by dataset that has work
+  std::map<std::size_t, WorkQueue> lanes_;
+  bool stopping_ = false;
+};
+
+}  // namespace zazen

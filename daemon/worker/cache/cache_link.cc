@@ -1,0 +1,96 @@
+#include "daemon/worker/cache/cache_link.h"
+
+#include <future>
+
+#include "daemon/process/shortage.h"
+
+namespace zazen {
+
+void CacheLink::run(const std::function<void(LinkPacket order)>& take) {
+  despite_shortage([&] { run_until_lost(take); });
+}
+
+void CacheLink::run_until_lost(const std::function<void(LinkPacket order)>& take) {
+  reader_ = std::this_thread::get_id();
+  LinkPacket packet;
+  for (;;) {
+    writer_.send_kept(receive_.get());
+    if (!receive_from_zazend(receive_.get(), &packet)) return;
+    if (!packet.is_reply) {
+      take(std::move(packet));
+      ++orders_seen_;
+      packet = {};
+      continue;
+    }
+    Done done;
+    {
+      std::lock_guard lock(mutex_);
+      if (auto found = waiting_.extract(packet.request)) done = std::move(found.mapped());
+    }
+    if (done) done(std::move(packet));
+    packet = {};
+  }
+}
+
+LinkWriter::Full CacheLink::when_full(LinkWriter::Full others) const {
+  return std::this_thread::get_id() == reader_.load() ? LinkWriter::Full::kKeep : others;
+}
+
+bool CacheLink::send(const LinkPacket& packet, bool is_held) {
+  using Full = LinkWriter::Full;
+  return writer_.send(packet, when_full(is_held ? Full::kHold : Full::kWait));
+}
+
+void CacheLink::send_ask(LinkType type, std::string body, Done done, bool is_held) {
+  LinkPacket packet;
+  packet.type = type;
+  packet.body = std::move(body);
+  {
+    std::lock_guard lock(mutex_);
+    packet.request = next_++;
+    waiting_.emplace(packet.request, std::move(done));
+  }
+  if (send(packet, is_held)) return;
+  // Too long, or zazend is gone.
+  std::unique_lock lock(mutex_);
+  auto found = waiting_.extract(packet.request);
+  lock.unlock();
+  packet.body.clear();
+  packet.status = EMSGSIZE;
+  if (found) found.mapped()(std::move(packet));
+}
+
+LinkPacket CacheLink::exchange(LinkType type, std::string body) {
+  auto answer = std::make_shared<std::promise<LinkPacket>>();
+  send_ask(type, std::move(body),
+           [answer](LinkPacket reply) { answer->set_value(std::move(reply)); });
+  return answer->get_future().get();
+}
+
+void CacheLink::send_reply(LinkTag order, int status, std::string body) {
+  if (order.request == 0) return;
+  LinkPacket packet;
+  packet.type = order.type;
+  packet.is_reply = true;
+  packet.request = order.request;
+  packet.status = status;
+  packet.body = std::move(body);
+  if (send(packet)) return;
+  packet.body.clear();
+  packet.status = EMSGSIZE;
+  send(packet);
+}
+
+int CacheLink::begin_fill(const BeginFill& offer, BeginFill::Reply* reply) {
+  return ask(offer, reply);
+}
+
+void CacheLink::finish_fill(const FinishFill& finish, std::function<void(int)> done) {
+  ask_later(finish, [done = std::move(done)](LinkPacket reply) { done(reply.status); });
+}
+
+void CacheLink::finish_content(const FinishContent& finish, std::function<void(int)> done) {
+  ask_later(finish, [done = std::move(done)](LinkPacket reply) { done(reply.status); });
+}
+
+}  // namespace zazen

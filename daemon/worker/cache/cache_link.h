@@ -1,0 +1,95 @@
+// CacheLink: a worker's end of the link to zazend. Any thread may ask; run() reads replies and
+// orders, and ends when zazend is gone, or when there is no memory for what it says: somebody
+// would wait for that, and the next worker is started soon.
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "daemon/link/link.h"
+#include "daemon/worker/cache/cache.h"
+
+namespace zazen {
+
+class CacheLink : public Cache {
+ public:
+  CacheLink(UniqueFd receive, UniqueFd send)
+      : receive_(std::move(receive)), send_(std::move(send)), writer_(send_.get()) {}
+
+  // Orders go to `take`, on this thread.
+  void run(const std::function<void(LinkPacket order)>& take);
+  // How many orders were taken.
+  std::uint64_t orders_seen() const { return orders_seen_; }
+
+  // Waits for the answer: 0, or an errno.
+  template <class Ask>
+  int ask(Ask ask, typename Ask::Reply* reply) {
+    LinkPacket packet = exchange(Ask::kType, encode_link_body(ask));
+    return read(packet, reply);
+  }
+  // What a packet that zazend has sent answers: 0 and the reply, or an errno.
+  template <class Reply>
+  static int read(LinkPacket& packet, Reply* reply) {
+    if (packet.status != 0) return packet.status;
+    if (!decode_link_body(packet.body, reply)) return EBADMSG;
+    if constexpr (requires { reply->file; }) reply->file = std::move(packet.file);
+    return 0;
+  }
+  template <class Ask>
+  int ask(Ask ask) {
+    typename Ask::Reply reply;
+    return this->ask(std::move(ask), &reply);
+  }
+  // `done` gets the reply, on run()'s thread. An ask that is held goes out with the next one
+  // that is not, or by flush().
+  using Done = std::function<void(LinkPacket reply)>;
+  template <class Ask>
+  void ask_later(Ask ask, Done done, bool is_held = false) {
+    send_ask(Ask::kType, encode_link_body(ask), std::move(done), is_held);
+  }
+  void flush() { writer_.flush(when_full(LinkWriter::Full::kWait)); }
+  // Nobody waits for what comes of it.
+  template <class Ask>
+  void tell(Ask ask) {
+    LinkPacket packet;
+    packet.type = Ask::kType;
+    packet.body = encode_link_body(ask);
+    send(packet);
+  }
+  template <class Order>
+  void reply(LinkTag order, typename Order::Reply answer) {
+    send_reply(order, 0, encode_link_body(answer));
+  }
+  void refuse(LinkTag order, int status) { send_reply(order, status, {}); }
+
+  int begin_fill(const BeginFill& offer, BeginFill::Reply* reply) override;
+  int more_room(const MoreRoom& more) override { return ask(more); }
+  int adopt(const Adopt& adopt) override { return ask(adopt); }
+  void finish_fill(const FinishFill& finish, std::function<void(int)> done) override;
+  void finish_content(const FinishContent& finish, std::function<void(int)> done) override;
+  void abandon_fill(const AbandonFill& abandon) override { tell(abandon); }
+  void note_failed(const FillFailed& failed) override { tell(failed); }
+
+ private:
+  // The thread that reads replies must not wait for room in the pipe.
+  LinkWriter::Full when_full(LinkWriter::Full others) const;
+  bool send(const LinkPacket& packet, bool is_held = false);
+  void run_until_lost(const std::function<void(LinkPacket order)>& take);
+  LinkPacket exchange(LinkType type, std::string body);
+  void send_ask(LinkType type, std::string body, Done done, bool is_held = false);
+  void send_reply(LinkTag order, int status, std::string body);
+
+  const UniqueFd receive_, send_;
+  LinkWriter writer_;
+  std::atomic<std::thread::id> reader_ = {};  // run()'s thread
+  std::atomic<std::uint64_t> orders_seen_ = 0;
+  std::mutex mutex_;
+  std::uint64_t next_ = 1;
+  std::map<std::uint64_t, Done> waiting_;
+};
+
+}  // namespace zazen

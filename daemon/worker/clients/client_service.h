@@ -1,0 +1,159 @@
+// ClientService: what each message of a client means, in the worker of its user. It blocks
+// nowhere: what may take time is handed to threads, and the answers come through the outbox.
+//
+// The worker asks the origin what its user may do, and zazend for what is to be done in the
+// cache.
+#pragma once
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "bodhi/config/config.h"
+#include "daemon/threads/origin_lanes.h"
+#include "daemon/worker/cache/cache_link.h"
+#include "daemon/worker/changes/change_notices.h"
+#include "daemon/worker/changes/changing_frames.h"
+#include "daemon/worker/changes/written_frames.h"
+#include "daemon/worker/clients/askers.h"
+#include "daemon/worker/clients/outbox.h"
+#include "daemon/worker/clients/packet.h"
+#include "daemon/worker/clients/problems.h"
+#include "daemon/worker/fills/filler.h"
+#include "daemon/worker/origins/doubts.h"
+#include "daemon/worker/origins/permission.h"
+#include "daemon/worker/push/own_writer.h"
+
+namespace zazen {
+
+class ClientService {
+ public:
+  // `is_own_user`: zazend runs as this user, too; it may ask for everything.
+  ClientService(const Config& config, CacheLink& link, std::size_t queue_limit,
+                bool is_own_user);
+
+  bool is_own_user() const { return is_own_user_; }
+  enum class Taken { kYes, kLater, kNonsense };
+  // kLater: a push while the queue is full; try the same packet again when the outbox wakes.
+  // kNonsense: no client of ours sends this; close the connection.
+  Taken take(std::uint64_t client, Packet& packet);
+  Outbox& outbox() { return outbox_; }
+  // Messages were lost that may have told of changes.
+  void doubt_all();
+  // zazend orders: programs of this user could not tell of changes.
+  void take_untold(const std::vector<std::uint32_t>& datasets);
+
+  // zazend orders: a suspended copy was found. `done` is told 0 when the frame is watched.
+  void watch_writers(std::uint32_t dataset, FrameSeq seq, std::function<void(int)> done);
+  void watch_changes(std::uint32_t dataset, FrameSeq seq) { changing_.take(dataset, seq); }
+  // A program of this user tells it (bodhi/lean/frames/program_news.h). `settled` may be empty.
+  void take_news(const FrameEntry& news, std::function<void()> settled);
+  // zazend orders: the peers are to learn this.
+  void tell_peers(const TellPeers& order);
+  // A reload: who the peers are, and how to reach them.
+  void renew_peers(const Config& next);
+
+  // To be called about once a second.
+  void keep_house();
+  WorkerFigures figures();
+  OriginFindings find_problems() { return problems_.find(is_own_user_); }
+  bool is_idle();
+  // Within the limit, as far as origins allow; then the outbox has the last answers.
+  void stop(std::chrono::milliseconds limit);
+
+ private:
+  struct Asked {  // who asked for what
+    std::uint64_t client;
+    std::uint64_t request;
+    bool is_answered;
+  };
+  static constexpr std::uint32_t kAllDatasets = kNoDataset;
+  struct Request {
+    Asked asked;
+    Packet packet;
+    std::uint32_t dataset = kAllDatasets;  // stays so if the message names none
+    FrameSeq seq = 0;                      // of the frame, if it names one
+    bool is_put_off = false;               // set by a handler: to be taken again later
+  };
+
+  // What a message means: client_service.cc. A row of kMessages without a handler there does
+  // not compile. Only a row without a wish can be put off.
+  using Handler = void (ClientService::*)(Request&);
+  template <MessageType type>
+  void handle(Request& request) = delete;
+  template <std::size_t row>
+  static constexpr Handler handler_of() {
+    if constexpr (kMessages[row].from == Sender::kDaemon) {
+      return nullptr;
+    } else {
+      return &ClientService::handle<kMessages[row].type>;
+    }
+  }
+  template <std::size_t... rows>
+  static constexpr auto handlers_of(std::index_sequence<rows...>) {
+    return std::array{handler_of<rows>()...};
+  }
+  // 0, or why it is refused.
+  int read_names(const MessageRule& rule, const Packet& packet, Request* out) const;
+  int permission(Wish wish, std::uint32_t dataset) const;
+  bool may_change_frame(std::uint32_t dataset, const std::string& name) const;
+  void submit(Request& request, FrameKind kind, bool is_content = false);
+  void pin(const Request& request, bool pinned);
+  void answer(const Asked& asked, int status, std::string body = {});
+  // `work`, which answers; without memory the answer is ENOMEM.
+  template <class Work>
+  auto answering(const Asked& asked, Work work);
+  // zazend's answer goes to the client as it is.
+  template <class Ask>
+  void forward(const Asked& asked, Ask ask);
+  template <class Ask>
+  void forward_content(std::vector<Asked> askers, Ask ask);
+  std::optional<std::uint32_t> find_dataset(const char* path, std::size_t length) const;
+  std::string name_of(std::uint32_t dataset, FrameSeq seq) const;
+  void list(std::uint32_t dataset);
+  void tell_status();
+  void compare_for_all(std::uint32_t dataset);
+  int keep_listing(std::uint32_t dataset, int fd);
+  void change(const Asked& asked, std::uint32_t dataset, FrameSeq seq, std::uint32_t flags);
+
+  // Frames that somebody has open for writing (D25): client_writers.cc.
+  void open_for_writing(const Asked& asked, std::uint32_t dataset, FrameSeq seq);
+  int drop_changed(std::uint32_t dataset, FrameSeq seq);
+  void take_change(const FrameEntry& news);
+  void take_miss(const FrameEntry& news);
+  void writers_gone(const ClosedFrame& frame);
+  void settle_suspended(const ClosedFrame& frame);
+  int compare_suspended(const ClosedFrame& frame);
+  void watch(std::uint32_t dataset, FrameSeq seq);
+  bool is_pushed(std::uint32_t dataset, FrameSeq seq) const {  // when it has been written
+    const DatasetConfig& config = config_.datasets[dataset];
+    return config.push && !config.removed && !config.name.is_companion(seq);
+  }
+  void learn_push_key();
+  void tell(const Tell& news);
+  void give_notice(const Tell& news);  // notices_mutex_ is held
+
+  const Config& config_;
+  CacheLink& link_;
+  const bool is_own_user_;
+  Outbox outbox_;
+  std::atomic<bool> has_push_key_ = false;
+  const std::shared_ptr<KeyRing> keys_ = std::make_shared<KeyRing>();
+  Filler filler_;
+  Askers<Asked> lists_, statuses_, comparisons_;
+  OriginProblems problems_;
+  WorkQueue errands_{WorkQueue::OnDemand{1}};
+  OriginLanes questions_{2};  // what the user may do
+  OriginLanes samples_{1};
+  OriginLanes changes_{2};  // apart: a change is answered soon
+  Doubts doubts_;
+  ChangingFrames changing_;
+  WrittenFrames written_;
+  OwnWriter writer_;
+  std::mutex notices_mutex_;
+  std::unique_ptr<ChangeNotices> notices_;  // once zazend has had the peers told something
+};
+
+}  // namespace zazen

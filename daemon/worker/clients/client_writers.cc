@@ -1,0 +1,223 @@
+// Frames that programs of this user have open for writing (D25). An open alone is no change:
+// the copy is suspended until the last writer has closed the frame. Then the frame is compared
+// with it, and the copy is served again, or dropped.
+//
+// A reader never gets a copy while a writer is known: the program that opens for writing goes
+// on when the copy has lost its name. A copy gets its name back only while a lease says that
+// nobody has the frame open or mapped for writing. Where leases do not tell, all writers that
+// are known must have closed it, and the copy is young again: each open is checked for a while.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <memory>
+
+#include "daemon/process/log.h"
+#include "daemon/process/shortage.h"
+#include "daemon/worker/clients/client_service.h"
+#include "daemon/worker/origins/origin.h"
+
+namespace zazen {
+namespace {
+
+using News = WrittenFrame::News;
+using Writers = ClosedFrame::Writers;
+
+// More is not read only to keep a copy: others of the dataset wait meanwhile.
+constexpr off_t kMostCompared = 64 << 20;
+
+// Nothing if it cannot be read to its end.
+std::optional<std::uint64_t> checksum_of(int fd, std::uint64_t size) {
+  constexpr std::size_t kPiece = 1 << 18;
+  std::unique_ptr<char[]> piece(new char[kPiece]);
+  std::unique_ptr<XXH3_state_t, void (*)(XXH3_state_t*)> hash(
+      XXH3_createState(), [](XXH3_state_t* state) { XXH3_freeState(state); });
+  XXH3_64bits_reset(hash.get());
+  for (std::uint64_t at = 0; at < size;) {
+    const ssize_t got = ::pread(fd, piece.get(), kPiece, static_cast<off_t>(at));
+    if (got <= 0) return std::nullopt;
+    XXH3_64bits_update(hash.get(), piece.get(), static_cast<std::size_t>(got));
+    at += static_cast<std::uint64_t>(got);
+  }
+  return XXH3_64bits_digest(hash.get());
+}
+
+}  // namespace
+
+// The frame has the bytes that were copied, and keeps them as long as nobody writes. HDF5 puts a
+// mark into each file that it opens for writing, and takes it away again: then only the times
+// are others, and the copy gets them. 0, or why not.
+int ClientService::compare_suspended(const ClosedFrame& frame) {
+  const struct stat& now = frame.origin;
+  if (!frame.is_there || frame.file < 0 || hides_mappings(frame.file)) return ESTALE;
+  CopyState::Reply state;
+  if (int code = link_.ask(CopyState{{frame.dataset, frame.seq}}, &state); code != 0) return code;
+  if (state.status != 0) return state.status;
+  const OriginIdentity& identity = state.identity;
+  const bool same_times = same_file(identity, now);
+  if (same_times && times_tell_changes(frame.file)) return 0;
+  bool may_be_same = identity.ino == now.st_ino && identity.mode == now.st_mode &&
+                     identity.uid == now.st_uid && identity.gid == now.st_gid &&
+                     identity.size == static_cast<std::uint64_t>(now.st_size);
+  if (!same_times && (frame.writers != Writers::kNobody || now.st_size > kMostCompared)) {
+    may_be_same = false;
+  }
+  if (!may_be_same || checksum_of(frame.file, identity.size) != identity.checksum) return ESTALE;
+  if (same_times) return 0;
+  struct stat after = {};
+  if (has_writer(frame.file)) return EAGAIN;
+  if (::fstat(frame.file, &after) != 0 || to_ns(after.st_ctim) != to_ns(now.st_ctim)) {
+    return ESTALE;
+  }
+  Renew renew;
+  renew.dataset = frame.dataset;
+  renew.seq = frame.seq;
+  renew.epoch = frame.epoch;
+  renew.origin.st = now;
+  if (config_.all_users) renew.origin.acl = read_acl(frame.file);
+  return link_.ask(renew);
+}
+
+int ClientService::drop_changed(std::uint32_t dataset, FrameSeq seq) {
+  const int code = link_.ask(Changed{{dataset, seq}});
+  if (config_.has_peers) changing_.take(dataset, seq);
+  return code;
+}
+
+// A change that is not dealt with casts doubt on the dataset, as in a message (client_service.cc).
+void ClientService::take_news(const FrameEntry& news, std::function<void()> settled) {
+  const std::uint32_t dataset = news.dataset, kinds = news.kinds;
+  const FrameSeq seq = news.seq;
+  if ((kinds & kNewsMissed) != 0) take_miss(news);
+  if (kinds == kNewsMissed) return;
+  if (dataset >= config_.datasets.size()) {  // a reload adds it just now
+    return doubts_.cast(dataset, Doubts::Why::kLost, std::move(settled));
+  }
+  const DatasetConfig& config = config_.datasets[dataset];
+  if ((kinds & kNewsWritten) != 0 && config.push && !config.removed) {
+    written_.take({dataset, seq, nullptr});
+  }
+  if ((kinds & kNewsCopyRemoved) != 0) link_.tell(Changed{{dataset, seq}, false, true});
+  if ((kinds & (kNewsChanged | kNewsDrop)) == 0) return;
+  auto work = [this, news, settled] {
+    if (!despite_shortage([&] { take_change(news); })) {
+      return until_no_shortage(
+          [&] { doubts_.cast(news.dataset, Doubts::Why::kLost, settled); });
+    }
+    if (settled) settled();
+  };
+  if (changes_.post(dataset, work)) return;
+  doubts_.cast(dataset, Doubts::Why::kLost, std::move(settled));
+}
+
+// It is opened by its name, with this user's rights, when the fill begins.
+void ClientService::take_miss(const FrameEntry& news) {
+  if (news.file == 0 || news.dataset >= config_.datasets.size() ||
+      config_.datasets[news.dataset].removed) {
+    return;
+  }
+  FillRequest fill;
+  fill.dataset = news.dataset;
+  fill.seq = news.seq;
+  fill.file = news.file;
+  despite_shortage([&] { filler_.submit(fill); });
+}
+
+void ClientService::take_change(const FrameEntry& news) {
+  const bool may_change = may_change_frame(news.dataset, name_of(news.dataset, news.seq));
+  if (may_change && config_.has_peers) changing_.take(news.dataset, news.seq);
+  if ((news.kinds & kNewsDrop) == 0) return;
+  if (may_change) {
+    link_.ask(Changed{{news.dataset, news.seq}});
+  } else {
+    link_.ask(Check{{news.dataset, news.seq}, true});
+  }
+}
+
+// If this node's copy is of the version that the origin has, the peers are told of the next one
+// only.
+void ClientService::open_for_writing(const Asked& asked, std::uint32_t dataset, FrameSeq seq) {
+  Suspend::Reply copy;
+  const int code = link_.ask(Suspend{{dataset, seq}}, &copy);
+  if (config_.has_peers) {
+    std::optional<FrameVersion> known;
+    if (copy.has_copy) known = FrameVersion{false, copy.size, copy.mtime_ns, copy.ctime_ns};
+    changing_.take(dataset, seq, known);
+  }
+  const bool push = is_pushed(dataset, seq);
+  if (!copy.is_suspended && !push) return answer(asked, code);
+  auto admitted = [=, this](int status) {
+    if (status == 0) return answer(asked, code);
+    // Nobody would tell when it is closed.
+    answer(asked, copy.is_suspended ? drop_changed(dataset, seq) : status);
+  };
+  written_.take({dataset, seq, admitted, News::kOpened});
+}
+
+void ClientService::watch_writers(std::uint32_t dataset, FrameSeq seq,
+                                  std::function<void(int)> done) {
+  written_.take({dataset, seq, std::move(done), News::kFound});
+}
+
+void ClientService::watch(std::uint32_t dataset, FrameSeq seq) {
+  auto admitted = [this, dataset, seq](int status) {
+    if (status != 0) drop_changed(dataset, seq);
+  };
+  written_.take({dataset, seq, admitted, News::kFound});
+}
+
+void ClientService::writers_gone(const ClosedFrame& frame) {
+  if (frame.epoch != 0) {
+    settle_suspended(frame);
+  } else if (frame.has_changed) {
+    // It was pushed while somebody had it open, and perhaps before the last write.
+    link_.ask(Check{{frame.dataset, frame.seq}});
+  }
+  if (!frame.is_there || !frame.has_changed || !is_pushed(frame.dataset, frame.seq)) return;
+  learn_push_key();
+  writer_.push(frame.dataset, frame.seq);
+}
+
+void ClientService::learn_push_key() {
+  if (has_push_key_.exchange(true)) return;
+  PushKeyAsk::Reply reply;
+  const int code = link_.ask(PushKeyAsk{}, &reply);
+  if (code == 0) {
+    keys_->renew(Credentials{reply.key, reply.has_munge, reply.old_keys});
+  } else {
+    keys_->renew(Error{code, "zazend gives no key", {}});
+  }
+}
+
+void ClientService::settle_suspended(const ClosedFrame& frame) {
+  const std::uint32_t dataset = frame.dataset;
+  const FrameSeq seq = frame.seq;
+  if (frame.writers == Writers::kPerhaps && !frame.is_last_word) return;
+  CopyState::Reply state;
+  if (link_.ask(CopyState{{dataset, seq}}, &state) != 0) return;
+  if (state.epoch != frame.epoch) return;  // somebody is waited for, or it is gone
+  int code = frame.writers == Writers::kPerhaps ? ESTALE : compare_suspended(frame);
+  if (code == EAGAIN) return watch(dataset, seq);  // somebody has opened it again
+  if (code != 0) {
+    drop_changed(dataset, seq);
+    return;
+  }
+  const bool is_young = frame.writers == Writers::kNobodyKnown;
+  code = link_.ask(Restore{{dataset, seq}, frame.epoch, is_young});
+  if (code == EAGAIN) return;  // somebody has opened it again, and is waited for
+  // A writer that has come meanwhile has not said so yet, or runs without the shim.
+  const bool is_open = code == 0 && has_writer(frame.file);
+  struct stat now = {};
+  const bool is_same = code == 0 && ::fstat(frame.file, &now) == 0 &&
+                       to_ns(now.st_ctim) == to_ns(frame.origin.st_ctim);
+  Suspend::Reply again;
+  if (is_open && is_same && link_.ask(Suspend{{dataset, seq}}, &again) == 0 &&
+      again.is_suspended) {
+    watch(dataset, seq);
+  } else if (is_open || !is_same) {
+    drop_changed(dataset, seq);
+  }
+}
+
+}  // namespace zazen

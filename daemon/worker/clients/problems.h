@@ -1,0 +1,52 @@
+// OriginProblems: which datasets' origins a person should look at, and which this user may list.
+// An origin that does not answer within a limit delays nobody for longer.
+#pragma once
+#include <functional>
+#include <future>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "bodhi/config/config.h"
+#include "bodhi/node/listing.h"
+#include "daemon/link/link_messages.h"
+#include "daemon/threads/origin_lanes.h"
+
+namespace zazen {
+
+class OriginProblems {
+ public:
+  explicit OriginProblems(const Config& config) : config_(config) {}
+
+  // What another user may not reach is no problem.
+  OriginFindings find(bool is_own_user);
+  // False also if the origin does not say.
+  bool may_list(std::uint32_t dataset);
+
+ private:
+  // Whether names of a dataset follow its template. Once one does, it is not asked again.
+  struct TemplateLook {
+    bool matches = false;
+    DirectoryIdentity directory;  // as it was when nothing matched
+    std::string mismatch;         // "" also before the first look has ended
+    std::shared_future<void> under_way;
+  };
+
+  std::function<int(std::chrono::milliseconds limit)> ask(std::uint32_t dataset,
+                                                          std::function<int()> question);
+  // Begins a look unless one is under way.
+  void look_at_names(std::uint32_t dataset);
+  void compare_names(std::uint32_t dataset, const DatasetConfig& config);
+  // False: the origin has not answered by then.
+  bool await_look(std::uint32_t dataset, std::chrono::steady_clock::time_point deadline,
+                  std::string* mismatch);
+
+  const Config& config_;
+  OriginLanes lanes_{1};
+  std::mutex mutex_;
+  std::map<std::uint32_t, TemplateLook> looks_;  // by dataset
+  OriginLanes listings_{1};  // apart: a large directory takes its time
+};
+
+}  // namespace zazen

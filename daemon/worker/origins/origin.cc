@@ -1,0 +1,115 @@
+#include "daemon/worker/origins/origin.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+
+#include "bodhi/common/open_beneath.h"
+#include "bodhi/lean/frames/program_news.h"
+#include "bodhi/lean/system/fd_link.h"
+#include "daemon/process/beneath.h"
+
+namespace zazen {
+namespace {
+
+// What is known of the descriptor without asking any server: it may be of a file system that
+// the client himself runs, and that answers when he likes.
+int look_at(int fd, struct statx* out) {
+  int flags = ::fcntl(fd, F_GETFL);
+  if (flags < 0 || (flags & O_PATH) != 0 || (flags & O_ACCMODE) == O_WRONLY) return EBADF;
+  if (::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, out) != 0) {
+    return errno;
+  }
+  return S_ISREG(out->stx_mode) ? 0 : EINVAL;
+}
+
+bool is_same_file(const struct statx& passed, const struct stat& named) {
+  return passed.stx_ino == named.st_ino &&
+         makedev(passed.stx_dev_major, passed.stx_dev_minor) == named.st_dev;
+}
+
+}  // namespace
+
+UniqueFd find_named(const DatasetConfig& dataset, const std::string& name, int flags,
+                    ReachedDirectories* reached) {
+  if (reached == nullptr) {
+    const UniqueFd directory(::open(dataset.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!directory.valid()) return {};
+    return open_beneath(directory.get(), name.c_str(), flags | O_NOFOLLOW);
+  }
+  auto [below, leaf] = split_name(name);
+  const OriginWay way(dataset.path, below);
+  UniqueFd named = way.open(leaf, flags | O_NOFOLLOW);
+  if (named.valid()) *reached = way.directories();
+  return named;
+}
+
+int verify_origin(const DatasetConfig& dataset, const std::string& name, int fd,
+                  struct stat* out, ReachedDirectories* reached) {
+  struct statx passed = {};
+  if (int code = look_at(fd, &passed); code != 0) return code;
+  UniqueFd named = find_named(dataset, name, O_PATH, reached);
+  struct stat st = {};
+  if (!named.valid()) return errno == ELOOP ? EPERM : errno;
+  if (::fstat(named.get(), &st) != 0) return errno;
+  if (!is_same_file(passed, st)) return EPERM;
+  return ::fstat(fd, out) == 0 ? 0 : errno;
+}
+
+std::uint64_t file_mark(const struct stat& st) {
+  return file_mark(major(st.st_dev), minor(st.st_dev), st.st_ino);
+}
+
+int open_missed(const DatasetConfig& dataset, const std::string& name, std::uint64_t mark,
+                UniqueFd* out, struct stat* st, ReachedDirectories* reached) {
+  *out = find_named(dataset, name, kToRead, reached);
+  if (!out->valid()) return errno == ELOOP ? EPERM : errno;
+  if (::fstat(out->get(), st) != 0) return errno;
+  if (!S_ISREG(st->st_mode)) return EINVAL;
+  if (st->st_nlink == 0) return ESTALE;  // removed since it was opened
+  return file_mark(*st) == mark ? 0 : EPERM;
+}
+
+UniqueFd own_description(int fd) {
+  return UniqueFd(::open(FdLink(fd).text(), kToRead | O_CLOEXEC));
+}
+
+// A lease for reading is refused while there is a writer. It goes at once:
+// a writer who came meanwhile is held up no longer than that, and the signal that tells of him
+// is ignored.
+std::optional<bool> knows_writer(int origin_fd, bool is_own) {
+  const UniqueFd opened = is_own ? UniqueFd() : own_description(origin_fd);
+  const int own = is_own ? origin_fd : opened.get();
+  // EAGAIN: somebody has a lease for writing.
+  if (own < 0) return errno == EAGAIN ? std::optional(true) : std::nullopt;
+  if (::fcntl(own, F_SETLEASE, F_RDLCK) != 0) {
+    if (errno != EAGAIN) return std::nullopt;
+    // NFS says so, too, where the server has not delegated the file to this machine.
+    struct statfs filesystem;
+    if (::fstatfs(own, &filesystem) != 0 || filesystem.f_type == NFS_SUPER_MAGIC) {
+      return std::nullopt;
+    }
+    return true;
+  }
+  ::fcntl(own, F_SETLEASE, F_UNLCK);
+  return false;
+}
+
+bool times_tell_changes(int origin_fd) {
+  struct statfs filesystem;
+  return ::fstatfs(origin_fd, &filesystem) == 0 && filesystem.f_type != TMPFS_MAGIC &&
+         filesystem.f_type != RAMFS_MAGIC && filesystem.f_type != HUGETLBFS_MAGIC &&
+         filesystem.f_type != OVERLAYFS_SUPER_MAGIC;
+}
+
+bool hides_mappings(int origin_fd) {
+  struct statfs filesystem;
+  return ::fstatfs(origin_fd, &filesystem) != 0 || filesystem.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
+bool has_writer(int origin_fd) {
+  return knows_writer(origin_fd).value_or(false);
+}
+
+}  // namespace zazen

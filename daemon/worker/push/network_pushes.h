@@ -1,0 +1,36 @@
+// NetworkPushes: what the worker with the rights of nobody does: it takes pushes over the network,
+// and asks zazend for the rest. The keys are zazend's, and are asked for again every second.
+#pragma once
+#include "daemon/worker/cache/cache_link.h"
+#include "daemon/worker/push/push_listener.h"
+
+namespace zazen {
+
+class NetworkPushes : private PushDesk {
+ public:
+  NetworkPushes(const Config& config, CacheLink& link, std::uint16_t methods, uid_t own_uid)
+      : link_(link),
+        listener_(config, *this, keys_, counts_, methods, own_uid) {}
+
+  void learn_keys();
+  void add(UniqueFd socket) { listener_.add(std::move(socket)); }
+  void add_figures(WorkerFigures* figures) const;
+  void stop(std::chrono::milliseconds limit) { listener_.stop(limit); }
+
+ private:
+  void begin(std::uint32_t dataset, std::uint64_t bytes, Begun done) override;
+  void finish(const FinishPush& finish, std::function<void(int status)> done) override;
+  void abandon(std::uint64_t ticket, int status) override;
+  void flush() override { link_.flush(); }
+  Result<std::string> natives(std::uint32_t dataset) override;
+  int take_notice(std::string_view notice) override;
+  bool is_disk_usable() override;
+  Result<MungeSecret> decode_munge(const std::string& credential) override;
+
+  CacheLink& link_;
+  KeyRing keys_;
+  PushCounts counts_;
+  PushListener listener_;
+};
+
+}  // namespace zazen

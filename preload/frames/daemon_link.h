@@ -1,0 +1,58 @@
+// What the shim tells its daemon about the frame of a route: fill, invalidate, suspend, written,
+// sample. bodhi/lean/requests/daemon_request.h has the rules; errno is kept, and no cancellation
+// comes in between.
+#pragma once
+#include "preload/frames/cached_copy.h"
+#include "preload/process/mpi_session.h"
+
+namespace zazen {
+
+extern DaemonLink daemon_link;
+
+inline LocalCopy local_copy(const Route& route, const CopyPath& copy) {
+  return {daemon_link,       *route.node->table, route.published(),
+          route.place->name, route.place->trust, copy.text,
+          route.now_ms,      route.alive,        job_began_ms.load(std::memory_order_relaxed)};
+}
+
+// Asks for a copy of the frame, whose origin was opened. With `wait` the daemon gets the fd,
+// and true says that the copy is there now. Otherwise the user's worker reads of it in the
+// news.
+bool send_fill(const Route& route, int origin_fd, bool wait);
+
+// The frame changes. The user's worker drops the copy; without one, see drop_copy().
+void invalidate_copy(const Route& route);
+
+// Before a change, for a frame that may have a copy. The copy goes first, so that nobody reads
+// it as current, also if this process is killed in between. A program that owns the copy
+// removes it itself. After the change it goes again, because a fill of the old content may have
+// been under way; that returns what else is to be told: bits of NewsKind.
+//
+// A caller that has looked for the copy's name passes what it found.
+CopyBefore drop_before_change(const Route& route, CopyBefore before);
+std::uint32_t drop_after_change(const Route& route, const CopyBefore& before);
+inline CopyBefore before_change(const Route& route) {
+  return route.node == nullptr ? CopyBefore{}
+                               : before_change(*route.node->table, route.dataset, route.seq);
+}
+// Bits of NewsKind that are told in any case, also if the change fails.
+inline std::uint32_t news_of(const CopyBefore& before) {
+  return before.name == CopyBefore::kRemoved ? std::uint32_t{kNewsCopyRemoved} : 0;
+}
+
+// kNewsChanged, where there are peers.
+std::uint32_t changed_for_peers(const Route& route);
+
+// Tells the user's worker, without waiting: by the news that it reads, or by a message. A message
+// that fails leaves nobody else's unsent.
+void tell_news(const Route& route, std::uint32_t kinds);
+
+// A program has opened the frame for writing: its copy is not served until the last one has
+// closed it (D25). True: the daemon knows, also for a push. Otherwise the copy is removed, as
+// by a change.
+bool suspend_copy(const Route& route);
+
+// Asks the daemon to compare a sample of the dataset's copies with the origin (D10).
+bool request_sample(const Route& route);
+
+}  // namespace zazen

@@ -1,0 +1,66 @@
+// access and its kin: a copy that can be read answers for existence and reading. Whether a
+// frame may be written or executed is the origin's to say, also of an open copy that is named
+// by a link of procfs or, with AT_EMPTY_PATH, by its descriptor.
+#include "preload/calls/hook.h"
+#include "preload/calls/raw.h"
+#include "preload/calls/real.h"
+#include "preload/frames/cached_copy.h"
+#include "preload/frames/copy_origin.h"
+
+namespace raw = zazen::raw;
+
+namespace {
+
+template <class Forward>
+[[gnu::noinline]] int access_behind_link(int dirfd, const char* path, Forward forward) {
+  zazen::FollowedLink link(dirfd, path);
+  return forward(link.path_to_ask());
+}
+
+template <class Forward>
+int access_frame(int dirfd, const char* path, int mode, int flags, Forward forward) {
+  if ((flags & ~AT_EACCESS) == 0 && zazen::descriptor_link(path) != nullptr) [[unlikely]]
+    return access_behind_link(dirfd, path, forward);
+  if ((mode & ~R_OK) != 0 || (flags & ~(AT_EACCESS | AT_SYMLINK_NOFOLLOW)) != 0) {
+    return forward(path);
+  }
+  zazen::Route route = zazen::route_for(dirfd, path);
+  if (!route) [[likely]]
+    return forward(path);
+  if (zazen::copy_is_readable(route, flags)) return 0;
+  return forward(path);
+}
+
+}  // namespace
+
+ZAZEN_HOOK int access(const char* path, int mode) {
+  return access_frame(AT_FDCWD, path, mode, 0, [&](const char* name) {
+    return ZAZEN_FORWARD(access, (name, mode), raw::faccessat(AT_FDCWD, name, mode, 0));
+  });
+}
+
+ZAZEN_HOOK int faccessat(int dirfd, const char* path, int mode, int flags) {
+  auto forward = [&](int directory, const char* name) {
+    return ZAZEN_FORWARD(faccessat, (directory, name, mode, flags),
+                         raw::faccessat(directory, name, mode, flags));
+  };
+  if ((flags & AT_EMPTY_PATH) != 0 && zazen::is_empty_string(path)) {
+    return zazen::ask_open(dirfd, [&](int fd) { return forward(fd, path); });
+  }
+  return access_frame(dirfd, path, mode, flags,
+                      [&](const char* name) { return forward(dirfd, name); });
+}
+
+ZAZEN_HOOK int eaccess(const char* path, int mode) {
+  return access_frame(AT_FDCWD, path, mode, AT_EACCESS, [&](const char* name) {
+    return ZAZEN_FORWARD(eaccess, (name, mode),
+                         raw::faccessat(AT_FDCWD, name, mode, AT_EACCESS));
+  });
+}
+
+ZAZEN_HOOK int euidaccess(const char* path, int mode) {
+  return access_frame(AT_FDCWD, path, mode, AT_EACCESS, [&](const char* name) {
+    return ZAZEN_FORWARD(euidaccess, (name, mode),
+                         raw::faccessat(AT_FDCWD, name, mode, AT_EACCESS));
+  });
+}

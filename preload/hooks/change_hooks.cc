@@ -1,0 +1,196 @@
+// The calls that make, remove or move a name, and truncate. Where a name could be made, there
+// was no file: a copy under it is one of a frame that is gone.
+#include "preload/calls/hook.h"
+#include "preload/calls/raw.h"
+#include "preload/calls/real.h"
+#include "preload/frames/frame_change.h"
+#include "preload/frames/moved_directories.h"
+#include "preload/process/node.h"
+
+namespace raw = zazen::raw;
+using zazen::change_followed;
+using zazen::change_frame;
+using zazen::change_route;
+
+namespace {
+
+// `from` is the first name's frame.
+template <class Forward>
+int change_two(const zazen::Route& from, int to, const char* new_path, Forward forward) {
+  return change_route(from, [&] { return change_frame(to, new_path, forward); });
+}
+
+// It may be a dataset's directory, or lead to one.
+template <class Forward>
+[[gnu::noinline]] int move_directory(Forward forward) {
+  zazen::MovedDirectories moved;
+  int result = forward();
+  if (result == 0) moved.tell();
+  return result;
+}
+
+template <class Forward>
+int change_two(int from, const char* old_path, int to, const char* new_path, Forward forward) {
+  zazen::Route route = zazen::route_for(from, old_path);
+  if (!route) route = zazen::route_of_entry(from, old_path);
+  auto change = [&] { return change_two(route, to, new_path, forward); };
+  return zazen::leads_to_directory(from, old_path) || zazen::leads_to_directory(to, new_path)
+             ? move_directory(change)
+             : change();
+}
+
+// remove(3) is unlink for a file and rmdir for a directory.
+int raw_remove(const char* path) {
+  int result = raw::unlinkat(AT_FDCWD, path, 0);
+  if (result != 0 && errno == EISDIR) result = raw::unlinkat(AT_FDCWD, path, AT_REMOVEDIR);
+  return result;
+}
+
+}  // namespace
+
+ZAZEN_HOOK int unlink(const char* path) {
+  return change_frame(AT_FDCWD, path, [&] {
+    return ZAZEN_FORWARD(unlink, (path), raw::unlinkat(AT_FDCWD, path, 0));
+  });
+}
+
+ZAZEN_HOOK int unlinkat(int dirfd, const char* path, int flags) {
+  return change_frame(dirfd, path, [&] {
+    return ZAZEN_FORWARD(unlinkat, (dirfd, path, flags), raw::unlinkat(dirfd, path, flags));
+  });
+}
+
+ZAZEN_HOOK int remove(const char* path) {
+  return change_frame(AT_FDCWD, path,
+                      [&] { return ZAZEN_FORWARD(remove, (path), raw_remove(path)); });
+}
+
+ZAZEN_HOOK int rename(const char* old_path, const char* new_path) {
+  return change_two(AT_FDCWD, old_path, AT_FDCWD, new_path, [&] {
+    return ZAZEN_FORWARD(rename, (old_path, new_path),
+                         raw::renameat2(AT_FDCWD, old_path, AT_FDCWD, new_path, 0));
+  });
+}
+
+ZAZEN_HOOK int renameat(int from, const char* old_path, int to, const char* new_path) {
+  return change_two(from, old_path, to, new_path, [&] {
+    return ZAZEN_FORWARD(renameat, (from, old_path, to, new_path),
+                         raw::renameat2(from, old_path, to, new_path, 0));
+  });
+}
+
+ZAZEN_HOOK int renameat2(int from, const char* old_path, int to, const char* new_path,
+                         unsigned flags) {
+  return change_two(from, old_path, to, new_path, [&] {
+    return ZAZEN_FORWARD(renameat2, (from, old_path, to, new_path, flags),
+                         raw::renameat2(from, old_path, to, new_path, flags));
+  });
+}
+
+// A second name changes the file's ctime: the copy under the first is no longer current.
+ZAZEN_HOOK int link(const char* old_path, const char* new_path) {
+  return change_two(AT_FDCWD, old_path, AT_FDCWD, new_path, [&] {
+    return ZAZEN_FORWARD(link, (old_path, new_path), raw::status(SYS_link, old_path, new_path));
+  });
+}
+
+ZAZEN_HOOK int linkat(int from, const char* old_path, int to, const char* new_path, int flags) {
+  auto link = [&](const zazen::Route& route, int directory, const char* path, int how) {
+    return change_two(route, to, new_path, [&] {
+      return ZAZEN_FORWARD(linkat, (directory, path, to, new_path, how),
+                           raw::status(SYS_linkat, directory, path, to, new_path, how));
+    });
+  };
+  if ((flags & AT_EMPTY_PATH) != 0 && zazen::is_empty_string(old_path)) {
+    zazen::CopyOrigin origin;
+    if (!zazen::find_origin(from, &origin)) {
+      return link(zazen::route_of_open(from), from, old_path, flags);
+    }
+    zazen::RawFd file(zazen::open_origin(origin));
+    if (!file.valid()) {
+      errno = ENOENT;  // as for a file that has lost its name
+      return -1;
+    }
+    int result = link(zazen::route_for(AT_FDCWD, origin.path), file.get(), old_path, flags);
+    if (result == 0) zazen::renew_identity(from, &origin);
+    return result;
+  }
+  if ((flags & AT_SYMLINK_FOLLOW) != 0 && zazen::is_symlink(from, old_path)) {
+    zazen::FollowedLink followed(from, old_path);
+    int result = link(followed.route(), from, followed.path(), flags);
+    if (result == 0) followed.renew();
+    return result;
+  }
+  return link(zazen::route_for(from, old_path), from, old_path, flags);
+}
+
+ZAZEN_HOOK int symlink(const char* target, const char* path) {
+  return change_frame(AT_FDCWD, path, [&] {
+    return ZAZEN_FORWARD(symlink, (target, path), raw::status(SYS_symlink, target, path));
+  });
+}
+
+ZAZEN_HOOK int symlinkat(const char* target, int dirfd, const char* path) {
+  return change_frame(dirfd, path, [&] {
+    return ZAZEN_FORWARD(symlinkat, (target, dirfd, path),
+                         raw::status(SYS_symlinkat, target, dirfd, path));
+  });
+}
+
+ZAZEN_HOOK int mkdir(const char* path, mode_t mode) {
+  return change_frame(AT_FDCWD, path, [&] {
+    return ZAZEN_FORWARD(mkdir, (path, mode), raw::status(SYS_mkdir, path, mode));
+  });
+}
+
+ZAZEN_HOOK int mkdirat(int dirfd, const char* path, mode_t mode) {
+  return change_frame(dirfd, path, [&] {
+    return ZAZEN_FORWARD(mkdirat, (dirfd, path, mode),
+                         raw::status(SYS_mkdirat, dirfd, path, mode));
+  });
+}
+
+ZAZEN_HOOK int mknod(const char* path, mode_t mode, dev_t device) {
+  return change_frame(AT_FDCWD, path, [&] {
+    return ZAZEN_FORWARD(mknod, (path, mode, device),
+                         raw::status(SYS_mknod, path, mode, device));
+  });
+}
+
+ZAZEN_HOOK int mknodat(int dirfd, const char* path, mode_t mode, dev_t device) {
+  return change_frame(dirfd, path, [&] {
+    return ZAZEN_FORWARD(mknodat, (dirfd, path, mode, device),
+                         raw::status(SYS_mknodat, dirfd, path, mode, device));
+  });
+}
+
+ZAZEN_HOOK int mkfifo(const char* path, mode_t mode) {
+  return change_frame(AT_FDCWD, path, [&] {
+    return ZAZEN_FORWARD(mkfifo, (path, mode), raw::status(SYS_mknod, path, mode | S_IFIFO, 0));
+  });
+}
+
+ZAZEN_HOOK int mkfifoat(int dirfd, const char* path, mode_t mode) {
+  return change_frame(dirfd, path, [&] {
+    return ZAZEN_FORWARD(mkfifoat, (dirfd, path, mode),
+                         raw::status(SYS_mknodat, dirfd, path, mode | S_IFIFO, 0));
+  });
+}
+
+ZAZEN_HOOK int rmdir(const char* path) {
+  int result = ZAZEN_FORWARD(rmdir, (path), raw::unlinkat(AT_FDCWD, path, AT_REMOVEDIR));
+  if (result == 0) zazen::look_again();  // as for rename
+  return result;
+}
+
+ZAZEN_HOOK int truncate(const char* path, off_t length) {
+  return change_followed(AT_FDCWD, path, [&](const char* name) {
+    return ZAZEN_FORWARD(truncate, (name, length), raw::truncate(name, length));
+  });
+}
+
+ZAZEN_HOOK int truncate64(const char* path, off64_t length) {
+  return change_followed(AT_FDCWD, path, [&](const char* name) {
+    return ZAZEN_FORWARD(truncate64, (name, length), raw::truncate(name, length));
+  });
+}

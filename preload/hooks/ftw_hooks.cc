@@ -1,0 +1,53 @@
+// ftw and nftw: glibc's own walk by internal names. While listings are watched, the walk is
+// ours (tree_walk.h). struct stat64 is struct stat on this machine.
+#include "preload/calls/hook.h"
+#include "preload/calls/real.h"
+#include "preload/listings/directory_stream.h"
+#include "preload/listings/tree_walk.h"
+
+static_assert(sizeof(struct stat) == sizeof(struct stat64));
+
+using zazen::listings_are_watched;
+using zazen::TreeVisitor;
+using zazen::TreeWalk;
+using zazen::real::late;
+using zazen::real::next;
+
+namespace {
+
+constexpr int kKnownFlags = FTW_PHYS | FTW_MOUNT | FTW_CHDIR | FTW_DEPTH | FTW_ACTIONRETVAL;
+
+int walk_detailed(const char* top, __nftw_func_t visit, int open_limit, int flags) {
+  if ((flags & ~kKnownFlags) != 0) {
+    errno = EINVAL;
+    return -1;
+  }
+  return TreeWalk(TreeVisitor{nullptr, visit}, flags, open_limit).run(top);
+}
+
+}  // namespace
+
+ZAZEN_HOOK int ftw(const char* top, __ftw_func_t visit, int open_limit) {
+  if (!listings_are_watched()) [[likely]]
+    return late(next.ftw)(top, visit, open_limit);
+  return TreeWalk(TreeVisitor{visit, nullptr}, 0, open_limit).run(top);
+}
+
+ZAZEN_HOOK int ftw64(const char* top, __ftw64_func_t visit, int open_limit) {
+  if (!listings_are_watched()) [[likely]]
+    return late(next.ftw64)(top, visit, open_limit);
+  return TreeWalk(TreeVisitor{reinterpret_cast<__ftw_func_t>(visit), nullptr}, 0, open_limit)
+      .run(top);
+}
+
+ZAZEN_HOOK int nftw(const char* top, __nftw_func_t visit, int open_limit, int flags) {
+  if (!listings_are_watched()) [[likely]]
+    return late(next.nftw)(top, visit, open_limit, flags);
+  return walk_detailed(top, visit, open_limit, flags);
+}
+
+ZAZEN_HOOK int nftw64(const char* top, __nftw64_func_t visit, int open_limit, int flags) {
+  if (!listings_are_watched()) [[likely]]
+    return late(next.nftw64)(top, visit, open_limit, flags);
+  return walk_detailed(top, reinterpret_cast<__nftw_func_t>(visit), open_limit, flags);
+}

@@ -1,0 +1,140 @@
+// MPI_Init, MPI_Init_thread, MPI_Finalize, as C and Fortran programs spell them. Fortran
+// bindings go past the C symbols, hence the names of their own: mpi_init_ and its kin for
+// mpif.h and `use mpi`, mpi_init_f08_ for `use mpi_f08`. C++ programs call the C symbol.
+// MPI_Session_init only leaves a note; MPICH's Fortran spellings of it call the C symbol.
+//
+// Each is a thin frame around the real call. If there is no real one, the answer is an MPI
+// error, as from a library that cannot start.
+#include "preload/calls/hook.h"
+#include "preload/process/mpi_session.h"
+
+namespace {
+
+using zazen::MpiLibraries;
+
+constexpr int kMpiErrOther = 16;  // Open MPI's MPI_ERR_OTHER
+constexpr MpiLibraries kC = {"libmpi.so.", "libmpich.so."};
+constexpr MpiLibraries kFortran = {"libmpi_mpifh.so.", "libmpichfort.so."};
+constexpr MpiLibraries kFortran08 = {"libmpi_usempif08.so.", "libmpichfort.so."};
+
+template <class Type>
+Type* real(const char* name, MpiLibraries libraries) {
+  return reinterpret_cast<Type*>(zazen::find_mpi_function(name, libraries));
+}
+
+// Call(...) makes the real call and returns its error code.
+template <class Call>
+int init(Call call) {
+  zazen::MpiCall frame;
+  frame.before_init();
+  int error = call();
+  frame.after_init(error);
+  return error;
+}
+
+template <class Call>
+int finalize(Call call) {
+  zazen::MpiCall frame;
+  frame.before_finalize();
+  return call();
+}
+
+// The error argument of `use mpi_f08` is optional: a null pointer.
+void answer(int* ierror, int error) {
+  if (ierror != nullptr) *ierror = error;
+}
+
+using FortranCall = void(int*);
+using FortranThreadCall = void(int*, int*, int*);
+
+void fortran_init(const char* name, MpiLibraries libraries, int* ierror) {
+  auto* function = real<FortranCall>(name, libraries);
+  answer(ierror, function == nullptr ? kMpiErrOther : init([&] {
+           int error = 0;
+           function(&error);
+           return error;
+         }));
+}
+
+void fortran_init_thread(const char* name, MpiLibraries libraries, int* required, int* provided,
+                         int* ierror) {
+  auto* function = real<FortranThreadCall>(name, libraries);
+  answer(ierror, function == nullptr ? kMpiErrOther : init([&] {
+           int error = 0;
+           function(required, provided, &error);
+           return error;
+         }));
+}
+
+void fortran_finalize(const char* name, MpiLibraries libraries, int* ierror) {
+  auto* function = real<FortranCall>(name, libraries);
+  answer(ierror, function == nullptr ? kMpiErrOther : finalize([&] {
+           int error = 0;
+           function(&error);
+           return error;
+         }));
+}
+
+}  // namespace
+
+ZAZEN_HOOK int MPI_Init(int* argc, char*** argv) {
+  auto* function = real<int(int*, char***)>("MPI_Init", kC);
+  if (function == nullptr) return kMpiErrOther;
+  return init([&] { return function(argc, argv); });
+}
+
+ZAZEN_HOOK int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  auto* function = real<int(int*, char***, int, int*)>("MPI_Init_thread", kC);
+  if (function == nullptr) return kMpiErrOther;
+  return init([&] { return function(argc, argv, required, provided); });
+}
+
+ZAZEN_HOOK int MPI_Finalize() {
+  auto* function = real<int()>("MPI_Finalize", kC);
+  if (function == nullptr) return kMpiErrOther;
+  return finalize([&] { return function(); });
+}
+
+// The info, error handler and session are pointers or ints, as the MPI has them; all are passed
+// on as they come. An int in a pointer's register keeps its value.
+ZAZEN_HOOK int MPI_Session_init(void* info, void* errhandler, void* session) {
+  auto* function = real<int(void*, void*, void*)>("MPI_Session_init", kC);
+  if (function == nullptr) return kMpiErrOther;
+  int error = function(info, errhandler, session);
+  zazen::note_mpi_session();
+  return error;
+}
+
+#define FORTRAN_INIT(name, library)       \
+  ZAZEN_HOOK void name(int* ierror) {     \
+    fortran_init(#name, library, ierror); \
+  }
+#define FORTRAN_INIT_THREAD(name, library)                           \
+  ZAZEN_HOOK void name(int* required, int* provided, int* ierror) {  \
+    fortran_init_thread(#name, library, required, provided, ierror); \
+  }
+#define FORTRAN_FINALIZE(name, library)       \
+  ZAZEN_HOOK void name(int* ierror) {         \
+    fortran_finalize(#name, library, ierror); \
+  }
+
+FORTRAN_INIT(mpi_init, kFortran)
+FORTRAN_INIT(mpi_init_, kFortran)
+FORTRAN_INIT(mpi_init__, kFortran)
+FORTRAN_INIT(MPI_INIT, kFortran)
+FORTRAN_INIT(MPI_Init_f08, kFortran)
+FORTRAN_INIT(mpi_init_f08_, kFortran08)
+
+FORTRAN_INIT_THREAD(mpi_init_thread, kFortran)
+FORTRAN_INIT_THREAD(mpi_init_thread_, kFortran)
+FORTRAN_INIT_THREAD(mpi_init_thread__, kFortran)
+FORTRAN_INIT_THREAD(MPI_INIT_THREAD, kFortran)
+FORTRAN_INIT_THREAD(MPI_Init_thread_f08, kFortran)
+FORTRAN_INIT_THREAD(mpi_init_thread_f08_, kFortran08)
+
+FORTRAN_FINALIZE(mpi_finalize, kFortran)
+FORTRAN_FINALIZE(mpi_finalize_, kFortran)
+FORTRAN_FINALIZE(mpi_finalize__, kFortran)
+FORTRAN_FINALIZE(MPI_FINALIZE, kFortran)
+FORTRAN_FINALIZE(MPI_Finalize_f08, kFortran)
+FORTRAN_FINALIZE(mpi_finalize_f08_, kFortran08)

@@ -1,0 +1,133 @@
+// scandir and scandirat: glibc's own reads the directory by internal names and would show every
+// frame. For a frame directory that a view or the ledger cares about, the same is done here
+// over the hooked calls. The result is the caller's to free, so this one place uses malloc.
+#include <stdlib.h>
+
+#include <cstring>
+
+#include "preload/calls/hook.h"
+#include "preload/calls/raw.h"
+#include "preload/calls/real.h"
+#include "preload/listings/directory_stream.h"
+
+namespace {
+
+bool is_watched(int dirfd, const char* path) {
+  if (zazen::unpromised(path) == nullptr || !zazen::listings_are_watched()) return false;
+  zazen::ErrnoKeeper keep;
+  struct stat st;
+  return zazen::raw::fstatat(dirfd, path, &st, 0) == 0 && S_ISDIR(st.st_mode) &&
+         static_cast<bool>(zazen::source_of(st));
+}
+
+DIR* open_directory(int dirfd, const char* path) {
+  int fd = openat(dirfd, path, O_RDONLY | O_NONBLOCK | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return nullptr;
+  DIR* directory = fdopendir(fd);
+  if (directory == nullptr) zazen::raw::close(fd);
+  return directory;
+}
+
+template <class Entry>
+struct Names {
+  Entry** list = nullptr;
+  std::size_t count = 0;
+  std::size_t capacity = 0;
+
+  bool add(const Entry& entry) {
+    if (count == capacity) {
+      std::size_t larger = capacity == 0 ? 64 : 2 * capacity;
+      void* memory = ::realloc(list, larger * sizeof(Entry*));
+      if (memory == nullptr) return false;
+      list = static_cast<Entry**>(memory);
+      capacity = larger;
+    }
+    void* copy = ::malloc(entry.d_reclen);
+    if (copy == nullptr) return false;
+    list[count++] = static_cast<Entry*>(std::memcpy(copy, &entry, entry.d_reclen));
+    return true;
+  }
+  void drop() {
+    for (std::size_t i = 0; i < count; ++i) ::free(list[i]);
+    ::free(list);
+  }
+};
+
+template <class Entry>
+using Filter = int (*)(const Entry*);
+template <class Entry>
+using Compare = int (*)(const Entry**, const Entry**);
+
+template <class Entry>
+int scan(int dirfd, const char* path, Entry*** out, Filter<Entry> filter,
+         Compare<Entry> compare, Entry* (*read)(DIR*)) {
+  int saved = errno;
+  DIR* directory = open_directory(dirfd, path);
+  if (directory == nullptr) return -1;
+  Names<Entry> names;
+  int failure = 0;
+  for (;;) {
+    errno = 0;
+    Entry* entry = read(directory);
+    if (entry == nullptr) {
+      failure = errno;
+      break;
+    }
+    if (filter != nullptr && filter(entry) == 0) continue;
+    if (!names.add(*entry)) {
+      failure = ENOMEM;
+      break;
+    }
+  }
+  closedir(directory);
+  if (failure != 0) {
+    names.drop();
+    errno = failure;
+    return -1;
+  }
+  if (compare != nullptr && names.count != 0) {
+    ::qsort(names.list, names.count, sizeof(Entry*),
+            reinterpret_cast<int (*)(const void*, const void*)>(
+                reinterpret_cast<void (*)()>(compare)));
+  }
+  errno = saved;
+  *out = names.list;
+  return static_cast<int>(names.count);
+}
+
+}  // namespace
+
+using zazen::real::late;
+using zazen::real::next;
+
+ZAZEN_HOOK int scandir(const char* path, struct dirent*** out,
+                       int (*filter)(const struct dirent*),
+                       int (*compare)(const struct dirent**, const struct dirent**)) {
+  if (!is_watched(AT_FDCWD, path)) [[likely]]
+    return late(next.scandir)(path, out, filter, compare);
+  return scan<struct dirent>(AT_FDCWD, path, out, filter, compare, readdir);
+}
+
+ZAZEN_HOOK int scandir64(const char* path, struct dirent64*** out,
+                         int (*filter)(const struct dirent64*),
+                         int (*compare)(const struct dirent64**, const struct dirent64**)) {
+  if (!is_watched(AT_FDCWD, path)) [[likely]]
+    return late(next.scandir64)(path, out, filter, compare);
+  return scan<struct dirent64>(AT_FDCWD, path, out, filter, compare, readdir64);
+}
+
+ZAZEN_HOOK int scandirat(int dirfd, const char* path, struct dirent*** out,
+                         int (*filter)(const struct dirent*),
+                         int (*compare)(const struct dirent**, const struct dirent**)) {
+  if (!is_watched(dirfd, path)) [[likely]]
+    return late(next.scandirat)(dirfd, path, out, filter, compare);
+  return scan<struct dirent>(dirfd, path, out, filter, compare, readdir);
+}
+
+ZAZEN_HOOK int scandirat64(int dirfd, const char* path, struct dirent64*** out,
+                           int (*filter)(const struct dirent64*),
+                           int (*compare)(const struct dirent64**, const struct dirent64**)) {
+  if (!is_watched(dirfd, path)) [[likely]]
+    return late(next.scandirat64)(dirfd, path, out, filter, compare);
+  return scan<struct dirent64>(dirfd, path, out, filter, compare, readdir64);
+}

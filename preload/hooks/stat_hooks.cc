@@ -1,0 +1,228 @@
+// The stat family: a copy shows its origin's identity (D9). By path the answer comes from the
+// copy, if there is one; by descriptor the file itself tells that it is a copy, so it does
+// not matter who opened it, in which process, or whether the daemon still lives.
+//
+// struct stat64 is struct stat on this machine. The __xstat forms are what programs linked
+// before glibc 2.33 call.
+#include "preload/calls/guard.h"
+#include "preload/calls/hook.h"
+#include "preload/calls/raw.h"
+#include "preload/calls/real.h"
+#include "preload/frames/cached_copy.h"
+#include "preload/frames/copy_identity.h"
+#include "preload/frames/copy_origin.h"
+#include "preload/frames/other_call.h"
+#include "preload/process/settings.h"
+
+static_assert(sizeof(struct stat) == sizeof(struct stat64));
+
+namespace raw = zazen::raw;
+using zazen::real::stat_is_foreign;
+
+namespace {
+
+constexpr int kKnownFlags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH;
+
+bool is_watching() {
+  return zazen::settings.active && !zazen::guard_is_raised();
+}
+
+// The slow parts are functions of their own, so that the rest needs hardly a frame.
+[[gnu::noinline]] bool stat_frame(int dirfd, const char* path, struct stat* st,
+                                  bool* is_frame) {
+  zazen::Route route = zazen::find_route(dirfd, path);
+  *is_frame = static_cast<bool>(route);
+  return route && !stat_is_foreign && zazen::stat_copy(route, st);
+}
+
+[[gnu::noinline]] void show_origin(int dirfd, const char* path, int flags, struct stat* st) {
+  zazen::OriginIdentity identity;
+  dev_t dev;
+  if (is_watching() && zazen::identity_of_path(dirfd, path, flags, *st, &identity, &dev)) {
+    zazen::show_identity(identity, dev, st);
+  }
+}
+
+// A dataset's directory, or a file in it that is no frame.
+template <class Forward>
+[[gnu::noinline]] int stat_beside(const char* path, Forward forward) {
+  zazen::CallBeside call(AT_FDCWD, path, zazen::OtherCall::kStat);
+  return forward();
+}
+
+// The name is a frame's, or led to a copy all the same: /proc/self/fd/3, or the cache itself.
+template <class Stat, class Forward>
+int stat_path(int dirfd, const char* path, Stat* result, int flags, Forward forward) {
+  // The real call is the last thing that happens to nearly every path: coming back here from
+  // the kernel would cost as much as the first look did.
+  if (!zazen::first_look.may_lead_to_copy(path)) [[likely]] {
+    if (!zazen::first_look.may_be_beside(path)) [[likely]]
+      return forward();
+    return stat_beside(path, forward);
+  }
+  struct stat* st = reinterpret_cast<struct stat*>(result);
+  bool is_frame = false;
+  if (stat_frame(dirfd, path, st, &is_frame)) return 0;
+  int status = is_frame ? forward() : stat_beside(path, forward);
+  if (status == 0 && zazen::has_mode_of_copy(st->st_mode)) [[unlikely]]
+    show_origin(dirfd, path, flags, st);
+  return status;
+}
+
+// Asks whoever answers stat behind us for the origin of an open copy.
+[[gnu::noinline]] bool stat_foreign(int fd, struct stat* st) {
+  zazen::ErrnoKeeper keep;
+  zazen::CopyOrigin origin;
+  return stat_is_foreign && zazen::find_origin(fd, &origin) && origin.is_there &&
+         ZAZEN_FORWARD(stat, (origin.path, st), -1) == 0;
+}
+
+[[gnu::noinline]] void show_origin(int fd, struct stat* st) {
+  zazen::OriginIdentity identity;
+  dev_t dev;
+  if (is_watching() && !stat_foreign(fd, st) &&
+      zazen::identity_of_fd(fd, *st, &identity, &dev)) {
+    if (st->st_nlink == 0) zazen::recount_links(fd, &identity);
+    zazen::show_identity(identity, dev, st);
+  }
+}
+
+template <class Stat, class Forward>
+int stat_fd(int fd, Stat* result, Forward forward) {
+  int status = forward();
+  struct stat* st = reinterpret_cast<struct stat*>(result);
+  if (status == 0 && zazen::has_mode_of_copy(st->st_mode)) [[unlikely]]
+    show_origin(fd, st);
+  return status;
+}
+
+template <class Stat, class Forward>
+int stat_either(int dirfd, const char* path, Stat* st, int flags, Forward forward) {
+  path = zazen::unpromised(path);
+  if ((flags & ~kKnownFlags) != 0) return forward();
+  // The newest kernels take null for empty.
+  bool is_empty = path == nullptr || zazen::is_empty_string(path);
+  if (is_empty) return (flags & AT_EMPTY_PATH) != 0 ? stat_fd(dirfd, st, forward) : forward();
+  return stat_path(dirfd, path, st, flags, forward);
+}
+
+// __xstat's versions: 0 and 1 are the same structure here, all else is an error.
+int old_stat(int version, int dirfd, const char* path, struct stat* st, int flags) {
+  if (version == 0 || version == 1) return raw::fstatat(dirfd, path, st, flags);
+  errno = EINVAL;
+  return -1;
+}
+
+struct stat* plain(struct stat64* st) {
+  return reinterpret_cast<struct stat*>(st);
+}
+
+}  // namespace
+
+ZAZEN_HOOK int stat(const char* path, struct stat* st) {
+  return stat_path(AT_FDCWD, path, st, 0, [&] {
+    return ZAZEN_FORWARD(stat, (path, st), raw::fstatat(AT_FDCWD, path, st, 0));
+  });
+}
+
+ZAZEN_HOOK int stat64(const char* path, struct stat64* st) {
+  return stat_path(AT_FDCWD, path, st, 0, [&] {
+    return ZAZEN_FORWARD(stat64, (path, st), raw::fstatat(AT_FDCWD, path, plain(st), 0));
+  });
+}
+
+ZAZEN_HOOK int lstat(const char* path, struct stat* st) {
+  return stat_path(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW, [&] {
+    return ZAZEN_FORWARD(lstat, (path, st),
+                         raw::fstatat(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW));
+  });
+}
+
+ZAZEN_HOOK int lstat64(const char* path, struct stat64* st) {
+  return stat_path(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW, [&] {
+    return ZAZEN_FORWARD(lstat64, (path, st),
+                         raw::fstatat(AT_FDCWD, path, plain(st), AT_SYMLINK_NOFOLLOW));
+  });
+}
+
+ZAZEN_HOOK int fstat(int fd, struct stat* st) {
+  return stat_fd(fd, st, [&] { return ZAZEN_FORWARD(fstat, (fd, st), raw::fstat(fd, st)); });
+}
+
+ZAZEN_HOOK int fstat64(int fd, struct stat64* st) {
+  return stat_fd(fd, st,
+                 [&] { return ZAZEN_FORWARD(fstat64, (fd, st), raw::fstat(fd, plain(st))); });
+}
+
+ZAZEN_HOOK int fstatat(int dirfd, const char* path, struct stat* st, int flags) {
+  return stat_either(dirfd, path, st, flags, [&] {
+    return ZAZEN_FORWARD(fstatat, (dirfd, path, st, flags),
+                         raw::fstatat(dirfd, path, st, flags));
+  });
+}
+
+ZAZEN_HOOK int fstatat64(int dirfd, const char* path, struct stat64* st, int flags) {
+  return stat_either(dirfd, path, st, flags, [&] {
+    return ZAZEN_FORWARD(fstatat64, (dirfd, path, st, flags),
+                         raw::fstatat(dirfd, path, plain(st), flags));
+  });
+}
+
+// The names that programs of before glibc 2.33 call.
+ZAZEN_HOOK int __xstat(int version, const char* path, struct stat* st) {
+  return stat_path(AT_FDCWD, path, st, 0, [&] {
+    return ZAZEN_FORWARD(__xstat, (version, path, st),
+                         old_stat(version, AT_FDCWD, path, st, 0));
+  });
+}
+
+ZAZEN_HOOK int __xstat64(int version, const char* path, struct stat64* st) {
+  return stat_path(AT_FDCWD, path, st, 0, [&] {
+    return ZAZEN_FORWARD(__xstat64, (version, path, st),
+                         old_stat(version, AT_FDCWD, path, plain(st), 0));
+  });
+}
+
+ZAZEN_HOOK int __lxstat(int version, const char* path, struct stat* st) {
+  return stat_path(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW, [&] {
+    return ZAZEN_FORWARD(__lxstat, (version, path, st),
+                         old_stat(version, AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW));
+  });
+}
+
+ZAZEN_HOOK int __lxstat64(int version, const char* path, struct stat64* st) {
+  return stat_path(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW, [&] {
+    return ZAZEN_FORWARD(__lxstat64, (version, path, st),
+                         old_stat(version, AT_FDCWD, path, plain(st), AT_SYMLINK_NOFOLLOW));
+  });
+}
+
+ZAZEN_HOOK int __fxstat(int version, int fd, struct stat* st) {
+  return stat_fd(fd, st, [&] {
+    return ZAZEN_FORWARD(__fxstat, (version, fd, st),
+                         old_stat(version, fd, "", st, AT_EMPTY_PATH));
+  });
+}
+
+ZAZEN_HOOK int __fxstat64(int version, int fd, struct stat64* st) {
+  return stat_fd(fd, st, [&] {
+    return ZAZEN_FORWARD(__fxstat64, (version, fd, st),
+                         old_stat(version, fd, "", plain(st), AT_EMPTY_PATH));
+  });
+}
+
+ZAZEN_HOOK int __fxstatat(int version, int dirfd, const char* path, struct stat* st,
+                          int flags) {
+  return stat_either(dirfd, path, st, flags, [&] {
+    return ZAZEN_FORWARD(__fxstatat, (version, dirfd, path, st, flags),
+                         old_stat(version, dirfd, path, st, flags));
+  });
+}
+
+ZAZEN_HOOK int __fxstatat64(int version, int dirfd, const char* path, struct stat64* st,
+                            int flags) {
+  return stat_either(dirfd, path, st, flags, [&] {
+    return ZAZEN_FORWARD(__fxstatat64, (version, dirfd, path, st, flags),
+                         old_stat(version, dirfd, path, plain(st), flags));
+  });
+}

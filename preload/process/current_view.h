@@ -1,0 +1,47 @@
+// CurrentView: the frames that this process may see in listings, as its rank agreed (D13).
+//
+// A view is adopted (mapped and checked) before the ranks agree, and acted on only after. Then
+// it holds until the process ends, whatever happens to the daemon. Fork inherits the mapping;
+// exec hands the directory's name on in ZAZEN_VIEW.
+#pragma once
+#include "bodhi/lean/frames/view.h"
+#include "preload/process/place.h"
+
+namespace zazen {
+
+struct CurrentView {
+  const View* view;
+  Tally* tally;
+  char directory[kMaxPath];
+  char variable[kMaxPath + sizeof kViewVariable];  // "ZAZEN_VIEW=<directory>"
+  Place places[];  // as many, and in the order, of view->datasets
+};
+
+extern std::atomic<CurrentView*> active_view;
+
+// Null if this process sees everything.
+inline const CurrentView* current_view() {
+  return active_view.load(std::memory_order_acquire);
+}
+
+// PluginHost's three; see coord/plugin.h.
+int adopt_view(const char* directory, const View** view, Tally** tally);
+void activate_view();
+void drop_view();
+
+// At start, with ZAZEN_VIEW from the environment.
+void inherit_view(const char* directory);
+// In MPI_Finalize, and at exit: how the rank ended, for `zazenctl report`.
+void note_ending(Ending ending);
+// At exit: the rank itself moves the directory of its view to the reports of the node, or
+// removes it if there are none.
+void put_away_own_view();
+
+// <runtime>/jobs/X becomes <runtime>/reports/X; false if it is not below there, or does not fit.
+bool path_in_reports(const char* directory, char* out, std::size_t capacity);
+bool move_to_reports(const char* directory);
+
+// The view's dataset with this path, or -1.
+int view_dataset(const CurrentView& view, const char* path);
+
+}  // namespace zazen

@@ -1,0 +1,342 @@
+#include "preload/process/node.h"
+
+#include <sys/mman.h>
+
+#include <cstring>
+
+#include "bodhi/lean/system/signals_off.h"
+#include "preload/calls/cancellation.h"
+#include "preload/calls/hook.h"
+#include "preload/calls/raw.h"
+#include "preload/process/current_view.h"
+#include "preload/process/first_look.h"
+#include "preload/process/log.h"
+
+namespace zazen {
+
+constinit std::atomic<Node*> mapped_node{nullptr};
+
+namespace {
+constinit const std::atomic<DaemonState> kNotActive{DaemonState::kServing};
+}
+constinit const std::atomic<DaemonState> kNobodyServes{DaemonState::kStopped};
+constinit FirstLook first_look{&kNotActive};
+
+namespace {
+
+constexpr std::int64_t kRetryMs = 1000;
+
+constinit std::atomic<Node*> orphan{nullptr};  // of a table that was found without a daemon
+constinit std::atomic<std::int64_t> retry_at_ms{0};
+
+ZAZEN_SELDOM_USED constinit Counters unheard{};
+
+constexpr std::size_t kMaxCopies = 2 * kMaxPath;  // "<cache><dataset>/"
+
+std::size_t node_size(std::uint32_t room) {
+  return sizeof(Node) + room * (sizeof(Place) + kMaxCopies);
+}
+
+// The turn to change what is mapped. It is short, and no signal comes in between, so that who
+// waits for it never waits for himself.
+class Turn {
+ public:
+  Turn() : pid_(static_cast<int>(raw_call(SYS_getpid))) {
+    constexpr int kTries = 10'000;
+    for (int i = 0; i < kTries && !is_mine_; ++i) {
+      int owner = 0;
+      is_mine_ = owner_.compare_exchange_strong(owner, pid_) ||
+                 // It was a thread of the process that forked us, and is not here.
+                 (owner != pid_ && owner_.compare_exchange_strong(owner, pid_));
+      if (!is_mine_) raw_call(SYS_sched_yield);
+    }
+  }
+  ~Turn() {
+    if (is_mine_) owner_.store(0, std::memory_order_release);
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+  bool is_mine() const { return is_mine_; }
+
+ private:
+  static constinit std::atomic<int> owner_;
+  SignalsOff no_signals_;
+  const int pid_;
+  bool is_mine_ = false;
+};
+constinit std::atomic<int> Turn::owner_{0};
+
+constinit std::atomic<Node*> all_nodes{nullptr};  // the latest first; changed in turn
+
+// The mapping at `from` takes the place of that at `to`, for all threads at once.
+bool move_mapping(const void* from, std::size_t size, const void* to) {
+  return raw_call(SYS_mremap, from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to) ==
+         static_cast<long>(reinterpret_cast<std::uintptr_t>(to));
+}
+
+// What the process has learnt of a dataset's copies holds for the next table of that daemon.
+void take_over(const Node& old, Node* fresh) {
+  if (old.table->instance != fresh->table->instance) return;
+  for (std::uint32_t i = 0; i < old.table->dataset_count; ++i) {
+    if (i >= fresh->table->dataset_count) return;
+    fresh->places[i].trust.take_over(old.places[i].trust);
+  }
+}
+
+// `dataset` may lie elsewhere than in the node's table, for now.
+void add_place(Node* node, std::uint32_t i, const TableDataset& dataset, const Table& table) {
+  Place& place = node->places[i];
+  if (!make_place(dataset.path, dataset.frames, &place) || !names_of(dataset, &place.name)) {
+    place.path_length = 0;
+  }
+  place.path = node->table->datasets[i].path;
+  char* copies = reinterpret_cast<char*>(&node->places[node->room]) + i * kMaxCopies;
+  place.copies = copies;
+  place.copies_length =
+      static_cast<std::uint32_t>(copy_path(table, dataset, "", copies, kMaxCopies));
+}
+
+// A process that has had a table before gets room for all that may come.
+Node* compile(const Table* table, bool is_first) {
+  std::uint32_t room = is_first ? table->dataset_count : std::uint32_t{kMaxDatasets};
+  void* memory =
+      raw_map(node_size(room), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+  if (memory == nullptr) return nullptr;
+  Node* node = static_cast<Node*>(memory);
+  node->table = table;
+  node->room = room;
+  if (!is_first) {
+    void* place = raw_map(table_size(room), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    if (place == nullptr || !move_mapping(table, table->file_size, place)) {
+      if (place != nullptr) raw_unmap(place, table_size(room));
+      raw_unmap(memory, node_size(room));
+      return nullptr;
+    }
+    node->table = static_cast<const Table*>(place);
+  }
+  for (std::uint32_t i = 0; i < node->table->dataset_count; ++i) {
+    add_place(node, i, node->table->datasets[i], *node->table);
+  }
+  return node;
+}
+
+// Every dataset of the old one is in the fresh one under the same number.
+bool continues(const Table& old, const Table& fresh) {
+  if (std::strcmp(old.cache, fresh.cache) != 0 || old.dataset_count > fresh.dataset_count) {
+    return false;
+  }
+  for (std::uint32_t i = 0; i < old.dataset_count; ++i) {
+    if (std::strcmp(old.datasets[i].path, fresh.datasets[i].path) != 0 ||
+        std::strcmp(old.datasets[i].frames, fresh.datasets[i].frames) != 0 ||
+        std::strcmp(old.datasets[i].also, fresh.datasets[i].also) != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// The table is the node's from then on; false if it cannot be, and then it is still there.
+bool renew(Node* node, const Table* table) {
+  const Table& old = *node->table;
+  if (table->dataset_count > node->room || !continues(old, *table)) return false;
+  const bool is_another_daemon = old.instance != table->instance;
+  for (std::uint32_t i = old.dataset_count; i < table->dataset_count; ++i) {
+    add_place(node, i, table->datasets[i], *table);
+  }
+  if (!move_mapping(table, table->file_size, node->table)) return false;
+  for (std::uint32_t i = 0; is_another_daemon && i < node->table->dataset_count; ++i) {
+    node->places[i].trust.looked_at_ms.store(0, std::memory_order_relaxed);
+    node->places[i].trust.distrusted.store(false, std::memory_order_relaxed);
+  }
+  if (Counters* counters = is_another_daemon ? node->counters.exchange(nullptr) : nullptr) {
+    node->counters_place.store(counters, std::memory_order_release);
+  }
+  node->counters_due_ms.store(0, std::memory_order_relaxed);
+  node->index_due_ms.store(0, std::memory_order_relaxed);
+  node->successor_is_missing.store(false, std::memory_order_relaxed);
+  return true;
+}
+
+// One for this table, renewed or made; null if there is no memory. Nodes with the very same
+// datasets come first: of two configurations that take turns, each has its own.
+Node* node_for(const Table* table, bool serves, Node* current) {
+  for (Node* node = all_nodes.load(std::memory_order_relaxed); node != nullptr;
+       node = node->next) {
+    bool is_free = serves || node != current;
+    bool is_as_long = node->table->dataset_count == table->dataset_count;
+    if (is_free && is_as_long && renew(node, table)) return node;
+  }
+  if (serves && current != nullptr && renew(current, table)) return current;
+  Node* fresh = compile(table, current == nullptr);
+  if (fresh == nullptr) return nullptr;
+  if (current != nullptr) take_over(*current, fresh);
+  fresh->next = all_nodes.load(std::memory_order_relaxed);
+  all_nodes.store(fresh, std::memory_order_relaxed);
+  return fresh;
+}
+
+// Takes up the table that is there, or forgets it again.
+Node* take_up(const Table* table, bool serves, std::int64_t now_ms) {
+  Turn turn;
+  Node* current = mapped_node.load(std::memory_order_acquire);
+  bool is_late = current != nullptr && daemon_is_alive(*current->table, now_ms);
+  Node* node = turn.is_mine() && !is_late ? node_for(table, serves, current) : nullptr;
+  if (node == nullptr) {
+    unmap_table(table);
+    return current;
+  }
+  for (std::uint32_t i = 0; serves && i < node->table->dataset_count; ++i) {
+    first_look.add(node->places[i].name);
+    if (settings.run.number != 0) first_look.add_directory(node->table->datasets[i].path);
+  }
+  log_line(LogLevel::kDebug, "table of node %s mapped", node->table->node_name);
+  if (!serves) {
+    orphan.store(node, std::memory_order_release);
+    return current;
+  }
+  // While there is a descriptor: they tell of changes when there is none.
+  counters_of(*node);
+  mapped_node.store(node, std::memory_order_release);
+  orphan.store(nullptr, std::memory_order_release);  // it is the older one
+  first_look.trust(&node->table->state);
+  return node;
+}
+
+// A table that nobody holds tells at least where copies are, unless it is the one that is
+// known.
+Node* look_for_table(Node* old, std::int64_t now_ms) {
+  ErrnoKeeper keep;
+  CancellationOff no_cancellation;  // an asynchronous one would leak the file, or the mapping
+  SignalsOff no_signals;            // and so would a handler that leaves by a jump
+  bool is_held = false;
+  const Table* table = map_table(settings.runtime, &is_held);
+  if (table == nullptr) return old;
+  bool serves = is_held && daemon_is_alive(*table, now_ms);
+  auto is_known = [&](const Node* node) {
+    return node != nullptr && node->table->instance == table->instance &&
+           !is_superseded(*node->table);
+  };
+  if (serves || !(is_known(old) || is_known(orphan.load(std::memory_order_acquire)))) {
+    return take_up(table, serves, now_ms);
+  }
+  unmap_table(table);
+  return old;
+}
+
+void unmap_index(const IdentityIndex* index) {
+  if (index == nullptr) return;
+  raw_unmap(index, index_size(index->slots_log2));
+}
+
+// An orphan is newer than the table of a daemon that served once.
+const Node* orphan_or(const Node* node) {
+  const Node* left = orphan.load(std::memory_order_acquire);
+  return left != nullptr ? left : node;
+}
+
+// What nobody has heard of yet is told.
+void move_counts(Counters& from, Counters& to, std::uint32_t datasets) {
+  for (std::uint32_t i = 0; i < datasets; ++i) {
+    to.datasets[i].hits += from.datasets[i].hits.exchange(0);
+    to.datasets[i].misses += from.datasets[i].misses.exchange(0);
+    to.untold_changes[i] += from.untold_changes[i].exchange(0);
+  }
+}
+
+}  // namespace
+
+const Node* current_node(bool* alive, std::int64_t now_ms) {
+  Node* node = mapped_node.load(std::memory_order_acquire);
+  *alive = node != nullptr && daemon_is_alive(*node->table, now_ms);
+  if (*alive || settings.runtime[0] == '\0') [[likely]]
+    return node;
+
+  if (node != nullptr && is_superseded(*node->table) && !node->successor_is_missing) {
+    Node* next = look_for_table(node, now_ms);
+    *alive = daemon_is_alive(*next->table, now_ms);
+    if (*alive) return next;
+    node->successor_is_missing = true;
+  }
+
+  // The first look is everybody's: who came second and did not wait for it would change frames
+  // whose copies nobody drops.
+  std::int64_t due_ms = retry_at_ms.load(std::memory_order_acquire);
+  if (due_ms != 0 &&
+      (now_ms < due_ms || !retry_at_ms.compare_exchange_strong(due_ms, now_ms + kRetryMs))) {
+    return orphan_or(node);
+  }
+  node = look_for_table(node, now_ms);
+  if (due_ms == 0) retry_at_ms.store(now_ms + kRetryMs, std::memory_order_release);
+  *alive = node != nullptr && daemon_is_alive(*node->table, now_ms);
+  return *alive ? node : orphan_or(node);
+}
+
+Counters& counters_of(const Node& node) {
+  Counters* counters = node.counters.load(std::memory_order_acquire);
+  if (counters != nullptr) [[likely]]
+    return *counters;
+  // A daemon for all users makes a user's counters when it first meets him: until then they
+  // are looked for once a second.
+  std::int64_t now_ms = monotonic_ms();
+  if (now_ms < node.counters_due_ms.load(std::memory_order_relaxed)) return unheard;
+  ErrnoKeeper keep;
+  CancellationOff no_cancellation;
+  SignalsOff no_signals;
+  Counters* fresh = map_counters(settings.runtime);
+  if (fresh == nullptr) {
+    node.counters_due_ms.store(now_ms + kRetryMs, std::memory_order_relaxed);
+    return unheard;
+  }
+  Counters* place = node.counters_place.load(std::memory_order_acquire);
+  if (place != nullptr && move_mapping(fresh, sizeof(Counters), place)) fresh = place;
+  if (!node.counters.compare_exchange_strong(counters, fresh, std::memory_order_acq_rel)) {
+    if (fresh != counters) raw_unmap(fresh, sizeof(Counters));
+    return *counters;
+  }
+  move_counts(unheard, *fresh, node.table->dataset_count);
+  return *fresh;
+}
+
+const IdentityIndex* index_of(const Node& node) {
+  const IdentityIndex* index = node.index.load(std::memory_order_acquire);
+  if (index != nullptr && index->instance == node.table->instance &&
+      index->superseded.load(std::memory_order_acquire) == 0) [[likely]]
+    return index;
+
+  std::int64_t now_ms = monotonic_ms();
+  std::int64_t due_ms = node.index_due_ms.load(std::memory_order_relaxed);
+  if (now_ms < due_ms) return nullptr;
+  CancellationOff no_cancellation;
+  SignalsOff no_signals;
+  const IdentityIndex* fresh = map_index(settings.runtime, node.table->instance);
+  if (fresh == nullptr) {
+    node.index_due_ms.store(now_ms + kRetryMs, std::memory_order_relaxed);
+    return nullptr;
+  }
+  // Another thread may be looking at the old one: what it finds there is as true of the new
+  // one, if that has as many slots. Otherwise the old one stays mapped.
+  if (index != nullptr && index->slots_log2 == fresh->slots_log2 &&
+      move_mapping(fresh, index_size(fresh->slots_log2), index)) {
+    return index;
+  }
+  if (!node.index.compare_exchange_strong(index, fresh, std::memory_order_acq_rel)) {
+    unmap_index(fresh);
+    return index;
+  }
+  return fresh;
+}
+
+void look_again() {
+  const Node* node = orphan_or(mapped_node.load(std::memory_order_acquire));
+  for (std::uint32_t i = 0; node != nullptr && i < node->table->dataset_count; ++i) {
+    node->places[i].trust.directory.forget();
+    node->places[i].trust.looked_at_ms.store(0, std::memory_order_relaxed);
+  }
+  const CurrentView* view = current_view();
+  for (std::uint32_t i = 0; view != nullptr && i < view->view->dataset_count; ++i) {
+    view->places[i].trust.directory.forget();
+  }
+}
+
+}  // namespace zazen

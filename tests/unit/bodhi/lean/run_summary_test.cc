@@ -1,0 +1,166 @@
+#include "bodhi/lean/run/run_summary.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+namespace zazen {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+std::string words(const RunSummary& summary) {
+  char text[512];
+  return {text, write_summary(summary, text, sizeof text)};
+}
+
+RunSummary example() {
+  RunSummary summary;
+  summary.figures = {500, 500, 0, 7'200'000, 0};
+  summary.duration_ns = 13 * kSecond / 10;
+  return summary;
+}
+
+TEST(RunSummary, SaysFramesBytesTimeAndShare) {
+  RunSummary summary = example();
+  EXPECT_EQ(words(summary), "500 frames, 7.2 MB in 1.3 s, all from this node's disk");
+  summary.figures = {1, 0, 1, 0, 1};
+  EXPECT_EQ(words(summary), "1 frame, 1 byte in 1.3 s, all from the origin");
+  summary.figures = {500, 1'499, 1, 7'000'000, 200'000};
+  EXPECT_EQ(words(summary),
+            "500 frames (1,500 opens), 7.2 MB in 1.3 s, 99% from this node's disk");
+  summary.figures.is_whole = false;
+  summary.ranks = 64;
+  summary.nodes = 16;
+  EXPECT_EQ(words(summary),
+            "64 ranks on 16 nodes: at least 500 frames (1,500 opens), 7.2 MB in 1.3 s, 99% from "
+            "the nodes' disks");
+}
+
+TEST(RunSummary, ComparesWithTheLatestOfAnotherShare) {
+  RunSummary summary = example();
+  EarlierRun earlier[] = {{2 * kSecond, 499, 0, 499},
+                          {14 * kSecond / 10, 500, 500, 500},
+                          {168 * kSecond / 10, 500, 0, 500},
+                          {20 * kSecond, 500, 0, 500}};
+  summary.earlier = earlier;
+  auto with = [&](std::size_t count) {
+    summary.earlier_count = count;
+    const std::string text = words(summary);
+    const std::size_t at = text.find("; ");
+    return at == std::string::npos ? "" : text.substr(at + 2);
+  };
+  EXPECT_EQ(with(1), "") << "it opened other frames";
+  EXPECT_EQ(with(2), "1.4 s before");
+  EXPECT_EQ(with(4), "16.8 s when nothing was cached");
+  earlier[2].hits = 200;
+  EXPECT_EQ(with(4), "16.8 s when 40% was cached");
+  summary.figures = {500, 0, 500, 0, 7'200'000};
+  EXPECT_EQ(with(4), "1.4 s when all was cached");
+}
+
+TEST(RunSummary, SaysWhyNothingWasOpened) {
+  RunSummary summary;
+  summary.runtime = "/run/\x1b[2J";
+  summary.duration_ns = 20'000'000;
+  EXPECT_EQ(words(summary), "no daemon answers at /run/?[2J: all was read from the origin in 0.02 s");
+  summary.has_daemon = true;
+  EXPECT_EQ(words(summary), "this node serves no dataset: all was read from the origin in 0.02 s");
+  summary.datasets = 1;
+  summary.dataset = "/sim1";
+  EXPECT_EQ(words(summary),
+            "no frame of /sim1 was opened in 0.02 s (zazenctl explain FILE tells whether FILE is one)");
+  summary.datasets = 3;
+  EXPECT_EQ(words(summary).substr(0, 37), "no frame of 3 datasets was opened in ");
+}
+
+TEST(RunSummary, SaysThatATemplateMatchesNothing) {
+  auto record = std::make_unique<RunRecord>();
+  const std::uint32_t dataset = record->ledger.dataset_of(7, "/sim1");
+  for (int i = 0; i < 500; ++i) {
+    const std::string name = "frame-" + std::to_string(1'000'000 + i) + ".xtc";
+    record->others.note(dataset, name.c_str(), OtherCall::kRead, 1'000);
+    record->others.note(dataset, "top.pdb", OtherCall::kRead, 1'000);
+    record->others.note(dataset, "top.pdb", OtherCall::kRead, 1'000);
+  }
+  RunSummary summary;
+  summary.has_daemon = true;
+  summary.datasets = 1;
+  summary.dataset = "/sim1";
+  summary.duration_ns = kSecond;
+  add_others(*record, &summary);
+  EXPECT_EQ(words(summary).substr(0, 27), "no frame of /sim1 was opene") << "nobody serves it";
+  summary.numbered_frames = "f{seq}";
+  EXPECT_EQ(
+      words(summary),
+      "0 of 500 opens of frame-*.xtc in /sim1 match f{seq}: all was read from the origin in "
+      "1.0 s (zazenctl doctor tells which template would match)");
+}
+
+TEST(RunSummary, SaysWhereTheRestWent) {
+  auto record = std::make_unique<RunRecord>();
+  const std::uint32_t dataset = record->ledger.dataset_of(7, "/sim1");
+  for (int i = 0; i < 100; ++i) {
+    record->others.note(dataset, ".f1.lock", OtherCall::kWrite, 1'500'000);
+    record->others.note(dataset, "", OtherCall::kStat, 500'000);
+  }
+  RunSummary summary = example();
+  add_others(*record, &summary);
+  EXPECT_EQ(
+      words(summary),
+      "500 frames, 7.2 MB in 1.3 s, all from this node's disk; 100 opens and 100 stats of "
+      "other files there took 0.20 s, most of it .f*.lock");
+  summary.duration_ns = 3 * kSecond;
+  EXPECT_EQ(words(summary), "500 frames, 7.2 MB in 3.0 s, all from this node's disk")
+      << "a small part";
+}
+
+TEST(RunSummary, Durations) {
+  auto text = [](std::int64_t ms) {
+    char out[32];
+    return std::string(out, write_duration(ms * 1'000'000, out, sizeof out));
+  };
+  EXPECT_EQ(text(-5), "0.00 s");
+  EXPECT_EQ(text(994), "0.99 s");
+  EXPECT_EQ(text(995), "1.0 s");
+  EXPECT_EQ(text(16'849), "16.8 s");
+  EXPECT_EQ(text(99'949), "99.9 s");
+  EXPECT_EQ(text(99'950), "1m40s");
+  EXPECT_EQ(text(252'000), "4m12s");
+  EXPECT_EQ(text(7'500'000), "2h05m");
+}
+
+TEST(RunSummary, FitsInAnyRoom) {
+  char text[16];
+  for (std::size_t room = 1; room <= sizeof text; ++room) {
+    EXPECT_EQ(write_summary(example(), text, room), room - 1);
+    EXPECT_EQ(text[room - 1], '\0');
+  }
+}
+
+TEST(RunPlace, SurvivesItsText) {
+  RunPlace place, read;
+  place.number = ~0ULL;
+  place.started_ns = 1'794'990'891'000'000'000;
+  place.pid = 4711;
+  place.voice = RunVoice::kStartsRanks;
+  std::snprintf(place.directory, sizeof place.directory, "/run/with a blank/jobs/x");
+  char value[kMaxRunValue];
+  write_run_place(place, value);
+  ASSERT_TRUE(read_run_place(value, &read));
+  EXPECT_EQ(read.number, place.number);
+  EXPECT_EQ(read.started_ns, place.started_ns);
+  EXPECT_EQ(read.pid, place.pid);
+  EXPECT_EQ(read.voice, place.voice);
+  EXPECT_STREQ(read.directory, place.directory);
+  const std::string too_long = "1 2 3 1 " + std::string(kMaxPath, 'x');
+  for (const char* wrong : {"", "1", "1 2 3 1", "0 2 3 1 ", "1 2 3 3 /x", "1 2 99999999999 1 /x",
+                            "x 2 3 1 /x", "1 -2 3 1 /x", too_long.c_str()}) {
+    EXPECT_FALSE(read_run_place(wrong, &read)) << wrong;
+  }
+  EXPECT_TRUE(read_run_place("1 2 3 1 ", &read));
+}
+
+}  // namespace
+}  // namespace zazen

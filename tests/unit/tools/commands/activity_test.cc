@@ -1,0 +1,60 @@
+// What happened between two looks at a node.
+#include "tools/commands/activity.h"
+
+#include <gtest/gtest.h>
+
+#include "tools/commands/live_screen.h"
+
+namespace zazen {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json dataset(const char* path, int hits, int misses) {
+  return {{"path", path}, {"hits", hits}, {"misses", misses},
+          {"native", 1},  {"alien", 2},   {"bytes", 3}};
+}
+
+Json status(int pid, int hits, int misses, Json datasets) {
+  return {{"pid", pid},           {"uptime_seconds", 50}, {"hits", hits},
+          {"misses", misses},     {"fills", 5},           {"pushes", 0},
+          {"fills_failed", 0},    {"copied_bytes", 100},  {"evictions", 7},
+          {"fills_under_way", 2}, {"datasets", datasets}};
+}
+
+TEST(ActivityTest, CountsWhatGrewAndPutsTheBusiestFirst) {
+  Json before = status(1, 10, 10, {dataset("/a", 10, 5), dataset("/b", 0, 5)});
+  Json now = status(1, 13, 11, {dataset("/a", 10, 5), dataset("/b", 3, 6)});
+  Activity activity = activity_between(&before, now, 2.0);
+  EXPECT_FALSE(activity.since_start);
+  EXPECT_EQ(activity.seconds, 2.0);
+  EXPECT_EQ(activity.hits, 3u);
+  EXPECT_EQ(activity.misses, 1u);
+  EXPECT_EQ(activity.hit_rate(), 0.75);
+  EXPECT_EQ(activity.evictions, 0u);
+  EXPECT_EQ(activity.fills_under_way, 2u);
+  ASSERT_EQ(activity.datasets.size(), 2u);
+  EXPECT_EQ(activity.datasets[0].path, "/b");
+  EXPECT_EQ(activity.datasets[0].opens(), 4u);
+  EXPECT_EQ(activity.datasets[1].hit_rate(), std::nullopt);
+}
+
+TEST(ActivityTest, AnotherDaemonBeganAtNothing) {
+  Json before = status(1, 10, 10, Json::array());
+  Json now = status(2, 12, 1, {dataset("/a", 12, 1)});
+  Activity activity = activity_between(&before, now, 2.0);
+  EXPECT_TRUE(activity.since_start);
+  EXPECT_EQ(activity.seconds, 50.0);
+  EXPECT_EQ(activity.hits, 12u);
+  EXPECT_EQ(activity.evictions, 7u);
+}
+
+TEST(ActivityTest, LinesAreCutByColumnsNotByBytes) {
+  EXPECT_EQ(cut_line("abc", 3), "abc");
+  EXPECT_EQ(cut_line("abcd", 3), "abc");
+  EXPECT_EQ(cut_line("\xc3\xa4\xc3\xb6\xc3\xbc", 2), "\xc3\xa4\xc3\xb6");
+  EXPECT_EQ(cut_line("\033[32mabcd\033[0m", 2), "\033[32mab\033[0m");
+}
+
+}  // namespace
+}  // namespace zazen

@@ -1,0 +1,35 @@
+// The states of the caches in which the protocol is measured: what one node holds of `frames`
+// frames on `nodes` nodes, as packed sets. Made from the node's number alone, in a time that
+// goes with what it holds.
+//
+//   roundrobin  within each group of p consecutive frames a random permutation of the nodes:
+//               every frame is native once, and no stride compresses it
+//   holes       the same, but 5% of the frames are cached nowhere, and 5% are aliens on two to
+//               four nodes
+//   blocks      section 5.1 of the paper: a block of natives on each node, the rest aliens
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "coord/sets/packed_set.h"
+
+namespace zazen {
+
+enum class Workload { kRoundRobin, kHoles, kBlocks };
+
+std::optional<Workload> workload_named(const std::string& name);
+// The paper's algorithm takes its second reduction.
+inline bool has_second_round(Workload workload) {
+  return workload != Workload::kRoundRobin;
+}
+
+struct Holdings {
+  PackedSet natives;
+  PackedSet aliens;
+};
+
+Holdings holdings_of(Workload workload, std::size_t frames, std::size_t node,
+                     std::size_t nodes);
+
+}  // namespace zazen

@@ -1,0 +1,122 @@
+// The commands of zazenctl: what each may be told, and its exit status. main.cc fills the
+// options from the command line; each command has a source file of its own.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bodhi/lean/system/base_types.h"
+
+namespace zazen {
+
+struct CommonOptions {
+  std::optional<std::string> config;  // --config
+  bool json = false;
+};
+
+struct StatusOptions : CommonOptions {
+  bool problems_only = false;
+  bool exact_bytes = false;
+  bool prometheus = false;
+};
+
+struct KindOptions : CommonOptions {
+  bool natives = false;  // neither: both kinds
+  bool aliens = false;
+
+  bool wants(FrameKind kind) const {
+    if (natives == aliens) return true;
+    return natives == (kind == FrameKind::kNative);
+  }
+};
+
+struct LsOptions : KindOptions {
+  std::vector<std::string> paths;
+  bool details = false;
+};
+
+struct EvictOptions : KindOptions {
+  std::vector<std::string> paths;
+  std::string frames;  // "A-B"
+  bool all = false;
+  bool dry_run = false;
+};
+
+struct PinOptions : CommonOptions {
+  std::string path;
+  std::string range;  // "A-B"; "": all, also those that come later
+};
+
+struct PushOptions : CommonOptions {
+  std::vector<std::string> directories;
+  std::vector<std::string> peers;  // --to
+  bool dry_run = false;
+};
+
+struct WarmOptions : CommonOptions {
+  static constexpr std::size_t kMostJobs = 64;
+  std::vector<std::string> paths;
+  std::string frames;    // "A-B"
+  std::size_t jobs = 8;  // frames that are under way at a time
+  bool dry_run = false;
+};
+
+struct TopOptions : CommonOptions {
+  std::string interval = "1s";
+  bool once = false;
+};
+
+struct VerifyOptions : CommonOptions {
+  std::vector<std::string> paths;  // none: all
+  std::string frames;              // "A-B"
+};
+
+struct RunOptions : CommonOptions {
+  std::vector<std::string> datasets;
+  bool divide = false;
+  bool no_divide = false;
+  std::string report;
+  bool trace = false;
+  std::string trace_file;
+  std::vector<std::string> command;
+  bool verbose = false;
+  bool quiet = false;
+  bool dry_run = false;
+};
+
+struct ReportOptions : CommonOptions {
+  std::vector<std::string> jobs;  // beginnings of their numbers, or "last"; none: a list
+  std::vector<std::string> from;  // more runtime directories
+};
+
+struct ExplainOptions : CommonOptions {
+  std::vector<std::string> paths;
+  std::string view;
+};
+
+struct DoctorOptions : CommonOptions {
+  std::string program;  // "": only the node
+};
+
+struct InitOptions : CommonOptions {
+  std::string directory;
+  std::string frames;                // "": guessed
+  std::optional<std::string> cache;  // where a new configuration puts it
+  bool dry_run = false;
+};
+
+int status_command(const StatusOptions& options);
+int init_command(const InitOptions& options);
+int ls_command(const LsOptions& options);
+int evict_command(const EvictOptions& options);
+int pin_command(const PinOptions& options, bool pin);
+int push_command(const PushOptions& options);
+int warm_command(const WarmOptions& options);
+int top_command(const TopOptions& options);
+int verify_command(const VerifyOptions& options);
+int report_command(const ReportOptions& options);
+int explain_command(const ExplainOptions& options);
+int doctor_command(const DoctorOptions& options);
+int run_command(const RunOptions& options);  // returns only if it did not start the program
+
+}  // namespace zazen

@@ -1,0 +1,172 @@
+// zazenctl ls: the datasets of this node, or the frames that it holds of some.
+//
+// The frames are printed as they come, one line each, in JSON too: a node may hold millions.
+#include <fmt/chrono.h>
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "bodhi/common/units.h"
+#include "bodhi/lean/frames/identity.h"
+#include "bodhi/lean/run/report.h"
+#include "tools/commands/commands.h"
+#include "tools/support/node.h"
+#include "tools/support/output.h"
+#include "tools/support/target.h"
+
+namespace zazen {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Totals {
+  std::uint64_t native = 0, alien = 0, bytes = 0, pinned = 0;
+};
+
+int list_datasets(const Node& node, const LsOptions& options) {
+  Client client = connect_or_exit(node);
+  TextTable table({{"DATASET", TextTable::kLeft},
+                   {"FRAMES", TextTable::kLeft},
+                   {"NATIVE", TextTable::kRight},
+                   {"ALIEN", TextTable::kRight},
+                   {"BYTES", TextTable::kRight},
+                   {"PINNED", TextTable::kRight}});
+  Json datasets = Json::array();
+  for (const DatasetConfig& dataset : node.config.datasets) {
+    Result<std::vector<ListRecord>> records = client.list(dataset.path);
+    if (!records) return request_failed(node, dataset.path, records.error());
+    Totals totals;
+    for (const ListRecord& record : *records) {
+      if (!options.wants(record.kind)) continue;
+      (record.kind == FrameKind::kNative ? totals.native : totals.alien) += 1;
+      totals.bytes += record.bytes;
+      totals.pinned += record.pinned;
+    }
+    datasets.push_back({{"path", dataset.path},
+                        {"frames", dataset.frames},
+                        {"native", totals.native},
+                        {"alien", totals.alien},
+                        {"bytes", totals.bytes},
+                        {"pinned", totals.pinned}});
+    table.add({printable(dataset.path), printable(dataset.frames), format_count(totals.native),
+               format_count(totals.alien), format_size(totals.bytes),
+               format_count(totals.pinned)});
+  }
+  if (options.json) {
+    print_json({{"datasets", datasets}});
+  } else {
+    table.print();
+  }
+  return kDone;
+}
+
+// What -l adds: the origin's modification time and the checksum, as kept with the copy.
+struct Details {
+  std::string modified = "-", checksum = "-";
+};
+Details details_of(const Config& config, const DatasetConfig& dataset,
+                   const std::string& name) {
+  OriginIdentity identity;
+  std::string copy = config.cache + dataset.path + "/" + name;
+  if (read_identity_at(copy.c_str(), &identity) != 0) return {};
+  std::time_t seconds = identity.mtime_ns / 1'000'000'000;
+  return {fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(seconds)),
+          fmt::format("{:016x}", identity.checksum)};
+}
+
+class FrameLines {
+ public:
+  FrameLines(const Node& node, const LsOptions& options) : node_(node), options_(options) {
+    if (options_.json) fmt::print("{{\"schema_version\": {}, \"frames\": [", kSchemaVersion);
+  }
+  ~FrameLines() {
+    if (options_.json) fmt::print("\n]}}\n");
+  }
+  FrameLines(const FrameLines&) = delete;
+  FrameLines& operator=(const FrameLines&) = delete;
+
+  void print(const DatasetConfig& dataset, const ListRecord& record) {
+    std::string name = frame_name(dataset, record.seq);
+    const bool is_companion = dataset.name.is_companion(record.seq);
+    if (options_.json) {
+      Json frame{{"dataset", dataset.path},
+                 {"name", name},
+                 {"seq", is_companion ? Json() : Json(record.seq)},
+                 {"companion", is_companion},
+                 {"kind", kind_name(record.kind)},
+                 {"bytes", record.bytes},
+                 {"pinned", record.pinned != 0}};
+      if (options_.details) {
+        Details details = details_of(node_.config, dataset, name);
+        frame["modified"] = details.modified;
+        frame["checksum"] = details.checksum;
+      }
+      fmt::print("{}\n  {}", first_ ? "" : ",", compact_json(frame));
+    } else if (options_.details) {
+      Details details = details_of(node_.config, dataset, name);
+      fmt::print("{:6}  {:6}  {:>12}  {}  {}  {}\n", kind_name(record.kind),
+                 record.pinned != 0 ? "pinned" : "-", record.bytes, details.modified,
+                 details.checksum, printable(name));
+    } else {
+      fmt::print("{:6}  {:>12}  {}\n", kind_name(record.kind), record.bytes, printable(name));
+    }
+    first_ = false;
+  }
+
+ private:
+  const Node& node_;
+  const LsOptions& options_;
+  bool first_ = true;
+};
+
+int list_frames(const Node& node, const LsOptions& options,
+                const std::vector<Target>& targets) {
+  Client client = connect_or_exit(node);
+  std::vector<std::vector<ListRecord>> held;
+  int outcome = kDone;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const Target& target = targets[i];
+    Result<std::vector<ListRecord>> records = client.list(target.dataset->path);
+    if (!records) return request_failed(node, target.dataset->path, records.error());
+    std::erase_if(*records, [&](const ListRecord& record) {
+      return !options.wants(record.kind) || (target.frame && record.seq != *target.frame);
+    });
+    std::sort(records->begin(), records->end(),
+              [](const ListRecord& a, const ListRecord& b) { return a.seq < b.seq; });
+    if (target.frame && records->empty()) {
+      print_error(options.paths[i] + ": not in the cache of " + node.config.node);
+      outcome = kFailed;
+    }
+    held.push_back(std::move(*records));
+  }
+
+  FrameLines lines(node, options);
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (!options.json && targets.size() > 1 && !targets[i].frame) {
+      fmt::print("{}{}:\n", i > 0 ? "\n" : "", printable(targets[i].dataset->path));
+    }
+    for (const ListRecord& record : held[i]) lines.print(*targets[i].dataset, record);
+  }
+  return outcome;
+}
+
+}  // namespace
+
+int ls_command(const LsOptions& options) {
+  Node node = load_node_or_exit(options.config, kUsage);
+  if (options.paths.empty()) return list_datasets(node, options);
+
+  std::vector<Target> targets;
+  for (const std::string& path : options.paths) {
+    Result<Target> target = resolve_target(node.config, path);
+    if (!target) {
+      print_error(target.error().context, target.error().hint);
+      return kUsage;
+    }
+    targets.push_back(*target);
+  }
+  return list_frames(node, options, targets);
+}
+
+}  // namespace zazen

@@ -1,0 +1,136 @@
+// zazenctl status: one screen, healthy or not in its first line.
+#include <fmt/chrono.h>
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "bodhi/common/units.h"
+#include "tools/commands/commands.h"
+#include "tools/commands/metrics.h"
+#include "tools/support/node.h"
+#include "tools/support/output.h"
+#include "tools/support/read_order_words.h"
+
+namespace zazen {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string size_text(std::uint64_t bytes, bool exact) {
+  return exact ? std::to_string(bytes) : format_size(bytes);
+}
+
+std::string cache_line(const Json& status, bool exact) {
+  std::uint64_t used = status.at("used_bytes"), capacity = status.at("capacity_bytes");
+  std::string line =
+      fmt::format("cache     {}   {}", printable(status.at("cache")), size_text(used, exact));
+  if (capacity > 0) {
+    auto percent = static_cast<double>(used) / static_cast<double>(capacity) * 100.0;
+    line += fmt::format(" of {} ({:.0f}%)", size_text(capacity, exact), percent);
+  }
+  return line + "   " + plural(status.at("used_files"), "frame");
+}
+
+std::string traffic_line(const Json& status) {
+  std::uint64_t hits = status.at("hits"), misses = status.at("misses");
+  std::string line = fmt::format("opens     {}   {}", plural(hits, "hit"),
+                                 format_count(misses) + (misses == 1 ? " miss" : " misses"));
+  if (hits + misses > 0) {
+    line += fmt::format("   {:.1f}% from cache",
+                        static_cast<double>(hits) / static_cast<double>(hits + misses) * 100.0);
+  }
+  return line + "   " + plural(status.at("evictions"), "eviction") + "   (since it started)";
+}
+
+void print_problems(const Json& status, const char* key = "problems",
+                    const char* word = "problem") {
+  for (const Json& problem : status.at(key)) {
+    fmt::print("{}   {}\n", coloured(word, Colour::kBad),
+               printable(problem.get<std::string>()));
+  }
+}
+
+// Peers that do not hear of changed frames at present.
+void print_peers(const Json& status) {
+  for (const Json& peer : status.at("changes").at("peers")) {
+    if (peer.at("failure").is_null()) continue;
+    fmt::print("not told  {}: {}   {} waiting\n", printable(peer.at("peer")),
+               printable(peer.at("failure")), plural(peer.at("waiting"), "notice"));
+  }
+}
+
+// While a replaced key is still taken.
+void print_old_key(const Json& status) {
+  const Json& network = status.at("network");
+  const Json old_key = network.is_null() ? Json() : network.value("old_key_until", Json());
+  if (old_key.is_null()) return;
+  const auto until = old_key.get<std::time_t>();
+  fmt::print("old key   taken until {:%F %T}\n", fmt::localtime(until));
+}
+
+void print_screen(const Json& status, bool exact) {
+  std::size_t problems = status.at("problems").size();
+  bool healthy = status.at("healthy");
+  std::string health =
+      healthy         ? coloured("healthy", Colour::kGood)
+      : problems == 0 ? coloured("not healthy", Colour::kBad)
+                      : coloured("not healthy, " + plural(problems, "problem"), Colour::kBad);
+  fmt::print("zazend {} on {}: {}, up {}\n", status.at("version").get<std::string>(),
+             printable(status.at("node")), health,
+             format_duration(status.at("uptime_seconds").get<std::uint64_t>()));
+  print_problems(status);
+  print_problems(status, "warnings", "warning");
+  if (!status.at("reconciled").get<bool>()) {
+    fmt::print(
+        "starting  after an unclean stop the copies are being gone through; "
+        "the figures are not complete yet\n");
+  }
+  print_peers(status);
+  print_old_key(status);
+  fmt::print("{}\n{}\nreads     {}\n\n", cache_line(status, exact), traffic_line(status),
+             read_order_words(status.at("read_order")));
+
+  TextTable table({{"DATASET", TextTable::kLeft},
+                   {"NATIVE", TextTable::kRight},
+                   {"ALIEN", TextTable::kRight},
+                   {"BYTES", TextTable::kRight},
+                   {"PINNED", TextTable::kRight}});
+  for (const Json& dataset : status.at("datasets")) {
+    table.add({printable(dataset.at("path")), format_count(dataset.at("native")),
+               format_count(dataset.at("alien")), size_text(dataset.at("bytes"), exact),
+               format_count(dataset.at("pinned"))});
+  }
+  table.print();
+}
+
+}  // namespace
+
+int status_command(const StatusOptions& options) {
+  Node node = load_node_or_exit(options.config, kUsage);
+  Client client = connect_or_exit(node);
+  Result<std::string> text = client.status();
+  if (!text) return request_failed(node, node.runtime, text.error());
+
+  try {
+    Json status = Json::parse(*text);
+    bool unhealthy = !status.at("healthy").get<bool>() || !status.at("problems").empty();
+    if (options.prometheus) {
+      fmt::print("{}", prometheus_text(status));
+    } else if (options.json && options.problems_only) {
+      print_json({{"healthy", !unhealthy}, {"problems", status.at("problems")}});
+    } else if (options.json) {
+      print_json(status);
+    } else if (options.problems_only) {
+      print_problems(status);
+    } else {
+      print_screen(status, options.exact_bytes);
+    }
+    return options.problems_only && unhealthy ? kUnhealthy : kDone;
+  } catch (const Json::exception& error) {
+    print_error(node.runtime + ": the daemon's answer is not understood: " + error.what(),
+                "are zazend and zazenctl of the same version?");
+    return kFailed;
+  }
+}
+
+}  // namespace zazen

@@ -1,0 +1,142 @@
+// zazenctl verify: has the daemon read its copies and compare their checksums. What is bad is
+// dropped there; the next read of that frame takes the origin and makes a new copy.
+//
+// The daemon works off the range in pieces of a moment each, so progress can be shown and ^C
+// stops between two of them.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "bodhi/common/units.h"
+#include "tools/commands/commands.h"
+#include "tools/support/frame_range.h"
+#include "tools/support/node.h"
+#include "tools/support/output.h"
+#include "tools/support/progress.h"
+#include "tools/support/target.h"
+
+namespace zazen {
+namespace {
+
+constexpr int kTimeoutMs = 600'000;  // one copy may be large, and its disk slow
+constexpr std::size_t kMostShown = 20;
+
+struct Totals {
+  std::uint64_t frames = 0, bytes = 0, bad = 0, missing = 0;
+  nlohmann::ordered_json findings = nlohmann::ordered_json::array();
+};
+
+std::string described(const VerifyFinding& finding) {
+  switch (finding.verdict) {
+    case Verdict::kGood:
+      break;
+    case Verdict::kMissing:
+      return "its copy was gone";
+    case Verdict::kChecksum:
+      return "its checksum differs";
+    case Verdict::kSize:
+      return "its size differs";
+    case Verdict::kIdentity:
+      return "its mode or attribute is not a copy's";
+    case Verdict::kUnreadable:
+      return std::string("cannot be read: ") + std::strerror(finding.error);
+  }
+  return "unknown";
+}
+
+void add_findings(const DatasetConfig& dataset, const std::vector<VerifyFinding>& findings,
+                  Progress& progress, Totals& totals) {
+  for (const VerifyFinding& finding : findings) {
+    std::string path = dataset.path + "/" + frame_name(dataset, finding.seq);
+    std::string what = described(finding);
+    totals.findings.push_back({{"frame", path}, {"what", what}});
+    if (finding.verdict == Verdict::kMissing) {
+      ++totals.missing;
+    } else if (++totals.bad <= kMostShown) {
+      progress.clear();
+      print_error(path + ": bad copy, dropped: " + what);
+    }
+  }
+}
+
+Status verify_range(Client& client, const DatasetConfig& dataset, const FrameRange& range,
+                    Totals& totals) {
+  Result<std::vector<ListRecord>> held = client.list(dataset.path);
+  if (!held) return held.error();
+  auto count = std::ranges::count_if(
+      *held, [&](const ListRecord& record) { return range.contains(record.seq); });
+  Progress progress("verify " + dataset.path, static_cast<std::uint64_t>(count));
+  std::uint64_t frames = 0, bytes = 0;
+  for (FrameSeq next = range.first;;) {
+    Result<Client::Verified> piece = client.verify(dataset.path, next, range.last);
+    if (!piece) return piece.error();
+    frames += piece->figures.frames;
+    bytes += piece->figures.bytes;
+    add_findings(dataset, piece->findings, progress, totals);
+    progress.show(frames, bytes);
+    if (piece->figures.done != 0) break;
+    next = piece->figures.next;
+  }
+  totals.frames += frames;
+  totals.bytes += bytes;
+  return Done{};
+}
+
+void print_summary(const VerifyOptions& options, const Totals& totals) {
+  if (options.json) {
+    return print_json({{"frames", totals.frames},
+                       {"bytes", totals.bytes},
+                       {"bad", totals.bad},
+                       {"missing", totals.missing},
+                       {"findings", totals.findings}});
+  }
+  if (totals.bad > kMostShown) {
+    print_error(fmt::format("and {} more", format_count(totals.bad - kMostShown)));
+  }
+  std::string missing = totals.missing > 0
+                            ? fmt::format("; {} had no file", plural(totals.missing, "frame"))
+                            : "";
+  fmt::print(
+      "verified {} ({}); {}{}\n", plural(totals.frames, "frame"), format_size(totals.bytes),
+      totals.bad == 0 ? "all good" : format_count(totals.bad) + " bad, dropped", missing);
+}
+
+int usage_error(const Error& error) {
+  print_error(error.context, error.hint);
+  return kUsage;
+}
+
+}  // namespace
+
+int verify_command(const VerifyOptions& options) {
+  Result<FrameRange> range = parse_range(options.frames);
+  if (!range) return usage_error(range.error());
+  Node node = load_node_or_exit(options.config, kUsage);
+  std::vector<std::pair<const DatasetConfig*, FrameRange>> orders;
+  for (const std::string& path : options.paths) {
+    Result<Target> target = resolve_target(node.config, path);
+    if (!target) return usage_error(target.error());
+    if (target->frame && !options.frames.empty()) {
+      return usage_error({EINVAL, path + ": a frame; --frames goes with datasets", {}});
+    }
+    orders.emplace_back(target->dataset,
+                        target->frame ? FrameRange{*target->frame, *target->frame} : *range);
+  }
+  if (options.paths.empty()) {
+    for (const DatasetConfig& dataset : node.config.datasets) {
+      orders.emplace_back(&dataset, *range);
+    }
+  }
+
+  Client client = connect_or_exit(node, kTimeoutMs);
+  Totals totals;
+  for (const auto& [dataset, part] : orders) {
+    Status done = verify_range(client, *dataset, part, totals);
+    if (!done) return request_failed(node, dataset->path, done.error());
+  }
+  print_summary(options, totals);
+  return totals.bad == 0 ? kDone : kFailed;
+}
+
+}  // namespace zazen

@@ -1,0 +1,408 @@
+// zazenctl warm: brings frames into this node's cache before anybody asks for them.
+//
+// As the shim does on a miss, each frame is opened here, with the rights of the caller, and
+// handed to the daemon, which copies it once however many ask. A few are under way at a time,
+// in the order of their numbers, and each is waited for. Nothing gives way but copies of
+// datasets that lie idle: when there is no room left, the rest stays out, and what was brought
+// stays. The first ^C waits for the frames that are under way.
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "bodhi/common/directory_entries.h"
+#include "bodhi/common/units.h"
+#include "bodhi/config/template_check.h"
+#include "bodhi/node/frame_set.h"
+#include "bodhi/node/listing.h"
+#include "tools/commands/commands.h"
+#include "tools/support/frame_range.h"
+#include "tools/support/interruption.h"
+#include "tools/support/node.h"
+#include "tools/support/origin_frame.h"
+#include "tools/support/output.h"
+#include "tools/support/past_the_shim.h"
+#include "tools/support/progress.h"
+#include "tools/support/table_state.h"
+#include "tools/support/target.h"
+
+namespace zazen {
+namespace {
+
+constexpr std::size_t kMostFailuresShown = 10;
+constexpr std::size_t kSizesLookedAt = 64;
+constexpr std::chrono::milliseconds kPause(100);  // the daemon's queue is full
+
+struct Totals {
+  std::uint64_t frames = 0, there = 0, brought = 0, bytes = 0, no_room = 0, failed = 0;
+  std::uint64_t to_bring = 0, expected_bytes = 0;
+  nlohmann::ordered_json failures = nlohmann::ordered_json::array();
+};
+
+// What the command line asks for of one dataset.
+struct Order {
+  const DatasetConfig* dataset;
+  bool whole = false;           // all that it lists, within --frames
+  std::vector<FrameSeq> named;  // one by one
+};
+
+struct Work {
+  const DatasetConfig* dataset;
+  UniqueFd directory;
+  std::vector<FrameSeq> frames;  // ascending; those that are not there yet
+};
+
+class DatasetWarming {
+ public:
+  DatasetWarming(const Node& node, Client& client, const Work& work, std::size_t jobs,
+                 Totals& totals)
+      : node_(node),
+        client_(client),
+        work_(work),
+        jobs_(jobs),
+        totals_(totals),
+        waiting_(work.frames.begin(), work.frames.end()),
+        progress_("warm " + work.dataset->path, work.frames.size()) {}
+
+  // An error is the daemon's silence.
+  Status run() {
+    while (!under_way_.empty() || (!waiting_.empty() && !is_over())) {
+      bool more = !waiting_.empty() && !is_over() && under_way_.size() < jobs_;
+      if (Status done = more ? send() : collect(); !done) return done;
+    }
+    if (full_) {
+      totals_.no_room += waiting_.size();
+      progress_.clear();
+      print_error(
+          work_.dataset->path + ": the cache is full: " + plural(waiting_.size(), "frame") +
+              " found no room",
+          "zazenctl evict PATH makes room; frames that are pinned, pushed or of datasets "
+          "in use do not give way by themselves");
+    }
+    return Done{};
+  }
+
+ private:
+  struct UnderWay {
+    FrameSeq seq;
+    std::uint64_t bytes;
+  };
+
+  bool is_over() const { return full_ || Interruption::wanted(); }
+
+  Status send() {
+    FrameSeq seq = waiting_.front();
+    waiting_.pop_front();
+    std::string name = frame_name(*work_.dataset, seq);
+    Result<OpenOriginFrame> origin = open_origin_frame(work_.directory.get(), name);
+    if (!origin) {
+      fail(seq, origin.error().context);
+      return Done{};
+    }
+    for (;;) {
+      Result<std::uint64_t> request =
+          client_.start_fill(work_.dataset->path, name, origin->fd.get());
+      if (request) {
+        under_way_[*request] = {seq, origin->bytes};
+        return Done{};
+      }
+      if (!is_merely_slow(request.error())) return request.error();
+    }
+  }
+
+  Status collect() {
+    Result<Client::PushAnswer> answer = client_.next_push_answer();
+    if (!answer) {
+      if (is_merely_slow(answer.error())) return Done{};
+      return answer.error();
+    }
+    auto found = under_way_.find(answer->request);
+    if (found == under_way_.end()) return Done{};
+    UnderWay frame = found->second;
+    under_way_.erase(found);
+    switch (answer->status) {
+      case 0:
+        ++totals_.brought;
+        totals_.bytes += frame.bytes;
+        progress_.show(++brought_, bytes_ += frame.bytes);
+        break;
+      case EAGAIN:
+        waiting_.push_front(frame.seq);
+        say_what_it_waits_for();
+        std::this_thread::sleep_for(kPause);
+        break;
+      case ENOSPC:
+      case EDQUOT:
+        full_ = true;
+        waiting_.push_front(frame.seq);
+        break;
+      case EBUSY:
+        fail(frame.seq, "somebody is writing it");
+        break;
+      case ESTALE:
+        fail(frame.seq, "it changed while it was copied");
+        break;
+      default:
+        fail(frame.seq, std::strerror(answer->status));
+    }
+    return Done{};
+  }
+
+  // After an unclean stop the daemon has no room to give until it knows what it holds.
+  void say_what_it_waits_for() {
+    if (std::exchange(has_asked_why_, true)) return;
+    Result<Client> other = Client::connect(node_.runtime);
+    Result<std::string> status = other ? other->status() : Result<std::string>(other.error());
+    if (!status) return;
+    auto parsed = nlohmann::ordered_json::parse(*status, nullptr, false);
+    if (!parsed.is_object() || parsed.value("reconciled", true)) return;
+    progress_.clear();
+    print_warning("the node is still going through its copies: waiting",
+                  "zazenctl status shows when it is done; ^C stops here");
+  }
+
+  // A large frame of a slow origin takes longer than any time limit; a daemon's heart beats.
+  bool is_merely_slow(const Error& error) const {
+    return error.code == ETIMEDOUT && TableState(node_.runtime).serves();
+  }
+
+  void fail(FrameSeq seq, const std::string& reason) {
+    std::string path = work_.dataset->path + "/" + frame_name(*work_.dataset, seq);
+    totals_.failures.push_back({{"frame", path}, {"reason", reason}});
+    if (++totals_.failed > kMostFailuresShown) return;
+    progress_.clear();
+    print_error(path + ": " + reason);
+  }
+
+  const Node& node_;
+  Client& client_;
+  const Work& work_;
+  const std::size_t jobs_;
+  Totals& totals_;
+  std::deque<FrameSeq> waiting_;
+  std::map<std::uint64_t, UnderWay> under_way_;  // by request
+  Progress progress_;
+  std::uint64_t brought_ = 0, bytes_ = 0;
+  bool full_ = false, has_asked_why_ = false;
+};
+
+Result<std::vector<Order>> orders_of(const Node& node, const WarmOptions& options) {
+  std::vector<Order> orders;
+  for (const std::string& path : options.paths) {
+    Result<Target> target = resolve_target(node.config, path);
+    if (!target) return target.error();
+    if (target->frame && !options.frames.empty()) {
+      return Error{EINVAL, path + ": a frame; --frames goes with datasets", {}};
+    }
+    auto order = std::ranges::find(orders, target->dataset, &Order::dataset);
+    if (order == orders.end()) order = orders.insert(order, Order{target->dataset, false, {}});
+    if (target->frame) {
+      order->named.push_back(*target->frame);
+    } else {
+      order->whole = true;
+    }
+  }
+  return orders;
+}
+
+void add_companions(const DatasetConfig& dataset, std::vector<FrameSeq>* frames) {
+  if (dataset.also.empty()) return;
+  RawFd fd(
+      raw_open(frame_directory(dataset.path, dataset.name).c_str(), O_RDONLY | O_DIRECTORY));
+  if (!fd.valid()) return;
+  visit_entries(
+      fd.get(), 64 * 1024, [&](std::string_view name, std::uint64_t, std::uint8_t type) {
+        FrameSeq seq;
+        const bool is_file = type == DT_REG || type == DT_UNKNOWN;
+        if (is_file && dataset.name.match_held_entry(name.data(), name.size(), &seq) &&
+            dataset.name.is_companion(seq)) {
+          frames->push_back(seq);
+        }
+        return true;
+      });
+}
+
+Result<FrameSet> frames_of(const Order& order, const FrameRange& range) {
+  std::vector<FrameSeq> frames = order.named;
+  if (order.whole) {
+    Result<Listing> listing = list_directory(
+        frame_directory(order.dataset->path, order.dataset->name), order.dataset->name);
+    if (listing ? listing->frames.empty() : listing.error().code == ENOENT) {
+      if (std::string mismatch = describe_mismatch(*order.dataset); !mismatch.empty()) {
+        return Error{EINVAL, mismatch, kMismatchHint};
+      }
+    }
+    if (!listing) return listing.error();
+    std::ranges::copy_if(listing->frames, std::back_inserter(frames),
+                         [&](FrameSeq seq) { return range.contains(seq); });
+    if (range == FrameRange()) add_companions(*order.dataset, &frames);
+  }
+  return FrameSet(std::move(frames));
+}
+
+// By the sizes of some of them: frames of one trajectory are alike, and an origin is slow.
+std::uint64_t expected_bytes(const Work& work) {
+  std::size_t step = std::max<std::size_t>(1, work.frames.size() / kSizesLookedAt);
+  std::uint64_t bytes = 0, looked_at = 0;
+  for (std::size_t i = 0; i < work.frames.size(); i += step) {
+    struct stat st;
+    std::string name = frame_name(*work.dataset, work.frames[i]);
+    if (past_the_shim(SYS_newfstatat, work.directory.get(), name.c_str(), &st,
+                      AT_SYMLINK_NOFOLLOW) != 0) {
+      continue;
+    }
+    bytes += static_cast<std::uint64_t>(st.st_size);
+    ++looked_at;
+  }
+  if (looked_at == 0) return 0;
+  return static_cast<std::uint64_t>(static_cast<double>(bytes) /
+                                    static_cast<double>(looked_at) *
+                                    static_cast<double>(work.frames.size()));
+}
+
+// The frames that an order asks for; an error is the origin's.
+Result<Work> look_at_origin(const Order& order, const FrameRange& range) {
+  const std::string& path = order.dataset->path;
+  Result<FrameSet> wanted = frames_of(order, range);
+  if (!wanted) return wanted.error();
+  Work work{order.dataset, {}, wanted->frames()};
+  work.directory = UniqueFd(static_cast<int>(
+      past_the_shim(SYS_openat, AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
+  if (!work.directory.valid()) return last_error(path);
+  if (work.frames.empty()) {
+    print_warning(path + ": no such frames there",
+                  "its frames are named " + order.dataset->frames);
+  }
+  return work;
+}
+
+// What is held has been compared with the origin, by a sample (D10).
+Status leave_out_held(Client& client, Work& work, Totals& totals) {
+  const std::string& path = work.dataset->path;
+  if (Status sampled = client.sample(path); !sampled && is_silence(sampled.error())) {
+    return sampled.error();
+  }
+  Result<std::vector<ListRecord>> records = client.list(path);
+  if (!records) return records.error();
+  std::vector<FrameSeq> held;
+  for (const ListRecord& record : *records) held.push_back(record.seq);
+  const FrameSet wanted(std::move(work.frames));
+  work.frames = set_difference(wanted, FrameSet(std::move(held))).frames();
+
+  totals.frames += wanted.size();
+  totals.there += wanted.size() - work.frames.size();
+  totals.to_bring += work.frames.size();
+  totals.expected_bytes += expected_bytes(work);
+  return Done{};
+}
+
+Status warn_if_too_large(Client& client, const Totals& totals) {
+  Result<std::string> status = client.status();
+  if (!status) return status.error();
+  auto parsed = nlohmann::ordered_json::parse(*status, nullptr, false);
+  std::uint64_t capacity = parsed.is_object() ? parsed.value("capacity_bytes", 0ULL) : 0;
+  if (capacity != 0 && totals.expected_bytes > capacity) {
+    print_warning(
+        fmt::format("these are about {}, and the cache holds {} at most",
+                    format_size(totals.expected_bytes), format_size(capacity)),
+        "the first ones are brought, until it is full; --frames A-B takes a part of a dataset");
+  }
+  return Done{};
+}
+
+void print_summary(const WarmOptions& options, const Totals& totals) {
+  if (options.json) {
+    nlohmann::ordered_json summary{
+        {"frames", totals.frames},       {"brought", totals.brought},
+        {"already_there", totals.there}, {"no_room", totals.no_room},
+        {"failed", totals.failed},       {"bytes", totals.bytes},
+        {"failures", totals.failures},   {"stopped", Interruption::wanted()}};
+    if (options.dry_run) {
+      summary["would_bring"] = totals.to_bring;
+      summary["expected_bytes"] = totals.expected_bytes;
+    }
+    return print_json(summary);
+  }
+  if (totals.failures.size() > kMostFailuresShown) {
+    print_error(fmt::format("and {} more", totals.failures.size() - kMostFailuresShown));
+  }
+  if (options.dry_run) {
+    fmt::print("would bring {} (about {}); {} already there\n",
+               plural(totals.to_bring, "frame"), format_size(totals.expected_bytes),
+               format_count(totals.there));
+    return;
+  }
+  fmt::print("{}brought {} ({}); {} already there, {} without room, {} failed\n",
+             Interruption::wanted() ? "stopped; " : "", plural(totals.brought, "frame"),
+             format_size(totals.bytes), format_count(totals.there),
+             format_count(totals.no_room), format_count(totals.failed));
+}
+
+int usage_error(const Error& error) {
+  print_error(error.context, error.hint);
+  return kUsage;
+}
+
+}  // namespace
+
+int warm_command(const WarmOptions& options) {
+  Result<FrameRange> range = parse_range(options.frames);
+  if (!range) return usage_error(range.error());
+  if (options.jobs < 1 || options.jobs > WarmOptions::kMostJobs) {
+    return usage_error({EINVAL,
+                        fmt::format("--jobs {}: not a number of frames from 1 to {}",
+                                    options.jobs, WarmOptions::kMostJobs),
+                        {}});
+  }
+  Node node = load_node_or_exit(options.config, kUsage);
+  Result<std::vector<Order>> orders = orders_of(node, options);
+  if (!orders) return usage_error(orders.error());
+
+  Client client = connect_or_exit(node);
+  Totals totals;
+  std::vector<Work> works;
+  int outcome = kDone;
+  for (const Order& order : *orders) {
+    Result<Work> work = look_at_origin(order, *range);
+    if (!work) {
+      const Error& error = work.error();
+      print_error(order.dataset->path + ": " +
+                      (error.code == EINVAL ? error.context : std::strerror(error.code)),
+                  error.hint);
+      outcome = kFailed;
+      continue;
+    }
+    Status planned = leave_out_held(client, *work, totals);
+    if (planned) {
+      works.push_back(std::move(*work));
+      continue;
+    }
+    outcome = request_failed(node, order.dataset->path, planned.error());
+    if (outcome == kNoDaemon) return outcome;
+  }
+  if (Status warned = warn_if_too_large(client, totals); !warned) {
+    return request_failed(node, node.runtime, warned.error());
+  }
+
+  Interruption interruption;
+  for (const Work& work : works) {
+    if (options.dry_run || Interruption::wanted()) break;
+    Status done = DatasetWarming(node, client, work, options.jobs, totals).run();
+    if (!done) {
+      outcome = request_failed(node, work.dataset->path, done.error());
+      break;
+    }
+  }
+  print_summary(options, totals);
+  Interruption::pass_on();
+  return outcome == kDone && totals.failed + totals.no_room > 0 ? int{kFailed} : outcome;
+}
+
+}  // namespace zazen

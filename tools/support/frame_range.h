@@ -1,0 +1,13 @@
+// A range of sequence numbers as people write it: "7", "0-99", "100-", "-99".
+#pragma once
+#include <string>
+
+#include "bodhi/common/result.h"
+#include "bodhi/lean/system/base_types.h"
+
+namespace zazen {
+
+// "" is all.
+Result<FrameRange> parse_range(const std::string& text);
+
+}  // namespace zazen

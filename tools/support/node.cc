@@ -1,0 +1,76 @@
+// See node.h.
+#include "tools/support/node.h"
+
+#include <cstdlib>
+
+#include "tools/support/output.h"
+
+namespace zazen {
+namespace {
+
+std::string how_to_start(const Node& node) {
+  return "start it with: zazend --config " + node.config.file + " --daemonize";
+}
+
+}  // namespace
+
+Result<Node> load_node(const std::optional<std::string>& config) {
+  Result<std::string> file = find_config(config);
+  if (!file) return file.error();
+  Result<Config> loaded = load_config(*file);
+  if (!loaded) return loaded.error();
+  Node node{std::move(*loaded), {}};
+  node.runtime = node.config.runtime;
+  if (!config) {
+    const char* runtime = secure_getenv("ZAZEN_RUNTIME");
+    if (runtime != nullptr && *runtime != '\0') node.runtime = runtime;
+  }
+  return node;
+}
+
+Node load_node_or_exit(const std::optional<std::string>& config, int exit_status) {
+  Result<Node> node = load_node(config);
+  if (node) return std::move(*node);
+  print_error(node.error().context, node.error().hint);
+  std::exit(exit_status);
+}
+
+Client connect_or_exit(const Node& node, int timeout_ms) {
+  Result<Client> client = Client::connect(node.runtime, timeout_ms);
+  if (client) return std::move(*client);
+  print_error(
+      node.runtime + ": no daemon answers: " + std::strerror(client.error().code),
+      client.error().code == EACCES ? "this daemon serves its own user only" : how_to_start(node));
+  std::exit(kNoDaemon);
+}
+
+int request_failed(const Node& node, const std::string& subject, const Error& error) {
+  if (is_silence(error)) {
+    print_error(node.runtime + ": the daemon does not answer: " + std::strerror(error.code),
+                error.code == ETIMEDOUT ? "it is stopped or overloaded; its log may say why"
+                                        : how_to_start(node));
+    return kNoDaemon;
+  }
+  if (error.code == ENOENT) {
+    print_error(subject + ": the daemon does not serve it",
+                "restart zazend if the configuration was changed while it ran");
+    return kFailed;
+  }
+  print_error(subject + ": " + std::strerror(error.code), error.hint);
+  return kFailed;
+}
+
+bool is_silence(const Error& error) {
+  switch (error.code) {
+    case ETIMEDOUT:
+    case ECONNREFUSED:
+    case ECONNRESET:
+    case ENOTCONN:
+    case EPIPE:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace zazen

@@ -1,0 +1,35 @@
+// The node that a command talks to: its configuration, and a connection to its daemon.
+//
+// With --config the file decides where the daemon is. Without it ZAZEN_RUNTIME, if set,
+// goes before the file's runtime directory, as it does for the shim.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "bodhi/common/result.h"
+#include "bodhi/config/config.h"
+#include "bodhi/node/client.h"
+
+namespace zazen {
+
+struct Node {
+  Config config;
+  std::string runtime;
+};
+
+// The error's context is the whole message.
+Result<Node> load_node(const std::optional<std::string>& config);
+// Prints the reason and ends the program with exit_status if there is no usable file.
+Node load_node_or_exit(const std::optional<std::string>& config, int exit_status);
+
+// Prints the reason and ends the program (exit status 3) if no daemon answers. The time limit
+// is that of each request.
+Client connect_or_exit(const Node& node, int timeout_ms = 5'000);
+
+// Prints why a request failed and returns the exit status: 3 if the daemon went silent.
+int request_failed(const Node& node, const std::string& subject, const Error& error);
+
+// The errors that say "no answer" rather than "no".
+bool is_silence(const Error& error);
+
+}  // namespace zazen

@@ -1,0 +1,52 @@
+// What people see: results on stdout, talk on stderr, one form for errors, tables whose
+// columns line up. Colour only on a terminal, and never alone in carrying meaning.
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "bodhi/common/result.h"
+
+namespace zazen {
+
+enum ExitCode : int { kDone = 0, kFailed = 1, kUsage = 2, kNoDaemon = 3, kUnhealthy = 4 };
+
+// "zazenctl: error: MESSAGE", then "hint: HINT" if there is one.
+void print_error(const std::string& message, const std::string& hint = {});
+void print_warning(const std::string& message, const std::string& hint = {});
+
+// An object, with its schema_version first (bodhi/lean/run/report.h).
+void print_json(const nlohmann::ordered_json& object);
+// The same as one line.
+std::string json_line(const nlohmann::ordered_json& object);
+// One line, valid UTF-8 whatever the bytes of a path are: a part of something larger.
+std::string compact_json(const nlohmann::ordered_json& value);
+
+// Control characters and backslashes as \xNN, so that a name cannot play with a terminal.
+std::string printable(const std::string& text);
+
+enum class Colour { kGood, kBad };
+std::string coloured(const std::string& text, Colour colour);  // on stdout
+
+std::string format_duration(std::uint64_t seconds);  // "0:42", "3:05:00", "3d 04:12"
+std::string plural(std::uint64_t count, const std::string& noun);  // "1 frame", "2,000 frames"
+
+// Rows of text, printed with two spaces between columns.
+class TextTable {
+ public:
+  enum Align { kLeft, kRight };
+  struct Column {
+    std::string title;
+    Align align;
+  };
+  explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  std::vector<std::string> lines() const;
+  void print() const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace zazen

@@ -1,0 +1,35 @@
+// PathMeaning: what a path is to the shim, and which rule decides that.
+//
+// The rules are preload/frames/route.h's: the path's end is held against the templates, and the
+// directory before it must be, by device and inode, the dataset's frame directory. By raw
+// system calls: zazenctl may itself run behind the shim.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "bodhi/config/config.h"
+#include "bodhi/lean/frames/view.h"
+
+namespace zazen {
+
+// A dataset that the shim knows, from the daemon's table or from a rank's view; if no daemon
+// serves, one that it would know.
+struct KnownDataset {
+  std::string path;
+  std::string frames;
+  FrameName name;
+  const TableDataset* published = nullptr;  // null: no daemon serves it
+  const ViewDataset* seen = nullptr;        // null: the view does not cover it
+};
+
+struct PathMeaning {
+  enum Kind { kFrame, kFrameDirectory, kDatasetDirectory, kOther };
+  Kind kind = kOther;
+  const KnownDataset* dataset = nullptr;  // null for kOther, unless it lies in the directory
+  FrameSeq seq = 0;
+  std::string rule;
+};
+
+PathMeaning meaning_of(const std::vector<KnownDataset>& datasets, const std::string& path);
+
+}  // namespace zazen

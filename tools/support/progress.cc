@@ -1,0 +1,58 @@
+// See progress.h.
+#include "tools/support/progress.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "bodhi/common/units.h"
+#include "tools/support/output.h"
+
+namespace zazen {
+namespace {
+
+constexpr std::chrono::milliseconds kRedrawPeriod(200), kPlainPeriod(10'000);
+
+}  // namespace
+
+Progress::Progress(std::string label, std::uint64_t total_frames)
+    : label_(std::move(label)),
+      total_frames_(total_frames),
+      on_terminal_(isatty(STDERR_FILENO) != 0) {
+  if (!on_terminal_) drawn_at_ = started_;  // what is soon done says nothing
+}
+
+void Progress::show(std::uint64_t frames, std::uint64_t bytes) {
+  Clock::time_point now = Clock::now();
+  if (now - drawn_at_ < (on_terminal_ ? kRedrawPeriod : kPlainPeriod)) return;
+  drawn_ = on_terminal_;
+  drawn_at_ = now;
+
+  double seconds = std::chrono::duration<double>(now - started_).count();
+  std::string line = fmt::format("{}: {} of {}", printable(label_), format_count(frames),
+                                 plural(total_frames_, "frame"));
+  if (seconds > 0.5 && frames > 0) {
+    auto rate = static_cast<std::uint64_t>(static_cast<double>(bytes) / seconds);
+    auto left = static_cast<std::uint64_t>(seconds / static_cast<double>(frames) *
+                                           static_cast<double>(total_frames_ - frames));
+    line += fmt::format("   {}   {}/s   {} left", format_size(bytes), format_size(rate),
+                        format_duration(left));
+  }
+  if (on_terminal_) {
+    fmt::print(stderr, "\r{}\033[K", line);
+  } else {
+    fmt::print(stderr, "{}\n", line);
+  }
+  std::fflush(stderr);
+}
+
+void Progress::clear() {
+  if (!drawn_) return;
+  fmt::print(stderr, "\r\033[K");
+  std::fflush(stderr);
+  drawn_ = false;
+  drawn_at_ = {};
+}
+
+}  // namespace zazen

@@ -1,0 +1,24 @@
+// Target: what an argument names, a dataset or one of its frames.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "bodhi/config/config.h"
+
+namespace zazen {
+
+struct Target {
+  const DatasetConfig* dataset;
+  std::optional<FrameSeq> frame;
+};
+
+// The argument as written (made absolute, "." and ".." resolved lexically), else by its real
+// path. The error's context is the whole message.
+Result<Target> resolve_target(const Config& config, const std::string& argument);
+// The same, and only a dataset will do.
+Result<const DatasetConfig*> resolve_dataset(const Config& config, const std::string& argument);
+
+const char* kind_name(FrameKind kind);  // "native", "alien"
+std::string frame_name(const DatasetConfig& dataset, FrameSeq seq);
+
+}  // namespace zazen
