@@ -4,7 +4,7 @@
   tables.py                          write both
   tables.py --check                  exit 1 if one of them is not what the JSON files say
   tables.py --enter NAME --date DATE [--load TEXT] [--label KEY=VALUE] RUN.json...
-                                     replace the runs of NAME.json by outputs of its command
+                                     replace the runs of NAME.json, and write both
 
 A file describes one benchmark: its command, machine, date and rows. "runs" has the outputs of the
 command as they are (zazen-bench --json). A row takes the object that "in" selects in each run, such
