@@ -55,8 +55,8 @@ CLI::App* add_command(CLI::App& app, const char* name, const char* sentence,
 }
 
 void add_kinds(CLI::App* command, KindOptions& options) {
-  command->add_flag("--natives", options.natives, "Only frames that were pushed");
-  command->add_flag("--aliens", options.aliens, "Only frames that were fetched on a miss");
+  command->add_flag("--pushed", options.natives, "Only frames that were pushed");
+  command->add_flag("--fetched", options.aliens, "Only frames that were fetched on a miss");
 }
 
 class RunHelp : public CLI::Formatter {
@@ -130,7 +130,7 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
 
   CLI::App* ls =
       add_command(app, "ls", "List the datasets of this node, or the frames that it holds.",
-                  "zazenctl ls /sim1 --natives", chosen.ls);
+                  "zazenctl ls /sim1 --pushed", chosen.ls);
   ls->add_option("PATH", chosen.ls.paths, "Datasets, or frames in them")->type_name("");
   add_kinds(ls, chosen.ls);
   ls->add_flag("-l", chosen.ls.details,

@@ -281,7 +281,7 @@ int RoomLedger::refuse_share(Lock& lock, std::uint32_t dataset) const {
   log_line(LogLevel::kWarn, "native_share_exceeded",
            {{"dataset", config_.datasets[dataset].path},
             {"share_bytes", std::to_string(share_bytes)},
-            {"hint", "zazenctl evict --natives; or native_share in the configuration"}});
+            {"hint", "zazenctl evict --pushed; or native_share in the configuration"}});
   return EDQUOT;
 }
 

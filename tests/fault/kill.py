@@ -139,7 +139,7 @@ class Trial:
         return end
 
     def evict(self, data):
-        words = ["--aliens"] if self.rng.random() < 0.5 else []
+        words = ["--fetched"] if self.rng.random() < 0.5 else []
         first = self.rng.randrange(FRAMES)
         last = first + FRAMES // 4
         if not words:

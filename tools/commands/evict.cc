@@ -80,8 +80,8 @@ std::string described(const EvictOptions& options, const std::string& path, bool
   if (frame && gone.frames == 0) return printable(path) + ": not in the cache";
   if (frame) return fmt::format("{} {} ({})", verb, printable(path), format_size(gone.bytes));
   std::string kind = options.natives == options.aliens ? ""
-                     : options.natives                 ? "native "
-                                                       : "alien ";
+                     : options.natives                 ? "pushed "
+                                                       : "fetched ";
   std::string stay =
       gone.pinned == 0 ? "" : fmt::format("; {} stay", plural(gone.pinned, "pinned frame"));
   return fmt::format("{} {} ({}) of {}{}", verb, plural(gone.frames, kind + "frame"),

@@ -126,7 +126,7 @@ void explain_copy(const CopyState& copy, Answer& answer) {
     json["kind"] = kind_name(copy.identity.kind);
     json["bytes"] = copy.identity.size;
     text = fmt::format(
-        "{}, {}, {}", kind_name(copy.identity.kind), format_size(copy.identity.size),
+        "{}, {}, {}", kind_words(copy.identity.kind), format_size(copy.identity.size),
         copy.differs.empty() ? "as the origin"
                              : fmt::format("stale: {}", fmt::join(copy.differs, ", ")));
   }
@@ -228,8 +228,8 @@ void explain_held(const Table& table, const KnownDataset& dataset, Answer& answe
   }
   answer.json["native"] = held[0];
   answer.json["alien"] = held[1];
-  answer.line("held",
-              fmt::format("{} native, {} alien", format_count(held[0]), format_count(held[1])));
+  answer.line("held", fmt::format("{} pushed, {} fetched", format_count(held[0]),
+                                  format_count(held[1])));
 }
 
 void explain_directory(const TableState& daemon, const RankView& view,

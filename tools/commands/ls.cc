@@ -28,8 +28,8 @@ int list_datasets(const Node& node, const LsOptions& options) {
   Client client = connect_or_exit(node);
   TextTable table({{"DATASET", TextTable::kLeft},
                    {"FRAMES", TextTable::kLeft},
-                   {"NATIVE", TextTable::kRight},
-                   {"ALIEN", TextTable::kRight},
+                   {"PUSHED", TextTable::kRight},
+                   {"FETCHED", TextTable::kRight},
                    {"BYTES", TextTable::kRight},
                    {"PINNED", TextTable::kRight}});
   Json datasets = Json::array();
@@ -105,11 +105,11 @@ class FrameLines {
       fmt::print("{}\n  {}", first_ ? "" : ",", compact_json(frame));
     } else if (options_.details) {
       Details details = details_of(node_.config, dataset, name);
-      fmt::print("{:6}  {:6}  {:>12}  {}  {}  {}\n", kind_name(record.kind),
+      fmt::print("{:7}  {:6}  {:>12}  {}  {}  {}\n", kind_words(record.kind),
                  record.pinned != 0 ? "pinned" : "-", record.bytes, details.modified,
                  details.checksum, printable(name));
     } else {
-      fmt::print("{:6}  {:>12}  {}\n", kind_name(record.kind), record.bytes, printable(name));
+      fmt::print("{:7}  {:>12}  {}\n", kind_words(record.kind), record.bytes, printable(name));
     }
     first_ = false;
   }

@@ -91,8 +91,8 @@ void print_screen(const Json& status, bool exact) {
              read_order_words(status.at("read_order")));
 
   TextTable table({{"DATASET", TextTable::kLeft},
-                   {"NATIVE", TextTable::kRight},
-                   {"ALIEN", TextTable::kRight},
+                   {"PUSHED", TextTable::kRight},
+                   {"FETCHED", TextTable::kRight},
                    {"BYTES", TextTable::kRight},
                    {"PINNED", TextTable::kRight}});
   for (const Json& dataset : status.at("datasets")) {

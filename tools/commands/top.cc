@@ -124,8 +124,8 @@ std::vector<std::string> screen(const Json& status, const Activity& activity) {
                    {"FROM CACHE", TextTable::kRight},
                    {"HITS", TextTable::kRight},
                    {"MISSES", TextTable::kRight},
-                   {"NATIVE", TextTable::kRight},
-                   {"ALIEN", TextTable::kRight},
+                   {"PUSHED", TextTable::kRight},
+                   {"FETCHED", TextTable::kRight},
                    {"BYTES", TextTable::kRight},
                    {"DATASET", TextTable::kLeft}});  // last, for it may be cut
   for (const DatasetActivity& dataset : activity.datasets) {

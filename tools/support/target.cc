@@ -77,6 +77,10 @@ const char* kind_name(FrameKind kind) {
   return kind == FrameKind::kNative ? "native" : "alien";
 }
 
+const char* kind_words(FrameKind kind) {
+  return kind == FrameKind::kNative ? "pushed" : "fetched";
+}
+
 std::string frame_name(const DatasetConfig& dataset, FrameSeq seq) {
   char name[kMaxTemplate + 32];
   return std::string(name, dataset.name.format(seq, name, sizeof name));

@@ -18,7 +18,8 @@ Result<Target> resolve_target(const Config& config, const std::string& argument)
 // The same, and only a dataset will do.
 Result<const DatasetConfig*> resolve_dataset(const Config& config, const std::string& argument);
 
-const char* kind_name(FrameKind kind);  // "native", "alien"
+const char* kind_name(FrameKind kind);   // for JSON: "native", "alien"
+const char* kind_words(FrameKind kind);  // for people: "pushed", "fetched"
 std::string frame_name(const DatasetConfig& dataset, FrameSeq seq);
 
 }  // namespace zazen

@@ -172,7 +172,7 @@ with Nodes(1) as nodes:
 
     # For people; and what is wrong usage.
     text = node.ctl("explain", data.file("f0"), data.path).succeeded().stdout
-    for word in (data.file("f0") + "\n", "frame     0 of ", "copy      alien, ", "reading   from the ca",
+    for word in (data.file("f0") + "\n", "frame     0 of ", "copy      fetched, ", "reading   from the ca",
                  "writing   at the origin", "listing   an MPI job"):
         expect(word in text, f"{word} in {text}")
     expect(node.ctl("explain").status == 2, "no path")

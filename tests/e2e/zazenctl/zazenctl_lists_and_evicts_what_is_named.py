@@ -22,7 +22,7 @@ with Nodes(1) as nodes:
 
     held = {f"f{seq}": ("alien", data.sums[f"f{seq}"][0]) for seq in range(30, 40)}
     expect(frames(data.path) == held, f"{frames(data.path)}")
-    expect(frames(data.path, "--natives") == {}, "natives")
+    expect(frames(data.path, "--pushed") == {}, "natives")
     expect(frames(data.file("f31")) == {"f31": held["f31"]}, "one frame")
     expect(set(frames(data.path, other.path)) == set(held) | other.frames, "two datasets")
     expect("f39" in node.ctl("ls", "-l", data.path).succeeded().stdout, "ls -l")
@@ -33,7 +33,7 @@ with Nodes(1) as nodes:
 
     would = evict(data.path, "--dry-run", "--frames", "30-34")
     expect(would["frames"] == 5 and frames(data.path) == held, f"a dry run: {would}")
-    expect(evict(data.path, "--natives")["frames"] == 0, "no natives there")
+    expect(evict(data.path, "--pushed")["frames"] == 0, "no natives there")
     gone = evict(data.path, "--frames", "30-34")
     names = [f"f{seq}" for seq in range(30, 35)]
     expect((gone["frames"], gone["bytes"]) == (5, data.bytes_of(names)), f"{gone}")
