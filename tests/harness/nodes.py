@@ -173,8 +173,8 @@ class Node:
         """After a failure: end it anyhow and show what it said."""
         if self._process is not None:
             process, self._process = self._process, None
-            process.signal(signal.SIGKILL)
-            print(f"--- {self.name}\n{process.finish().stderr[-3000:]}", file=sys.stderr)
+            process.kill_session()
+            print(f"--- {self.name}\n{process.stderr_so_far()[-3000:]}", file=sys.stderr)
 
     def jobs_left(self):
         jobs = os.path.join(self.runtime, "jobs")

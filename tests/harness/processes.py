@@ -1,12 +1,14 @@
 """Child processes with a hard time limit. Each gets a session of its own: what is left of the
 session when the time is up is killed, by process id, so that no test leaves a process behind."""
 import os
+import re
 import signal
 import subprocess
 import tempfile
 import time
 
 LIMIT_SECONDS = 60
+SANITIZERS_REPORT = re.compile(r"Sanitizer: |: runtime error: ")
 
 
 class Failure(AssertionError):
@@ -94,6 +96,8 @@ class Process:
             file.close()
         done = Finished(self.argv, self._popen.returncode, *texts)
         expect(not expired, f"did not end within {seconds} s: {done}")
+        # A worker that dies of one is replaced: the daemon's status does not tell.
+        expect(not SANITIZERS_REPORT.search(done.stderr), f"a sanitizer's report: {done}")
         return done
 
 

@@ -103,6 +103,9 @@ bool cache_is_in_sight(const LocalCopy& copy) {
   copy.ask({.type = MessageType::kReadIn, .answer_ms = kReadInMs});
 }
 
+// std::atomic_thread_fence does not compile for TSan.
+void full_fence() { __sync_synchronize(); }
+
 }  // namespace
 
 const char* LocalCopy::origin() const {
@@ -204,7 +207,7 @@ bool request_fill(const LocalCopy& copy, int origin_fd, bool waits) {
 // The order counts: the change, the state of the table, pending copies, the name. A daemon that
 // takes the place of a killed one marks the old table before it fills anything.
 CopyLeft look_for_copy(const LocalCopy& copy, FrameSeq seq) {
-  __sync_synchronize();  // a full fence; std::atomic_thread_fence does not compile for TSan
+  full_fence();
   if (copy.table.state.load() != DaemonState::kServing) return CopyLeft::kUnknown;
   if (pending_now(slot_of(copy, seq)) != 0) return CopyLeft::kUnknown;
   struct stat st;
@@ -216,7 +219,7 @@ CopyLeft look_for_copy(const LocalCopy& copy, FrameSeq seq) {
 // The instance comes last. Another daemon's table may take the place of this one at any time,
 // and then stays there: if it has not by now, all was read from the first one's.
 CopyLeft look_again_for_copy(const LocalCopy& copy, FrameSeq seq, const CopyBefore& before) {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  full_fence();
   const bool is_same =
       copy.table.state.load() == DaemonState::kServing && pending_now(before.pending) == 0 &&
       slot_of(copy, seq) == before.pending && copy.table.instance == before.instance;

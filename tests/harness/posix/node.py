@@ -107,6 +107,8 @@ class Node:
         self.daemon.send_signal(how)
         self.daemon.wait(timeout=LIMIT_SECONDS)
         self.daemon = None
+        said = (self.root / "zazend.log").read_text()
+        expect("Sanitizer: " not in said, f"a sanitizer's report: {said}")
 
     def wait_until(self, condition, what):
         give_up = time.monotonic() + LIMIT_SECONDS

@@ -18,7 +18,6 @@ class ReloadTest : public ZazendTest {
   std::string second_dataset() const {
     return "[[dataset]]\npath = \"" + second() + "\"\nframes = \"g{seq}\"\n";
   }
-  std::string log() const { return read_file(directory() + "/log"); }
   // Its end is one line of the log.
   void reload() {
     auto ends = [this] {
