@@ -102,6 +102,19 @@ def check(script):
         expect(found["stat_seconds"] >= 0.002 * stats * FRAMES, f"{found}")
 
 
+def check_summary(server):
+    """The job's second line names the files that took the time, a second at least, and fits in 80 columns."""
+    name = ".f1.xtc_of_an_equilibration_with_a_long_name_offsets.lock"
+    program = f"open({server.file('f0.xtc')!r}).close()\nfor _ in range(25): open({server.file(name)!r}, 'a').close()"
+    server.control("delay 20000")
+    done = run([ZAZENCTL, "--config", server.node.config, "run", PYTHON, "-c", program], server.env).succeeded()
+    server.control("delay 0")
+    lines = done.stderr.splitlines()
+    expect(len(lines) == 2 and len(lines[1]) <= 80, f"{done}")
+    expect(re.fullmatch(r"zazen: other files: 25 opens, 25 stats, .* s, most for \.f\*.*\.\.\..*\.lock", lines[1]),
+           f"{done}")
+
+
 def measure(script, local):
     script.server.control(DELAY)
     plain = script.go(script.server.path)[0]
@@ -141,3 +154,5 @@ with OriginServer() as server:
         script.warm()
         server.node.wait_for_copies(server, script.cached)
         measure(script, local) if PAIRS else check(script)
+    if not PAIRS:
+        check_summary(server)
