@@ -3,8 +3,8 @@
 //
 // A path is beside the frames if it begins with a dataset's path. Any other name is looked up
 // only if it is relative, an open, and slow: it may lie there, too, and a stat is cheap beside
-// it. The kernel tells the path of an open file. Only jobs under `zazenctl run` count: otherwise
-// first_look says no.
+// it. The kernel tells the path of an open file. Only jobs under `zazenctl run` count:
+// otherwise first_look says no.
 #pragma once
 #include <fcntl.h>
 

@@ -122,7 +122,8 @@ TEST(RunSummary, SaysWhereTheRestWent) {
 TEST(RunSummary, OtherFilesFitInALine) {
   RunSummary summary = example();
   summary.other_ns = 12 * kSecond;
-  const std::string name = ".run-*_\u00e9quilibration_of_a_long_name_with_\u00fc.f*.xtc_offsets.npz";
+  const std::string name =
+      ".run-*_\u00e9quilibration_of_a_long_name_with_\u00fc.f*.xtc_offsets.npz";
   summary.slowest_other = name.c_str();
   for (std::uint64_t calls = 1; calls < 10'000'000'000'000; calls *= 10) {
     summary.other_opens = summary.other_stats = calls;
