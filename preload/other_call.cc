@@ -56,7 +56,8 @@ void CallBeside::end() {
   }
 }
 
-void CallBeside::end_stat_of_open(std::int64_t taken_ns) {
+// Apart, for its buffer: the callers' stacks may be small.
+[[gnu::noinline]] void CallBeside::end_stat_of_open(std::int64_t taken_ns) {
   struct stat st;
   if (raw::known_fstat(dirfd_, &st) != 0 || has_mode_of_copy(st.st_mode) ||
       !may_be_of_dataset(st)) {
