@@ -1,6 +1,8 @@
 // The system calls that the shim makes for itself, below every hook: its own and those of
 // other preloaded libraries. Results and errno are libc's.
 #pragma once
+#include <sys/sysmacros.h>
+
 #include <cstddef>
 
 #include "bodhi/lean/system/fd_link.h"
@@ -40,6 +42,17 @@ inline int fstatat(int directory, const char* path, struct ::stat* st, int flags
 inline int statx(int directory, const char* path, int flags, unsigned mask,
                  struct ::statx* out) {
   return static_cast<int>(call(SYS_statx, directory, path, flags, mask, out));
+}
+// Type, mode and device only, as far as the kernel knows them: no file server is asked.
+inline int known_fstat(int fd, struct ::stat* st) {
+  struct ::statx known;
+  if (raw_call(SYS_statx, fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_MODE,
+               &known) != 0) {
+    return raw::fstat(fd, st);
+  }
+  st->st_mode = known.stx_mode;
+  st->st_dev = makedev(known.stx_dev_major, known.stx_dev_minor);
+  return 0;
 }
 inline int faccessat(int directory, const char* path, int mode, int flags) {
   return flags == 0 ? static_cast<int>(call(SYS_faccessat, directory, path, mode))

@@ -31,22 +31,6 @@ std::size_t read_proc_link(int dirfd, const char* link, char* out, std::size_t c
   return static_cast<std::size_t>(length);
 }
 
-// By what stat says, and this process knows of the datasets' directories, it may be a frame's
-// origin. No file server is asked for the sake of a file that is none of its own.
-bool may_be_frame(const struct stat& st) {
-  bool alive = false;
-  const std::int64_t now_ms = monotonic_ms();
-  const Node* node = S_ISREG(st.st_mode) ? current_node(&alive, now_ms) : nullptr;
-  for (std::uint32_t i = 0; node != nullptr && i < node->table->dataset_count; ++i) {
-    const Place& place = node->places[i];
-    DirectoryKey key;
-    if (place.path_length == 0) continue;
-    if (!place.trust.directory.has_looked(now_ms)) return true;
-    if (frame_directory(place, &key, now_ms) && key.dev == st.st_dev) return true;
-  }
-  return false;
-}
-
 // The kernel's name of an open file; 0 as above.
 std::size_t name_of_fd(int fd, char* out, std::size_t capacity) {
   return read_proc_link(AT_FDCWD, raw::FdLink(fd).text(), out, capacity);
@@ -170,6 +154,20 @@ void find_names(int fd, CopyOrigin* origin) {
 
 }  // namespace
 
+bool may_be_of_dataset(const struct stat& st) {
+  bool alive = false;
+  const std::int64_t now_ms = monotonic_ms();
+  const Node* node = S_ISREG(st.st_mode) ? current_node(&alive, now_ms) : nullptr;
+  for (std::uint32_t i = 0; node != nullptr && i < node->table->dataset_count; ++i) {
+    const Place& place = node->places[i];
+    DirectoryKey key;
+    if (place.path_length == 0) continue;
+    if (!place.trust.directory.has_looked(now_ms)) return true;
+    if (frame_directory(place, &key, now_ms) && key.dev == st.st_dev) return true;
+  }
+  return false;
+}
+
 bool is_symlink(int dirfd, const char* path) {
   ErrnoKeeper keep;
   struct stat link;
@@ -187,7 +185,7 @@ bool is_proc_link(int dirfd, const char* path) {
 bool may_be_copy(int fd) {
   ErrnoKeeper keep;
   struct stat st;
-  return is_watching() && raw::fstat(fd, &st) == 0 && has_mode_of_copy(st.st_mode);
+  return is_watching() && raw::known_fstat(fd, &st) == 0 && has_mode_of_copy(st.st_mode);
 }
 
 bool find_origin(int fd, CopyOrigin* origin) {
@@ -206,14 +204,15 @@ Route route_of_open(int fd) {
   if (!is_watching()) return {};
   ErrnoKeeper keep;
   struct stat st;
-  if (raw::fstat(fd, &st) != 0 || !may_be_frame(st)) [[likely]]
+  if (raw::known_fstat(fd, &st) != 0 || !may_be_of_dataset(st)) [[likely]]
     return {};
   return route_by_name(fd);
 }
 
 int never_a_copy(int fd, int flags) {
   struct stat st;
-  if (!is_watching() || raw::fstat(fd, &st) != 0 || !has_mode_of_copy(st.st_mode)) [[likely]]
+  if (!is_watching() || raw::known_fstat(fd, &st) != 0 || !has_mode_of_copy(st.st_mode))
+      [[likely]]
     return fd;
   return open_origin_instead(fd, flags);
 }
@@ -313,7 +312,7 @@ FollowedLink::FollowedLink(int dirfd, const char* path)
   ErrnoKeeper keep;
   struct stat file;
   if (raw::fstatat(dirfd, link_, &file, 0) == 0 &&
-      (looks_like_copy(file, file.st_dev) || may_be_frame(file))) {
+      (looks_like_copy(file, file.st_dev) || may_be_of_dataset(file))) {
     follow(file);
   }
 }

@@ -24,6 +24,10 @@ struct CopyOrigin {
 // By its plain stat, fd may be a copy's: asked first, where stacks may be small. One fstat.
 bool may_be_copy(int fd);
 
+// By what stat says, and this process knows of the datasets' directories, it may be a file of
+// one. No file server is asked for the sake of a file that is none of its own.
+bool may_be_of_dataset(const struct stat& st);
+
 // False: fd is no copy's. Costs one fstat then.
 bool find_origin(int fd, CopyOrigin* origin);
 

@@ -82,11 +82,8 @@ int origin_opened(const Route& route, int flags, int fd) {
   bool reads = (flags & O_ACCMODE) != O_WRONLY && (flags & (O_PATH | O_DIRECTORY)) == 0;
   if (fd < 0 || !reads) return fd;
   ErrnoKeeper keep;
-  struct statx st;  // of what the kernel knows: a server is not asked
-  if (raw::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &st) != 0 ||
-      !S_ISREG(st.stx_mode)) {
-    return fd;
-  }
+  struct stat st;
+  if (raw::known_fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return fd;
   count_opened(route, fd, Source::kOrigin);
   if (!only_reads(flags) || !route.is_served() || copy_exists(route)) return fd;
   bool wait = route.published().fill == Fill::kWait;

@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "preload/calls/guard.h"
+#include "preload/calls/raw.h"
+#include "preload/frames/copy_origin.h"
 #include "preload/process/current_run.h"
 #include "preload/process/node.h"
 #include "preload/process/settings.h"
@@ -41,6 +43,7 @@ void CallBeside::begin() {
 void CallBeside::end() {
   ErrnoKeeper keep;
   const std::int64_t taken_ns = now_ns() - began_ns_;
+  if (path_ == nullptr) return end_stat_of_open(taken_ns);
   const bool by_letters = path_[0] == '/';
   if (!by_letters && taken_ns < kSlowOpenNs) return;
   bool alive = false;
@@ -49,13 +52,42 @@ void CallBeside::end() {
     const Place& place = node->places[i];
     if (node->table->datasets[i].removed != 0) continue;
     const char* name = by_letters ? below(place, path_) : name_in(place, dirfd_, path_);
-    if (name == nullptr) continue;
-    RunRecord* run = current_run();
-    if (run == nullptr) return;
-    const std::uint32_t dataset = run->ledger.dataset_of(place.key, place.path);
-    if (dataset != Ledger::kNoDataset) run->others.note(dataset, name, call_, taken_ns);
+    if (name != nullptr) return note(*node, i, name, taken_ns);
+  }
+}
+
+// Apart, for its buffer: the callers' stacks may be small.
+[[gnu::noinline]] void CallBeside::end_stat_of_open(std::int64_t taken_ns) {
+  struct stat st;
+  if (raw::known_fstat(dirfd_, &st) != 0 || has_mode_of_copy(st.st_mode) ||
+      !may_be_of_dataset(st)) {
     return;
   }
+  constexpr std::size_t kMostName = 256;
+  char path[kMaxPath + kMostName];
+  const ssize_t length =
+      raw::readlinkat(AT_FDCWD, raw::FdLink(dirfd_).text(), path, sizeof path - 1);
+  if (length <= 0) return;
+  path[length] = '\0';
+  bool alive = false;
+  const Node* node = current_node(&alive);
+  for (std::uint32_t i = 0; alive && i < node->table->dataset_count; ++i) {
+    const Place& place = node->places[i];
+    FrameSeq seq = 0;
+    if (node->table->datasets[i].removed != 0) continue;
+    // A frame or a companion that is read from the origin.
+    if (match_letters(place, path, static_cast<std::size_t>(length), &seq)) return;
+    if (const char* name = below(place, path)) return note(*node, i, name, taken_ns);
+  }
+}
+
+void CallBeside::note(const Node& node, std::uint32_t dataset, const char* name,
+                      std::int64_t taken_ns) {
+  RunRecord* run = current_run();
+  if (run == nullptr) return;
+  const Place& place = node.places[dataset];
+  const std::uint32_t noted = run->ledger.dataset_of(place.key, place.path);
+  if (noted != Ledger::kNoDataset) run->others.note(noted, name, call_, taken_ns);
 }
 
 }  // namespace zazen

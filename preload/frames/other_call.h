@@ -3,10 +3,14 @@
 //
 // A path is beside the frames if it begins with a dataset's path. Any other name is looked up
 // only if it is relative, an open, and slow: it may lie there, too, and a stat is cheap beside
-// it. Only jobs under `zazenctl run` count: otherwise first_look says no.
+// it. The kernel tells the path of an open file. Only jobs under `zazenctl run` count:
+// otherwise first_look says no.
 #pragma once
+#include <fcntl.h>
+
 #include "bodhi/lean/run/other_files.h"
 #include "preload/process/first_look.h"
+#include "preload/process/node.h"
 
 namespace zazen {
 
@@ -15,6 +19,11 @@ class CallBeside {
   CallBeside(int dirfd, const char* path, OtherCall call)
       : path_(path), dirfd_(dirfd), call_(call) {
     if (is_wanted(path, call)) [[unlikely]]
+      begin();
+  }
+  // A stat of an open file.
+  explicit CallBeside(int fd) : path_(nullptr), dirfd_(fd), call_(OtherCall::kStat) {
+    if (first_look.counts_beside()) [[unlikely]]
       begin();
   }
   ~CallBeside() {
@@ -32,11 +41,27 @@ class CallBeside {
  private:
   void begin();
   void end();
+  void end_stat_of_open(std::int64_t taken_ns);
+  void note(const Node& node, std::uint32_t dataset, const char* name, std::int64_t taken_ns);
 
   const char* path_;
   int dirfd_;
   OtherCall call_;
   std::int64_t began_ns_ = 0;
 };
+
+// A stat of a dataset's directory, or of a file in it that is no frame.
+template <class Forward>
+[[gnu::noinline]] int stat_beside(const char* path, Forward forward) {
+  CallBeside call(AT_FDCWD, path, OtherCall::kStat);
+  return forward();
+}
+
+// A stat of an open file.
+template <class Forward>
+int stat_open(int fd, Forward forward) {
+  CallBeside call(fd);
+  return forward();
+}
 
 }  // namespace zazen

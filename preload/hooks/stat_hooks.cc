@@ -43,13 +43,6 @@ bool is_watching() {
   }
 }
 
-// A dataset's directory, or a file in it that is no frame.
-template <class Forward>
-[[gnu::noinline]] int stat_beside(const char* path, Forward forward) {
-  zazen::CallBeside call(AT_FDCWD, path, zazen::OtherCall::kStat);
-  return forward();
-}
-
 // The name is a frame's, or led to a copy all the same: /proc/self/fd/3, or the cache itself.
 template <class Stat, class Forward>
 int stat_path(int dirfd, const char* path, Stat* result, int flags, Forward forward) {
@@ -58,12 +51,12 @@ int stat_path(int dirfd, const char* path, Stat* result, int flags, Forward forw
   if (!zazen::first_look.may_lead_to_copy(path)) [[likely]] {
     if (!zazen::first_look.may_be_beside(path)) [[likely]]
       return forward();
-    return stat_beside(path, forward);
+    return zazen::stat_beside(path, forward);
   }
   struct stat* st = reinterpret_cast<struct stat*>(result);
   bool is_frame = false;
   if (stat_frame(dirfd, path, st, &is_frame)) return 0;
-  int status = is_frame ? forward() : stat_beside(path, forward);
+  int status = is_frame ? forward() : zazen::stat_beside(path, forward);
   if (status == 0 && zazen::has_mode_of_copy(st->st_mode)) [[unlikely]]
     show_origin(dirfd, path, flags, st);
   return status;
@@ -89,7 +82,7 @@ int stat_path(int dirfd, const char* path, Stat* result, int flags, Forward forw
 
 template <class Stat, class Forward>
 int stat_fd(int fd, Stat* result, Forward forward) {
-  int status = forward();
+  int status = zazen::stat_open(fd, forward);
   struct stat* st = reinterpret_cast<struct stat*>(result);
   if (status == 0 && zazen::has_mode_of_copy(st->st_mode)) [[unlikely]]
     show_origin(fd, st);

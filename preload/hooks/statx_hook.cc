@@ -12,6 +12,7 @@
 #include "preload/frames/cached_copy.h"
 #include "preload/frames/copy_identity.h"
 #include "preload/frames/copy_origin.h"
+#include "preload/frames/other_call.h"
 #include "preload/process/settings.h"
 
 namespace raw = zazen::raw;
@@ -85,12 +86,10 @@ bool is_in_stat(unsigned mask) {
 }
 
 // The copy's own statx with the origin's identity over it.
-bool statx_copy(int dirfd, const char* path, unsigned mask, struct statx* out) {
-  if (out == nullptr || !is_in_stat(mask)) return false;
-  if (zazen::real::stat_is_foreign) return false;
-  zazen::Route route = zazen::route_for(dirfd, path);
+bool statx_copy(const zazen::Route& route, unsigned mask, struct statx* out) {
   if (!route) [[likely]]
     return false;
+  if (out == nullptr || !is_in_stat(mask) || zazen::real::stat_is_foreign) return false;
   zazen::ErrnoKeeper keep;
   zazen::CopyPath copy(route, alloca(zazen::CopyPath::room(route)));
   zazen::OriginIdentity identity;
@@ -163,9 +162,16 @@ ZAZEN_HOOK int statx(int dirfd, const char* path, int flags, unsigned mask, stru
   path = zazen::unpromised(path);
   out = zazen::unpromised(out);
   bool by_fd = (flags & AT_EMPTY_PATH) != 0 && zazen::is_empty_string(path);
-  if ((flags & ~kKnownFlags) == 0 && !by_fd && statx_copy(dirfd, path, mask, out)) return 0;
-  int result = ZAZEN_FORWARD(statx, (dirfd, path, flags, mask, out),
-                             raw::statx(dirfd, path, flags, mask, out));
+  zazen::Route route;
+  if (!by_fd) route = zazen::route_for(dirfd, path);
+  if ((flags & ~kKnownFlags) == 0 && statx_copy(route, mask, out)) return 0;
+  auto forward = [&] {
+    return ZAZEN_FORWARD(statx, (dirfd, path, flags, mask, out),
+                         raw::statx(dirfd, path, flags, mask, out));
+  };
+  int result = by_fd   ? zazen::stat_open(dirfd, forward)
+               : route ? forward()
+                       : zazen::stat_beside(path, forward);
   if (result == 0 && zazen::has_mode_of_copy(out->stx_mode) && zazen::settings.active &&
       !zazen::guard_is_raised()) {
     show_origin(dirfd, path, flags, mask, out);

@@ -51,7 +51,7 @@ int stderr_of_parent() {
 }
 
 // A pipe that nobody empties, or a terminal that was stopped, must not hold up the end.
-void write_line(const char* line, std::size_t length) {
+void write_lines(const char* lines, std::size_t length) {
   const bool is_there = settings.first_stderr.is_there();
   const RawFd parents(is_there ? -1 : stderr_of_parent());
   const int fd = is_there ? STDERR_FILENO : parents.get();
@@ -60,7 +60,7 @@ void write_line(const char* line, std::size_t length) {
   struct timespec patience = {2, 0};
   if (raw_call(SYS_ppoll, &target, 1, &patience, nullptr, 0) != 1) return;
   QuietSignals quiet;
-  if ((target.revents & POLLOUT) != 0) raw::write(fd, line, length);
+  if ((target.revents & POLLOUT) != 0) raw::write(fd, lines, length);
 }
 
 void print_summary(const RunRecord& record, std::int64_t now_ns) {
@@ -86,11 +86,19 @@ void print_summary(const RunRecord& record, std::int64_t now_ns) {
   }
   constexpr char kName[] = "zazen: ";
   constexpr std::size_t kPrefix = sizeof kName - 1;
-  char line[2 * kMaxPath];
-  std::memcpy(line, kName, kPrefix);
-  std::size_t length = kPrefix + write_summary(summary, line + kPrefix, sizeof line - kPrefix - 1);
-  line[length++] = '\n';
-  write_line(line, length);
+  char lines[2 * kMaxPath];
+  std::size_t length = 0;
+  for (auto write : {&write_summary, &write_others}) {
+    char* begin = lines + length;
+    const std::size_t room = sizeof lines - length;
+    const std::size_t size =
+        room > kPrefix + 1 ? write(summary, begin + kPrefix, room - kPrefix - 1) : 0;
+    if (size == 0) continue;
+    std::memcpy(begin, kName, kPrefix);
+    begin[kPrefix + size] = '\n';
+    length += kPrefix + size + 1;
+  }
+  write_lines(lines, length);
 }
 
 // Ranks that do not share the file of the process that started them are on another host.

@@ -87,9 +87,9 @@ class alignas(64) FirstLook {
   }
   // By its text a relative path may lie anywhere.
   bool may_be_beside_by_file(const char* path) const {
-    return beside_.load(std::memory_order_relaxed) != 0 && may_be_string(path) &&
-           *path != '/' && *path != '\0';
+    return counts_beside() && may_be_string(path) && *path != '/' && *path != '\0';
   }
+  bool counts_beside() const { return beside_.load(std::memory_order_relaxed) != 0; }
 
  private:
   static char last_byte(const char* path) {

@@ -1,27 +1,30 @@
-"""A warm pass of mdtraj and of MDAnalysis over one-frame files, each opened with a topology, asks a slow server
-(2 ms for each request) for no frame and no companion; the report names what is left. Prints the times beside those
-of the same pass over the same files on the local disk: `other_files_cost_no_requests.py [FRAMES]`."""
+"""A warm pass of mdtraj and of MDAnalysis over one-frame files, each opened with its topology, asks
+the file server for none of what is cached. MDAnalysis' lock files cost as many requests as without
+Zazen, and the report has their time.
+
+`other_files_cost_no_requests.py --times PAIRS` measures instead: warm passes, and the same on the
+local disk, by turns.
+"""
 import json
 import os
 import re
 import shutil
-import subprocess
+import statistics
 import sys
-import time
 
-from nodes import ZAZENCTL, skip
+from nodes import PYTHON, ZAZENCTL, skip
 from origin_server import OriginServer
-from processes import expect, run
+from processes import Process, expect, run
 
-FRAMES = int(sys.argv[1]) if len(sys.argv) > 1 else 40
-PYTHON = "/usr/bin/python3"  # that of the packages
+PAIRS = int(sys.argv[2]) if sys.argv[1:2] == ["--times"] else 0
+FRAMES = 100 if PAIRS else 8
+DELAY = "delay 2000"  # 2 ms for each request
 MAKE = """
 import sys, numpy, mdtraj
 top = mdtraj.Topology()
 chain = top.add_chain()
 for i in range(500):
-    residue = top.add_residue("ALA", chain)
-    top.add_atom("CA", mdtraj.element.carbon, residue)
+    top.add_atom("CA", mdtraj.element.carbon, top.add_residue("ALA", chain))
 random = numpy.random.default_rng(1)
 for i in range(int(sys.argv[2])):
     frame = mdtraj.Trajectory(random.random((1, 500, 3), dtype=numpy.float32), top)
@@ -40,62 +43,126 @@ else:
     load = lambda frame, top: MDAnalysis.Universe(top, frame).atoms.positions.sum()
 began, total = time.perf_counter(), 0.0
 for i in range(frames): total += float(load(f"{directory}/f{i}.xtc", f"{directory}/top.pdb"))
-print(time.perf_counter() - began, f"{total:.3f}" if kind == "mdtraj" else f"{total:.1f}")
+print(time.perf_counter() - began, f"{total:.1f}")
 """
 
 
-def has(module):
-    return subprocess.run([PYTHON, "-c", f"import {module}"], capture_output=True).returncode == 0
+def zazenctl(server, *words):
+    return [ZAZENCTL, "--config", server.node.config, *words]
 
 
-kinds = [kind for kind in ("mdtraj", "MDAnalysis") if has(kind)]
-if "mdtraj" not in kinds:
-    skip("there is no mdtraj, which makes the frames")
+class Script:
+    """The pass of one library."""
+
+    def __init__(self, server, kind):
+        self.server, self.kind = server, kind
+        self.cached = {"top.pdb", *(f"f{i}.xtc" for i in range(FRAMES))}
+        self.locks = set()
+        if kind == "MDAnalysis":
+            self.cached |= {f".f{i}.xtc_offsets.npz" for i in range(FRAMES)}
+            self.locks = {f".f{i}.xtc_offsets.lock" for i in range(FRAMES)}
+
+    def go(self, directory, before=()):
+        """Its seconds, what it found, and how often it asked the server for which name."""
+        self.server.control("reset")
+        argv = [*before, PYTHON, "-c", PASS, self.kind, directory, str(FRAMES)]
+        process = Process(argv, self.server.env)
+        pid = process.pid
+        seconds, total = process.finish(100).succeeded().stdout.split()
+        return float(seconds), total, self.server.asked(pid)
+
+    def warm(self):
+        return self.go(self.server.path, (*zazenctl(self.server, "run"), "--quiet"))
+
+    def others(self):
+        """What the report says of the last job."""
+        done = self.server.node.ctl("report", "last", "--json").succeeded()
+        return json.loads(done.stdout)["other_files"]
+
+
+def of(names, asked):
+    return {name: count for name, count in asked.items() if name in names}
+
+
+def check(script):
+    _, right, plain = script.go(script.server.path)
+    expect(all(name in plain for name in script.cached | script.locks), f"plain: {plain}")
+    script.server.control(DELAY)
+    _, total, asked = script.warm()
+    script.server.control("delay 0")
+    expect(total == right, f"{script.kind}: {total}, not {right}")
+    # The first file that a process opens, the topology, is compared with the origin.
+    expect(set(of(script.cached, asked)) <= {"top.pdb"} and asked.get("top.pdb", 0) <= 2,
+           f"{asked}")
+    expect(of(script.locks, asked) == of(script.locks, plain), f"{asked}, plain {plain}")
+    # Each lock is opened twice, and its directory is asked for before: four requests.
+    expect(asked["."] <= 4 * len(script.locks) + 4, f"the directory: {asked['.']} requests")
+    expect(set(asked) <= script.cached | script.locks | {"."}, f"{asked}")
+    # Opens, stats by name and stats by descriptor: all but one seek to the end of each open lock.
+    told = {each["pattern"]: each for each in script.others()}
+    expect(set(told) == ({".f*.xtc_offsets.lock", "."} if script.locks else set()), f"{told}")
+    for name, each in told.items():
+        opens, stats = 0 if name == "." else 2 * FRAMES, 2 * FRAMES
+        calls = each["reads"], each["writes"], each["stats"]
+        expect(calls == (0, opens, stats), f"{each}")
+        # A request takes 2 ms at least: an open of a lock makes four, a stat one.
+        expect(each["open_seconds"] >= 0.008 * opens, f"{each}")
+        expect(each["stat_seconds"] >= 0.002 * stats, f"{each}")
+
+
+def check_summary(server):
+    """The job's second line names the files that took the time, two seconds at least, and fits in
+    80 columns."""
+    name = ".f1.xtc_of_an_equilibration_with_a_long_name_offsets.lock"
+    program = (f"open({server.file('f0.xtc')!r}).close()\n"
+               f"for _ in range(25): open({server.file(name)!r}, 'a').close()")
+    server.control("delay 20000")
+    done = run(zazenctl(server, "run", PYTHON, "-c", program), server.env).succeeded()
+    server.control("delay 0")
+    lines = done.stderr.splitlines()
+    wanted = r"zazen: other files: 25 opens, 25 stats, .* s, most for \.f\*.*\.\.\..*\.lock"
+    expect(len(lines) == 2 and len(lines[1]) <= 80 and re.fullmatch(wanted, lines[1]), f"{done}")
+
+
+def measure(script, local):
+    script.server.control(DELAY)
+    plain = script.go(script.server.path)[0]
+    pairs = []
+    for _ in range(PAIRS):
+        warm = script.warm()[0]
+        others = sum(each["open_seconds"] + each["stat_seconds"] for each in script.others())
+        pairs.append((warm, script.go(local)[0], others))
+    warm, at_home, others = (statistics.median(each) for each in zip(*pairs))
+    ratios = sorted(one / two for one, two, _ in pairs)
+    rest = sorted((one - other) / two for one, two, other in pairs)
+    print(f"{script.kind}: {FRAMES} frames, {PAIRS} pairs, load {os.getloadavg()[0]:.0f}: without "
+          f"Zazen {plain:.2f} s, warm {warm:.2f} s, local disk {at_home:.2f} s, ratio "
+          f"{statistics.median(ratios):.3f} ({ratios[0]:.3f} to {ratios[-1]:.3f}); other files by "
+          f"the report {others:.2f} s, ratio without them {statistics.median(rest):.3f} "
+          f"({rest[0]:.3f} to {rest[-1]:.3f})")
+    script.server.control("delay 0")
+
+
+for module in "mdtraj", "MDAnalysis":
+    found = f"import importlib.util as util, sys; sys.exit(util.find_spec('{module}') is None)"
+    if run([PYTHON, "-c", found], os.environ).status != 0:
+        skip(f"{module} is not installed")
 
 with OriginServer() as server:
     run([PYTHON, "-c", MAKE, server.backing, str(FRAMES)], server.env).succeeded()
-    for kind in kinds:  # MDAnalysis writes its offsets
-        run([PYTHON, "-c", PASS, kind, server.backing, str(FRAMES)], server.env, seconds=100).succeeded()
-    made = time.time()
     local = server.backing + "-local"
     shutil.copytree(server.backing, local)
-    # Copies of files that changed within a minute before are compared with the origin at each open.
-    time.sleep(max(0, made + 62 - time.time()))
     server.template = "f{seq}.xtc"
     server.start_node('also = ["*.pdb", ".*_offsets.npz"]')
-    server.control("delay 2000")
-
-    def go(kind, directory, *before):
-        argv = [*before, PYTHON, "-c", PASS, kind, directory, str(FRAMES)]
-        done = run(argv, server.env, seconds=100).succeeded()
-        seconds, total = done.stdout.split()
-        return float(seconds), total, done.stderr
-
-    ours = ZAZENCTL, "--config", server.node.config, "run"
-    for kind in kinds:
-        go(kind, local)  # writes the offsets of MDAnalysis, which go by ctime
-        plain, right, _ = go(kind, local)
-        cold, total, _ = go(kind, server.path, *ours)
-        expect(total == right, f"{kind}: {total}, not {right}")
-        wanted = {"top.pdb", *(f"f{i}.xtc" for i in range(FRAMES))}
-        if kind == "MDAnalysis":
-            wanted |= {f".f{i}.xtc_offsets.npz" for i in range(FRAMES)}
-        server.node.wait_for_copies(server, wanted)
-        server.control("reset")
-        warm, total, said = go(kind, server.path, *ours)
-        asked = server.asked()
-        expect(total == right, f"{kind}: {total}, not {right}")
-        # The daemon compares a sample of the copies, a stat each, when a process first uses the dataset.
-        cached = {name: count for name, count in asked.items() if name in wanted and count > 4}
-        expect(not cached, f"{kind}: the server was asked for {cached}")
-        others = json.loads(server.node.ctl("report", "last", "--json").succeeded().stdout)["other_files"]
-        told = {each["pattern"] for each in others}
-        left = {re.sub(r"[0-9]+", "*", name) for name, count in asked.items()
-                if name not in wanted | {"."} and count >= FRAMES}
-        expect(left <= told, f"{kind}: the report has {told}, and the server was asked for {left}")
-        seconds = sum(each["open_seconds"] + each["stat_seconds"] for each in others)
-        print(f"{kind}: {FRAMES} frames: local disk {plain:.2f} s, slow origin cold {cold:.2f} s, "
-              f"warm {warm:.2f} s ({warm / plain:.2f}), of which other files {seconds:.2f} s")
-        for each in others:
-            print("   ", each)
-        print("   ", said.strip())
+    # A frame that has just been written would be compared with the origin at each open.
+    server.control("age 3600")
+    for kind in "mdtraj", "MDAnalysis":
+        script = Script(server, kind)
+        if script.locks:  # MDAnalysis writes its offsets
+            for directory in [server.path] + [local] * (PAIRS > 0):
+                script.go(directory)
+        script.warm()
+        server.node.wait_for_copies(server, script.cached)
+        measure(script, local) if PAIRS else check(script)
+    if not PAIRS:
+        check_summary(server)

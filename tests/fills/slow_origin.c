@@ -6,8 +6,9 @@
 // "cached" lets the kernel keep pages, as NFS does, until a file's size or mtime changes;
 // "direct" does not. Four files of its own in the mount point:
 //     .sent      a line "BYTES PATH" for each file of which something was sent
-//     .asked     a line "REQUESTS PATH" for each file that it was asked about
-//     .requests  a line "REQUESTS PID" for each process that has asked; 0: the kernel, for nobody
+//     .asked     a line "REQUESTS PID PATH" for each file that it was asked about by a process;
+//                0: the kernel, for nobody
+//     .requests  a line "REQUESTS PID" for each process that has asked
 //     .control   takes one command at a time:
 //                  rate BYTES       of the link, 0 for no limit
 //                  delay US         before each answer
@@ -16,6 +17,7 @@
 //                  hang OFFSET      reads from there on do not return
 //                  release          ends both
 //                  blocks 0|1       whether a stat tells the blocks of a file
+//                  age SECONDS      that all files look older than they are
 // Sizes and times come from the directory at each stat, so that a change there is what another
 // client's would be. It runs in the foreground.
 #define FUSE_USE_VERSION 312
@@ -31,7 +33,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { kFiles = 1024, kName = 256 };
+enum { kFiles = 4096, kName = 256 };
 static const char kSentFile[] = "/.sent", kAskedFile[] = "/.asked", kRequestsFile[] = "/.requests",
                   kControlFile[] = "/.control";
 static const off_t kNever = (off_t)1 << 62;
@@ -39,6 +41,7 @@ static const off_t kNever = (off_t)1 << 62;
 static int root;
 static int direct;
 static int tells_blocks = 1;
+static time_t age;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static double rate, link_free_at;
@@ -76,10 +79,11 @@ static void add_to(struct account* accounts, const char* name, long long number)
 
 // Each request for a file of the directory begins with this.
 static void be_asked(const char* path) {
-  char pid[16];
+  char pid[16], what[kName];
   snprintf(pid, sizeof pid, "%d", (int)fuse_get_context()->pid);
+  snprintf(what, sizeof what, "%s %s", pid, below(path));
   pthread_mutex_lock(&mutex);
-  add_to(asked, below(path), 1);
+  add_to(asked, what, 1);
   add_to(requests, pid, 1);
   const long long delay = delay_us;
   pthread_mutex_unlock(&mutex);
@@ -115,6 +119,8 @@ static int origin_getattr(const char* path, struct stat* st, struct fuse_file_in
   be_asked(path);
   if (fstatat(root, below(path), st, AT_SYMLINK_NOFOLLOW) != 0) return -errno;
   if (!tells_blocks) st->st_blocks = 0;
+  st->st_mtim.tv_sec -= age;
+  st->st_ctim.tv_sec -= age;
   return 0;
 }
 
@@ -214,6 +220,7 @@ static int origin_write(const char* path, const char* bytes, size_t size, off_t 
   if (strcmp(word, "hang") == 0) hang_at = number;
   if (strcmp(word, "release") == 0) fail_at = hang_at = kNever;
   if (strcmp(word, "blocks") == 0) tells_blocks = (int)number;
+  if (strcmp(word, "age") == 0) age = (time_t)number;
   pthread_cond_broadcast(&changed);
   pthread_mutex_unlock(&mutex);
   return (int)size;

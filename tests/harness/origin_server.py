@@ -97,17 +97,19 @@ class OriginServer:
             lines = file.read(1 << 20).decode().splitlines()
         return sum(int(line.split()[0]) for line in lines if line.split()[1] == name)
 
-    def asked(self):
-        """How many requests the server has answered, by name; "." is the directory."""
+    def asked(self, pid=None):
+        """How often this process, or anybody, has asked the server, by name; "." is the directory."""
         with open(self.file(".asked"), "rb", buffering=0) as file:
             lines = file.read(1 << 20).decode().splitlines()
-        return {name: int(count) for count, name in (line.split(" ", 1) for line in lines)}
+        found = {}
+        for count, who, name in (line.split(" ", 2) for line in lines):
+            if pid in (None, int(who)):
+                found[name] = found.get(name, 0) + int(count)
+        return found
 
     def requests(self, pid=None):
         """What this process, or anybody, has asked the server for."""
-        with open(self.file(".requests"), "rb", buffering=0) as file:
-            lines = [line.split() for line in file.read(1 << 20).decode().splitlines()]
-        return sum(int(count) for count, who in lines if pid in (None, int(who)))
+        return sum(self.asked(pid).values())
 
     def asked_below(self, directory):
         """Of these, the requests about this name in the mount point, and about all below it."""

@@ -1,5 +1,6 @@
 #include "bodhi/lean/run/run_summary.h"
 
+#include <cstring>
 #include <iterator>
 
 namespace zazen {
@@ -19,6 +20,28 @@ class Words {
       const char shown[] = {byte < 0x20 || byte == 0x7f ? '?' : *words, '\0'};
       text(shown);
     }
+  }
+  // The path after these words, without what is in its middle if there is no column for it.
+  // Nothing if there is hardly one.
+  void shortened(const char* before, const char* words, std::size_t columns) {
+    constexpr char kCut[] = "...";
+    constexpr std::size_t kLeast = 8;
+    const std::size_t length = std::strlen(words), used = used_ + std::strlen(before);
+    const std::size_t room = used < columns ? columns - used : 0;
+    if (length > room && room < kLeast) return;
+    text(before);
+    if (length <= room) return path(words);
+    auto is_inside = [&](std::size_t at) { return (words[at] & 0xc0) == 0x80; };  // of UTF-8
+    const std::size_t kept = room - (sizeof kCut - 1);
+    std::size_t head = kept / 2, tail = length - (kept - kept / 2);
+    while (head > 0 && is_inside(head)) --head;
+    while (tail < length && is_inside(tail)) ++tail;
+    char beginning[OtherPattern::kText];
+    std::memcpy(beginning, words, head);
+    beginning[head] = '\0';
+    path(beginning);
+    text(kCut);
+    path(words + tail);
   }
   // "41,208"
   void count(std::uint64_t value) {
@@ -123,20 +146,6 @@ void write_earlier(Words& words, const RunSummary& summary) {
     words.count(then);
     words.text("% was cached");
   }
-}
-
-// The summary names other files only if they took a tenth of the time.
-void write_others(Words& words, const RunSummary& summary) {
-  constexpr std::int64_t kLeastNs = 100'000'000;
-  if (summary.other_ns < kLeastNs || summary.other_ns < summary.duration_ns / 10) return;
-  words.text("; ");
-  words.counted(summary.other_opens, "open");
-  words.text(" and ");
-  words.counted(summary.other_stats, "stat");
-  words.text(" of other files there took ");
-  words.duration(summary.other_ns);
-  words.text(", most of it ");
-  words.path(summary.slowest_other);
 }
 
 void write_nothing_opened(Words& words, const RunSummary& summary) {
@@ -245,7 +254,23 @@ std::size_t write_summary(const RunSummary& summary, char* out, std::size_t capa
   words.text(", ");
   write_share(words, figures.hits, figures.opens(), summary.nodes > 1);
   write_earlier(words, summary);
-  write_others(words, summary);
+  return words.end();
+}
+
+std::size_t write_others(const RunSummary& summary, char* out, std::size_t capacity) {
+  constexpr std::int64_t kLeastNs = 100'000'000;
+  if (summary.figures.opens() == 0 || summary.other_ns < kLeastNs ||
+      summary.other_ns < summary.duration_ns / 10) {
+    return 0;
+  }
+  Words words(out, capacity);
+  words.text("other files: ");
+  words.counted(summary.other_opens, "open");
+  words.text(", ");
+  words.counted(summary.other_stats, "stat");
+  words.text(", ");
+  words.duration(summary.other_ns);
+  words.shortened(", most for ", summary.slowest_other, kMostColumns);
   return words.end();
 }
 

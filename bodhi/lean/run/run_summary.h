@@ -1,5 +1,5 @@
-// The line that ends a job under `zazenctl run`, and how long things took in words. Pure. Lean:
-// the shim prints the line, and no locale, no floating point is asked.
+// The lines that end a job under `zazenctl run`, and how long things took in words. Pure. Lean:
+// the shim prints them, and no locale, no floating point is asked.
 #pragma once
 #include "bodhi/lean/run/run_record.h"
 
@@ -32,6 +32,11 @@ void add_others(const RunRecord& record, RunSummary* summary);
 
 // The line without "zazen: " and without a newline; its length. The text ends with a NUL.
 std::size_t write_summary(const RunSummary& summary, char* out, std::size_t capacity);
+
+// The line after it, in the same form: other files, if they took a tenth of the time. Otherwise
+// its length is 0. At most kMostColumns long, so that it fits beside "zazen: ".
+inline constexpr std::size_t kMostColumns = 80 - (sizeof "zazen: " - 1);
+std::size_t write_others(const RunSummary& summary, char* out, std::size_t capacity);
 
 // "0.25 s", "16.8 s", "4m12s", "2h05m"; its length.
 std::size_t write_duration(std::int64_t ns, char* out, std::size_t capacity);

@@ -26,6 +26,10 @@ if __name__ == "__main__":
     context = multiprocessing.get_context("spawn")
     with context.Pool(2) as pool: pool.map(read, [names[::2], names[1::2]])
 """,
+    "joblib": """
+import joblib
+joblib.Parallel(n_jobs=2)(joblib.delayed(read)(part) for part in (names[::2], names[1::2]))
+""",
     "subprocess": """
 import subprocess
 for part in (names[::2], names[1::2]): subprocess.run(["cat", *part], check=True, stdout=subprocess.DEVNULL)

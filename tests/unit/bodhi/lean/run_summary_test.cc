@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -13,6 +14,11 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 std::string words(const RunSummary& summary) {
   char text[512];
   return {text, write_summary(summary, text, sizeof text)};
+}
+
+std::string others(const RunSummary& summary) {
+  char text[512];
+  return {text, write_others(summary, text, sizeof text)};
 }
 
 RunSummary example() {
@@ -107,13 +113,39 @@ TEST(RunSummary, SaysWhereTheRestWent) {
   }
   RunSummary summary = example();
   add_others(*record, &summary);
-  EXPECT_EQ(
-      words(summary),
-      "500 frames, 7.2 MB in 1.3 s, all from this node's disk; 100 opens and 100 stats of "
-      "other files there took 0.20 s, most of it .f*.lock");
+  EXPECT_EQ(words(summary), "500 frames, 7.2 MB in 1.3 s, all from this node's disk");
+  EXPECT_EQ(others(summary), "other files: 100 opens, 100 stats, 0.20 s, most for .f*.lock");
   summary.duration_ns = 3 * kSecond;
-  EXPECT_EQ(words(summary), "500 frames, 7.2 MB in 3.0 s, all from this node's disk")
-      << "a small part";
+  EXPECT_EQ(others(summary), "") << "a small part";
+}
+
+TEST(RunSummary, OtherFilesFitInALine) {
+  RunSummary summary = example();
+  summary.other_ns = 12 * kSecond;
+  const std::string name =
+      ".run-*_\u00e9quilibration_of_a_long_name_with_\u00fc.f*.xtc_offsets.npz";
+  summary.slowest_other = name.c_str();
+  for (std::uint64_t calls = 1; calls < 10'000'000'000'000; calls *= 10) {
+    summary.other_opens = summary.other_stats = calls;
+    const std::string line = others(summary);
+    EXPECT_LE(line.size(), 73u) << line;
+    if (calls > 1'000'000) continue;
+    const std::size_t at = line.find(", most for "), cut = line.find("...");
+    ASSERT_TRUE(at != std::string::npos && cut != std::string::npos) << line;
+    const std::string head = line.substr(at + 11, cut - at - 11), tail = line.substr(cut + 3);
+    EXPECT_TRUE(name.starts_with(head) && name.ends_with(tail)) << line;
+    EXPECT_GE(tail.size(), 3u) << line;
+  }
+  // No letter is cut in two.
+  std::string accents;
+  for (int i = 0; i < 80; ++i) {
+    accents += i % 7 == 0 ? "x" : "\u00e9";
+    summary.other_opens = summary.other_stats = 1;
+    summary.slowest_other = accents.c_str();
+    const std::string line = others(summary);
+    EXPECT_LE(line.size(), 73u) << line;
+    EXPECT_EQ(std::ranges::count(line, '\xc3'), std::ranges::count(line, '\xa9')) << line;
+  }
 }
 
 TEST(RunSummary, Durations) {
