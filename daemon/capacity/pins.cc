@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <sstream>
 
 #include "bodhi/common/unique_fd.h"
@@ -19,10 +21,20 @@ namespace {
 constexpr char kPinsFile[] = ".zazen/pins", kNewPins[] = ".zazen/pins.new";
 constexpr off_t kLargestFile = 64 << 20;
 constexpr FrameSeq kLastSeq = std::numeric_limits<FrameSeq>::max();
+// More companions next to each other are meant as all of them.
+constexpr FrameSeq kMostCompanions = 4'096;
+
+std::optional<FrameSeq> renumber(FrameSeq seq, const FrameName& former, const FrameName& name) {
+  char text[kMaxTemplate + 32];
+  FrameSeq now;
+  const std::size_t size = former.format(seq, text, sizeof text);
+  const bool is_known = size != 0 && name.match(text, size, &now) && name.is_companion(now);
+  return is_known ? std::optional(now) : std::nullopt;
+}
 
 }  // namespace
 
-Result<Pins> Pins::load(int directory_fd) {
+Result<Pins> Pins::load(int directory_fd, const DatasetConfig& dataset) {
   UniqueFd file(::openat(directory_fd, kPinsFile, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!file.valid() && errno == ENOENT) return Pins();
   struct stat st = {};
@@ -32,16 +44,30 @@ Result<Pins> Pins::load(int directory_fd) {
   long got = raw_read_at(file.get(), text.data(), text.size(), 0);
   if (got < 0) return Error{static_cast<int>(-got), kPinsFile, {}};
   text.resize(static_cast<std::size_t>(got));
-  return parse(text);
+  Result<Pins> pins = parse(text);
+  char also[kMaxAlso] = {};
+  const ssize_t length = ::fgetxattr(file.get(), kAlsoAttribute, also, sizeof also - 1);
+  FrameName former;
+  const char* why = nullptr;
+  const bool has_former =
+      pins.ok() && length > 0 && also != dataset.also &&
+      FrameName::parse(dataset.frames.data(), dataset.frames.size(), &former, &why) &&
+      former.add_also(also, static_cast<std::size_t>(length), &why);
+  if (has_former) pins->renumber_companions(former, dataset.name);
+  return pins;
 }
 
-Status Pins::save(int directory_fd) const {
+Status Pins::save(int directory_fd, const DatasetConfig& dataset) const {
   std::string lines = text();
   UniqueFd file(::openat(directory_fd, kNewPins,
                          O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file.valid()) return last_error(kNewPins);
   if (int code = raw_write_all(file.get(), lines.data(), lines.size()); code != 0) {
     return Error{-code, kNewPins, {}};
+  }
+  if (!dataset.also.empty() && ::fsetxattr(file.get(), kAlsoAttribute, dataset.also.data(),
+                                           dataset.also.size(), 0) != 0) {
+    return last_error(kNewPins);
   }
   if (::fsync(file.get()) != 0 ||
       ::renameat(directory_fd, kNewPins, directory_fd, kPinsFile) != 0) {
@@ -104,6 +130,34 @@ void Pins::unpin(FrameRange range) {
     if (old.last > range.last) left.push_back({range.last + 1, old.last});
   }
   ranges_ = std::move(left);
+}
+
+void Pins::renumber_companions(const FrameName& former, const FrameName& name) {
+  Pins now, unpinned;
+  FrameSeq next = kFirstCompanion;  // behind the last range
+  auto add = [&](Pins& to, FrameSeq first, FrameSeq last) {
+    for (FrameSeq seq = first;; ++seq) {
+      if (const auto number = renumber(seq, former, name)) to.pin({*number, *number});
+      if (seq == last) return;
+    }
+  };
+  for (const FrameRange& range : ranges_) {
+    const FrameSeq first = std::max(range.first, kFirstCompanion);
+    if (range.first < kFirstCompanion) {
+      now.pin({range.first, std::min(range.last, kFirstCompanion - 1)});
+    }
+    if (range.last < kFirstCompanion) continue;
+    if (range.last - first >= kMostCompanions) {
+      now.pin({kFirstCompanion, kLastSeq});
+    } else {
+      add(now, first, range.last);
+    }
+    // All but a few were pinned.
+    if (first > next && first - next < kMostCompanions) add(unpinned, next, first - 1);
+    next = range.last + 1;
+  }
+  for (const FrameRange& range : unpinned.ranges_) now.unpin(range);
+  ranges_ = std::move(now.ranges_);
 }
 
 bool Pins::contains(FrameSeq seq) const {

@@ -62,6 +62,7 @@ enum class LinkType : std::uint16_t {
   kFigures,
   kLeave,
   kUntold,
+  kUsed,
   // Orders
   kConnection = 100,
   kCompare,
@@ -81,6 +82,7 @@ enum class LinkType : std::uint16_t {
   kMunge,
   kStop,
   kUntoldChanges,
+  kUsedDatasets,
 };
 
 struct NoReply {
@@ -432,6 +434,16 @@ struct Untold {
     a(dataset);
   }
 };
+// Such a user's programs use the dataset.
+struct Used {
+  static constexpr LinkType kType = LinkType::kUsed;
+  using Reply = NoReply;
+  std::uint32_t dataset = kNoDataset;
+  template <class A>
+  void fields(A& a) {
+    a(dataset);
+  }
+};
 // What the worker proves itself with at other nodes, for datasets with `push = true`; or what
 // writers prove themselves with at this node.
 struct PushKeyAsk {
@@ -774,15 +786,26 @@ struct UntoldChanges {
   }
 };
 
+// The same of datasets that they use (Used); has no reply.
+struct UsedDatasets {
+  static constexpr LinkType kType = LinkType::kUsedDatasets;
+  using Reply = NoReply;
+  std::vector<std::uint32_t> datasets;
+  template <class A>
+  void fields(A& a) {
+    a(datasets);
+  }
+};
+
 using LinkAsks =
     std::tuple<BeginFill, MoreRoom, FinishFill, FinishContent, FinishPush, AbandonFill,
                FillFailed, Adopt, Changed, Suspend, Restore, Renew, CopyState, Check, SampleAsk,
                Evict, Pin, Verify, ReadIn, History, StatusAsk, ListAsk, Notice, BeginListing,
                FinishListing, Tell, Doubt, PushKeyAsk, Natives, DiskState, DecodeMunge,
-               WorkerFigures, Leave, Untold>;
+               WorkerFigures, Leave, Untold, Used>;
 using LinkOrders =
     std::tuple<Connection, Compare, Rights, NameRights, VerifyOrigins, Look, WatchWriters,
                WatchChanges, Configure, Problems, FollowPaths, SweepJobs, ReportFigures,
-               TellPeers, Listen, Munge, Stop, UntoldChanges>;
+               TellPeers, Listen, Munge, Stop, UntoldChanges, UsedDatasets>;
 
 }  // namespace zazen

@@ -120,7 +120,12 @@ class WorkerPool {
   // those of the user's last program, which are made if need be. False: not to all of them.
   template <class Order>
   bool tell_user(uid_t uid, Order order) {
-    return tell_workers_of(uid, Order::kType, encode_link_body(order));
+    return tell_workers_of(uid, Order::kType, encode_link_body(order), true);
+  }
+  // To those that run, or to one that is made. It is not what they are needed for.
+  template <class Order>
+  bool tell_running(uid_t uid, Order order) {
+    return tell_workers_of(uid, Order::kType, encode_link_body(order), false);
   }
   // Of all workers. Those of this user are asked, within the limit. The others have said them
   // within the last second: a busy user delays nobody else's status.
@@ -129,6 +134,7 @@ class WorkerPool {
 
  private:
   using WorkerPointer = std::shared_ptr<Worker>;
+  static constexpr uid_t kNobody = 65'534;
 
   WorkerPool(std::string runtime, bool all_users, Forker forker, Hooks hooks,
              WorkerLimits limits);
@@ -136,8 +142,8 @@ class WorkerPool {
   int exchange(WorkerId worker, LinkPacket& packet, std::uint32_t dataset,
                std::chrono::milliseconds limit);
   bool tell_worker(WorkerId worker, LinkType type, const std::string& body,
-                   const UniqueFd& file);
-  bool tell_workers_of(uid_t uid, LinkType type, const std::string& body);
+                   const UniqueFd& file, bool is_use = true);
+  bool tell_workers_of(uid_t uid, LinkType type, const std::string& body, bool with_all_groups);
   void accept_clients();
   WorkerPointer find(WorkerId worker) const;
   WorkerPointer find_or_start(const WorkerCredentials& credentials, bool any_groups,

@@ -8,31 +8,31 @@ namespace zazen {
 void DatasetUses::note_ask(uid_t uid, std::uint32_t dataset, bool is_miss) {
   std::lock_guard lock(mutex_);
   used_.set(dataset);
-  auto user = users_.find(uid);
-  if (user == users_.end() && users_.size() >= kMostUsers) return;
-  if (user == users_.end()) user = users_.try_emplace(uid).first;
-  user->second.has_asked.set(dataset);
-  if (is_miss) ++user->second.fills;
+  if (is_miss && (fills_.contains(uid) || fills_.size() < kMostUsers)) ++fills_[uid];
 }
 
-DatasetUses::Since DatasetUses::take(const std::vector<std::pair<std::uint32_t, uid_t>>& hit) {
-  Since since;
+DatasetUses::Look DatasetUses::look(const std::vector<std::pair<std::uint32_t, uid_t>>& hit) {
+  Look look;
   std::lock_guard lock(mutex_);
-  for (auto& [uid, user] : users_) {
-    const std::uint64_t fills = std::exchange(user.fills, 0);
-    since.fills += uid == own_uid_ ? fills : std::min(fills, kMostFills);
-  }
   for (const auto& [dataset, uid] : hit) {
-    const auto user = users_.find(uid);
-    const bool counts =
-        uid == own_uid_ || (user != users_.end() && user->second.has_asked[dataset]);
-    if (counts) used_.set(dataset);
+    if (uid == own_uid_) used_.set(dataset);
   }
+  std::uint64_t fills = 0;
+  for (const auto& [uid, asked] : std::exchange(fills_, {})) {
+    fills += uid == own_uid_ ? asked : std::min(asked, kMostFills);
+  }
+  look.fills = std::exchange(next_fills_, fills);
+  if (look.fills > 0) known_.reset();
+  known_ |= used_;
   for (std::uint32_t i = 0; i < kMaxDatasets; ++i) {
-    if (used_[i]) since.used.push_back(i);
+    if (used_[i]) look.used.push_back(i);
   }
   used_.reset();
-  return since;
+  // While the clock stands still, what is known stays true: no origin is asked.
+  for (const auto& [dataset, uid] : hit) {
+    if (uid != own_uid_ && (fills > 0 || !known_[dataset])) look.said[uid].push_back(dataset);
+  }
+  return look;
 }
 
 }  // namespace zazen

@@ -117,12 +117,13 @@ void Service::disk_changed(bool usable) {
   publisher_.set_usable(usable);
 }
 
-// The counters are the users' own: what they say of changes has a worker of that user look, and
-// no more. zazend's own user is believed.
+// The counters are the users' own: what they say of changes and of hits has workers of that
+// user look, and no more. zazend's own user is believed.
 void Service::note_counted() {
   const CountedSince counted = publisher_.count();
-  const DatasetUses::Since uses = uses_.take(counted.opened);
+  const DatasetUses::Look uses = uses_.look(counted.opened);
   store_.note_fills(uses.fills, uses.used);
+  for (const auto& [uid, datasets] : uses.said) pool_->tell_running(uid, UsedDatasets{datasets});
   for (const auto& [dataset, uid] : counted.untold_changes) {
     if (dataset >= config_.datasets.size()) continue;
     if (uid == ::geteuid()) {

@@ -102,6 +102,7 @@ class Service {
   void handle(const Asked<Tell>& asked);
   void handle(const Asked<Doubt>& asked);
   void handle(const Asked<Untold>& asked);
+  void handle(const Asked<Used>& asked);
   void handle(const Asked<PushKeyAsk>& asked);
   void handle(const Asked<Natives>& asked);
   void handle(const Asked<DiskState>& asked);

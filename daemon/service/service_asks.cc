@@ -69,7 +69,8 @@ bool Service::take_as(Worker& worker, LinkPacket& packet) {
   if constexpr (std::is_same_v<Ask, BeginFill>) {
     const bool is_miss = asked->ask.kind == FrameKind::kAlien && !asked->ask.is_idle;
     uses_.note_ask(worker.credentials().uid, dataset, is_miss);
-  } else if constexpr (std::is_same_v<Ask, SampleAsk> || std::is_same_v<Ask, ReadIn>) {
+  } else if constexpr (std::is_same_v<Ask, SampleAsk> || std::is_same_v<Ask, ReadIn> ||
+                       std::is_same_v<Ask, Used>) {
     uses_.note_ask(worker.credentials().uid, dataset, false);
   }
   asked->worker = worker.shared_from_this();
@@ -410,6 +411,10 @@ void Service::handle(const Asked<Doubt>& asked) {
 void Service::handle(const Asked<Untold>& asked) {
   note_untold(asked.ask.dataset, asked.worker->credentials().uid);
   asked.reply(0);
+}
+
+void Service::handle(const Asked<Used>& asked) {
+  asked.reply(0);  // that it asks is the use
 }
 
 void Service::handle(const Asked<PushKeyAsk>& asked) {

@@ -10,6 +10,7 @@
 #include "daemon/origin/adoption.h"
 #include "daemon/origin/user_directories.h"
 #include "daemon/process/log.h"
+#include "daemon/process/shortage.h"
 #include "daemon/service/service.h"
 
 namespace zazen {
@@ -343,6 +344,7 @@ std::vector<OriginLook> Service::look_at(WorkerId worker, std::uint32_t dataset,
 
 void Service::place_received(std::uint32_t dataset) {
   std::vector<Received> batch;
+  until_no_shortage([&] { batch.reserve(kMostLooked); });
   {
     std::lock_guard lock(mutex_);
     std::deque<Received>& queue = received_[dataset];
@@ -351,10 +353,14 @@ void Service::place_received(std::uint32_t dataset) {
     }
   }
   if (batch.empty()) return;
-  std::vector<ContentToLook> contents;
-  for (const Received& one : batch) contents.push_back({one.seq, one.content.bytes});
-  const WorkerId worker = worker_for(dataset);
-  std::vector<OriginLook> looks = look_at(worker, dataset, contents);
+  WorkerId worker = 0;
+  std::vector<OriginLook> looks;
+  until_no_shortage([&] {
+    std::vector<ContentToLook> contents;
+    for (const Received& one : batch) contents.push_back({one.seq, one.content.bytes});
+    worker = worker_for(dataset);
+    looks = look_at(worker, dataset, contents);
+  });
   for (std::size_t i = 0; i < batch.size(); ++i) {
     compare_digest(batch[i].content.file.fd(), batch[i].content.bytes, looks[i]);
     cache_.take_received(worker, dataset, batch[i].seq, std::move(batch[i].content), looks[i],

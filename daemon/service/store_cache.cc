@@ -95,8 +95,10 @@ void StoreCache::begin_known(WorkerId worker, BeginFill offer, Begun done) {
     if (!is_known) {
       refusal = ECANCELED;  // the worker has ended
     } else if (other && wanted.waits) {
-      other->followers.push_back([this, worker, flight, done = std::move(done)]() mutable {
-        begin_known(worker, std::move(flight->offer), std::move(done));
+      other->followers.push_back([this, worker, flight, done = std::move(done)] {
+        if (!despite_shortage([&] { begin_known(worker, flight->offer, done); })) {
+          done(ENOMEM, {});
+        }
       });
       return;
     } else if (other) {
@@ -104,12 +106,17 @@ void StoreCache::begin_known(WorkerId worker, BeginFill offer, Begun done) {
     } else if (held->second.tickets >= kMostTickets) {
       refusal = EAGAIN;
     } else {
+      ticket = next_ticket_++;
+      const auto place = tickets_.emplace(ticket, flight).first;
       if (!is_alone) {
         flight->pending = PendingCopies::Mark(store_.pending(), wanted.dataset, wanted.seq);
-        in_flight_.emplace(key, flight);
+        try {
+          in_flight_.emplace(key, flight);
+        } catch (const std::bad_alloc&) {
+          tickets_.erase(place);
+          throw;
+        }
       }
-      ticket = next_ticket_++;
-      tickets_.emplace(ticket, flight);
       held->second.refused.erase(key);
       ++held->second.tickets;
       ++under_way_;
@@ -144,9 +151,9 @@ void StoreCache::begin_known(WorkerId worker, BeginFill offer, Begun done) {
 bool StoreCache::release(std::uint64_t ticket, Flight& flight) {
   std::lock_guard lock(mutex_);
   flight.is_busy = false;
-  if (held_.contains(flight.worker)) return true;
-  tickets_.erase(ticket);
-  return false;
+  flight.is_open = held_.contains(flight.worker);
+  if (!flight.is_open) tickets_.erase(ticket);
+  return flight.is_open;
 }
 
 int StoreCache::prepare(Flight& flight) {
@@ -227,6 +234,7 @@ StoreCache::FlightPointer StoreCache::take(WorkerId worker, std::uint64_t ticket
   if (flight->is_busy) return nullptr;
   if (is_content && flight->offer.is_content != *is_content) return nullptr;
   tickets_.erase(found);
+  flight->is_open = false;
   if (auto held = held_.find(worker); held != held_.end()) --held->second.tickets;
   return flight;
 }
@@ -256,9 +264,9 @@ void StoreCache::finish_fill(WorkerId worker, const FinishFill& finish, Done don
   const FlightPointer flight = take(worker, finish.ticket, false);
   if (!flight) return done(EBADF);
   const BeginFill& offer = flight->offer;
-  OriginFacts facts = offer.origin;
   int status = ENOMEM;
   despite_shortage([&] {
+    OriginFacts facts = offer.origin;
     const OriginIdentity before = identity_of(facts.st, offer.kind, 0);
     struct stat local = {};
     status = flight->cancelled->load() ? ECANCELED : flight->file.seal_content();
@@ -424,30 +432,42 @@ int StoreCache::finish_push(WorkerId worker, const FinishPush& finish, Pushed* o
 
 void StoreCache::take_received(WorkerId worker, std::uint32_t dataset, FrameSeq seq,
                                ReceivedContent received, const OriginLook& look, Done done) {
-  auto flight = std::make_shared<Flight>();
-  flight->worker = worker;
-  flight->offer.dataset = dataset;
-  flight->offer.seq = seq;
-  flight->offer.kind = FrameKind::kNative;
-  flight->offer.is_content = true;
-  flight->offer.origin.st.st_size = static_cast<off_t>(received.bytes);
-  {
-    std::unique_lock lock(mutex_);
-    auto other = in_flight_.find({dataset, seq});
-    if (other != in_flight_.end()) {
+  FlightPointer begun;
+  const bool is_taken = despite_shortage([&] {
+    auto flight = std::make_shared<Flight>();
+    flight->worker = worker;
+    flight->offer.dataset = dataset;
+    flight->offer.seq = seq;
+    flight->offer.kind = FrameKind::kNative;
+    flight->offer.is_content = true;
+    flight->offer.origin.st.st_size = static_cast<off_t>(received.bytes);
+    flight->is_open = false;
+    std::lock_guard lock(mutex_);
+    const auto [first, last] = in_flight_.equal_range({dataset, seq});
+    const auto finished =
+        std::find_if(first, last, [](auto& one) { return !one.second->is_open; });
+    if (finished != last) {  // it ends soon: zazend commits it
       auto waiting = std::make_shared<ReceivedContent>(std::move(received));
-      other->second->followers.push_back([=, this] {
+      finished->second->followers.push_back([=, this] {
         take_received(worker, dataset, seq, std::move(*waiting), look, done);
       });
       return;
     }
+    for (auto one = first; one != last;) {  // a fill must not replace the native later
+      const bool is_fill = one->second->offer.kind == FrameKind::kAlien;
+      if (is_fill) one->second->cancelled->store(true);
+      one = is_fill ? in_flight_.erase(one) : std::next(one);
+    }
     in_flight_.emplace(Key(dataset, seq), flight);
     flight->pending = std::move(received.pending);
     ++under_way_;
-  }
+    begun = std::move(flight);
+  });
+  if (!is_taken) return done(ENOMEM);
+  if (!begun) return;  // it waits
   int status = ENOMEM;
-  despite_shortage([&] { status = place_received(flight, std::move(received), look, done); });
-  if (status != kCommitting) land(flight, status, false, done);
+  despite_shortage([&] { status = place_received(begun, std::move(received), look, done); });
+  if (status != kCommitting) land(begun, status, false, done);
 }
 
 bool StoreCache::is_held(WorkerId worker, const BeginFill& offer,
@@ -458,10 +478,9 @@ bool StoreCache::is_held(WorkerId worker, const BeginFill& offer,
   bool same = copy.size == received.bytes && copy.checksum == received.checksum;
   *status = 0;
   if (store_.is_waiting(offer.dataset, offer.seq)) {
-    if (same && look.status == 0) {
-      (void)adopt_known(worker, offer.dataset, offer.seq, look.origin);
-    }
-    return same;
+    // Where the origin has the frame, one that cannot be adopted is worth nothing.
+    return same && (look.status != 0 ||
+                    adopt_known(worker, offer.dataset, offer.seq, look.origin) == 0);
   }
   // The copy may have been read while its origin changed: what comes later is newer.
   bool newer = !same && look.status == 0 && held->kind == FrameKind::kNative;

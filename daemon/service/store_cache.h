@@ -10,7 +10,8 @@
 // wait for the one that is under way. Other workers are told EALREADY, or copy it as well if a
 // program waits. A worker that was told so for kOthersWait copies it, too: workers that were
 // stopped, one after the other, must not keep it from the frame. A worker that ends gives its
-// tickets back.
+// tickets back. A push over the network waits for no worker: it takes the place of fills that
+// are not finished.
 //
 // `done` is called once, on any thread, without a lock. Thread safe.
 #pragma once
@@ -108,6 +109,7 @@ class StoreCache {
     Clock::time_point begun = Clock::now();
     // Its file and its room are another thread's: nobody may take the ticket. mutex_ is held.
     bool is_busy = true;
+    bool is_open = true;  // its worker has not finished it, and perhaps never does; the same
   };
   using FlightPointer = std::shared_ptr<Flight>;
   using Key = std::pair<std::uint32_t, FrameSeq>;

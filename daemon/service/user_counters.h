@@ -7,8 +7,8 @@
 // and can spoil only their own programs, worker and figures. The daemon never maps it, it
 // reads. Thread safe.
 //
-// The figures are for `status`. What else is read of them no decision depends on: who has to be
-// asked about changes, and hits, which count where a worker has asked before (dataset_uses.h).
+// The figures are for `status`. No decision depends on them: of changes and hits they tell only
+// whose workers have to be asked (worker/doubts.h, dataset_uses.h).
 #pragma once
 #include <cstddef>
 #include <cstdint>

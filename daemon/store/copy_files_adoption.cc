@@ -25,15 +25,10 @@ int write_identity_of_copy(int fd, const OriginIdentity& identity, const struct 
 int CopyFiles::adopt(std::uint32_t dataset, FrameSeq seq, UniqueFd copy,
                      const struct stat& origin, const AccessList& readers,
                      const ReachedDirectories& reached) {
-  OriginIdentity identity = {};
-  if (int code = read_identity(copy.get(), &identity); code != 0) return code;
-  if (identity.size != static_cast<std::uint64_t>(origin.st_size)) return ESTALE;
-  identity = identity_of(origin, FrameKind::kNative, identity.checksum);
-  int code = write_identity_of_copy(copy.get(), identity, origin);
-  if (code == 0 && config_.all_users) code = readers.grant(copy.get(), Right::kRead);
-  if (code == 0 && ::fsync(copy.get()) != 0) code = errno;
-  if (code != 0) return code;
-
+  OriginIdentity waiting = {};
+  if (int code = read_identity(copy.get(), &waiting); code != 0) return code;
+  if (waiting.size != static_cast<std::uint64_t>(origin.st_size)) return ESTALE;
+  // With the lock all the time: another worker's word must not come in between.
   NamesLock names = lock_names();
   const DatasetFiles& files = datasets_[dataset];
   struct stat local = {}, there = {};
@@ -43,17 +38,30 @@ int CopyFiles::adopt(std::uint32_t dataset, FrameSeq seq, UniqueFd copy,
       local.st_ino != there.st_ino) {
     return ENOENT;  // it was replaced or dropped meanwhile
   }
+  const OriginIdentity identity = identity_of(origin, FrameKind::kNative, waiting.checksum);
+  int code = write_identity_of_copy(copy.get(), identity, origin);
+  if (code == 0 && config_.all_users) code = readers.grant(copy.get(), Right::kRead);
+  if (code == 0 && ::fsync(copy.get()) != 0) code = errno;
   auto [below, leaf] = split_name(files.name_of(seq));
-  UniqueFd directory = make_directory_beneath(files.directory.get(), below);
-  if (!directory.valid()) return errno;
+  UniqueFd directory;
+  if (code == 0) directory = make_directory_beneath(files.directory.get(), below);
+  if (code == 0 && !directory.valid()) code = errno;
   // A crash must not take the directory and leave the move into it.
-  if (!below.empty()) code = flush_directories_beneath(files.directory.get(), below);
-  if (code != 0) return code;
-  code = rights_.grant_way(names, dataset, files.directory.get(), below, reached);
-  if (code != 0) return code;
-  code = files.waiting->move_out(seq, directory.get(), leaf.c_str());
+  if (code == 0 && !below.empty()) {
+    code = flush_directories_beneath(files.directory.get(), below);
+  }
+  if (code == 0) {
+    code = rights_.grant_way(names, dataset, files.directory.get(), below, reached);
+  }
+  if (code == 0) code = files.waiting->move_out(seq, directory.get(), leaf.c_str());
+  if (code != 0) {  // it waits as before
+    (void)write_identity_of_copy(copy.get(), unknown_identity(waiting.size, waiting.checksum),
+                                 origin);
+    if (config_.all_users) (void)AccessList::nobody().grant(copy.get(), Right::kRead);
+    return note_full_directory(dataset, code);
+  }
   // Nor must the move be lost when frame and directory go: it would be back where it waited.
-  if (code == 0 && !below.empty() && ::fsync(directory.get()) != 0) code = errno;
+  if (!below.empty() && ::fsync(directory.get()) != 0) code = errno;
   if (code == 0) {
     index(names, dataset, copy.get());
     if (std::optional<HeldFrame> held = ledger_.find(dataset, seq)) {

@@ -10,6 +10,7 @@
 
 #include "bodhi/common/directory_entries.h"
 #include "bodhi/lean/frames/table.h"
+#include "daemon/capacity/pins.h"
 #include "daemon/origin/trust.h"
 #include "daemon/process/beneath.h"
 #include "daemon/process/start_error.h"
@@ -64,9 +65,6 @@ Status forget_aliens_that_are_natives(SequenceLog& alien_log, HeldTables& held) 
   return alien_log.append({}, both);
 }
 
-// Of the dataset's directory in the cache: the `also` of the daemon before.
-constexpr char kAlsoAttribute[] = "user.zazen.also";
-
 // Removes the companions that only the former names know.
 void remove_former(const DatasetConfig& config, const FrameName& former, int directory_fd) {
   struct stat top = {};
@@ -89,7 +87,8 @@ void remove_former(const DatasetConfig& config, const FrameName& former, int dir
   });
 }
 
-// Other patterns number other names. False: they are those of the daemon before.
+// Other patterns number other names. False: they are those of the daemon before, of which an
+// attribute tells.
 bool renew_companions(const DatasetConfig& config, int directory_fd, int cache_state_fd) {
   char before[kMaxAlso] = {};
   const ssize_t length = ::fgetxattr(directory_fd, kAlsoAttribute, before, sizeof before - 1);

@@ -68,7 +68,7 @@ Result<bool> Store::load(const NamesLock& names, UniqueFd directory,
     std::optional<HeldFrame> held = find(index, seq);
     if (held && held->kind == FrameKind::kAlien) fetched_lately_.emplace_back(index, seq);
   }
-  Result<Pins> pins = Pins::load(loaded->files.directory.get());
+  Result<Pins> pins = Pins::load(loaded->files.directory.get(), config);
   if (!pins.ok()) {
     log_line(LogLevel::kError, "pins_lost",
              {{"dataset", config.path}, {"error", pins.error().message()}});

@@ -116,7 +116,8 @@ int Store::pin(std::uint32_t dataset, FrameRange range, bool pinned, Amount* hel
   NamesLock names = copies_.lock_names();  // so that nothing is evicted meanwhile
   Pins pins = ledger_.pins(dataset);
   pinned ? pins.pin(range) : pins.unpin(range);
-  Status saved = pins.save(copies_.dataset(dataset).directory.get());
+  const DatasetFiles& files = copies_.dataset(dataset);
+  Status saved = pins.save(files.directory.get(), *files.config);
   if (!saved.ok()) return saved.error().code;
   *held = ledger_.set_pins(names, dataset, std::move(pins), range);
   return 0;

@@ -89,8 +89,12 @@ int SuspendedCopies::move_in(FrameSeq seq, int dataset_fd, const std::string& na
     if (int code = flush_directories_beneath(directory(), below); code != 0) return code;
   }
   std::lock_guard lock(mutex_);
-  if (::renameat(dataset_fd, name.c_str(), directory(), name.c_str()) != 0) return errno;
-  add(seq);
+  add(seq);  // programs see that it is pending before its name goes
+  if (::renameat(dataset_fd, name.c_str(), directory(), name.c_str()) != 0) {
+    const int code = errno;
+    frames_.erase(seq);
+    return code;
+  }
   unflushed_ = true;
   return 0;
 }

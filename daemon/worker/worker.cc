@@ -102,6 +102,8 @@ class Worker {
       });
     } else if (UntoldChanges untold; is(packet, &untold)) {
       service_.take_untold(untold.datasets);
+    } else if (UsedDatasets used; is(packet, &used)) {
+      service_.take_used(used.datasets);
     } else if (TellPeers news; is(packet, &news)) {
       errands_.post([this, news] { service_.tell_peers(news); });
     } else if (Listen listen; is(packet, &listen)) {

@@ -1,6 +1,6 @@
 """A user writes anything into the file in which his programs count: no copies of others go by it, nor stay. Figures
 that grow, jump or go back make nobody's dataset idle, so a frame of his gets into a full cache only now and then.
-Nor do they keep a dataset in use that the user has not used."""
+Nor do they keep a dataset in use that the user may not search, though she has used it before."""
 import os
 import struct
 import time
@@ -74,6 +74,8 @@ with SystemNode() as node:
     check_that_alices_stay("figures that go back", new[30:])
 
     # Bob really reads: by and by Alice's dataset is idle, whatever Carol says of it.
+    node.check(CAROL, [hers.file("f0")], "as long as Carol may")
+    os.chmod(hers.path, 0o700)
     names = [large.file(name) for name in large.frames]
     for turn in range(3 * IDLE_FILLS // MANY):
         missing = [name for name in names if not os.path.exists(node.copy(name))][:MANY]

@@ -121,12 +121,14 @@ int evict_command(const EvictOptions& options) {
       return usage_error({EINVAL, path + ": a frame; --frames goes with datasets", {}});
     }
     orders.push_back({path, target->dataset,
-                      target->frame ? FrameRange{*target->frame, *target->frame} : *range,
+                      target->frame ? FrameRange{*target->frame, *target->frame}
+                                    : range_in(*target->dataset, options.frames, *range),
                       target->frame.has_value()});
   }
   if (options.all) {
     for (const DatasetConfig& dataset : node.config.datasets) {
-      orders.push_back({dataset.path, &dataset, *range, false});
+      orders.push_back(
+          {dataset.path, &dataset, range_in(dataset, options.frames, *range), false});
     }
   }
 

@@ -31,7 +31,8 @@ int pin_command(const PinOptions& options, bool pin) {
   if (target->frame && !options.range.empty()) {
     return usage_error({EINVAL, options.path + ": a frame; a range goes with a dataset", {}});
   }
-  if (target->frame) range = FrameRange{*target->frame, *target->frame};
+  range = target->frame ? FrameRange{*target->frame, *target->frame}
+                        : range_in(*target->dataset, options.range, *range);
 
   Client client = connect_or_exit(node);
   Result<EvictReply> held = client.pin(target->dataset->path, *range, pin);

@@ -121,11 +121,12 @@ int verify_command(const VerifyOptions& options) {
       return usage_error({EINVAL, path + ": a frame; --frames goes with datasets", {}});
     }
     orders.emplace_back(target->dataset,
-                        target->frame ? FrameRange{*target->frame, *target->frame} : *range);
+                        target->frame ? FrameRange{*target->frame, *target->frame}
+                                      : range_in(*target->dataset, options.frames, *range));
   }
   if (options.paths.empty()) {
     for (const DatasetConfig& dataset : node.config.datasets) {
-      orders.emplace_back(&dataset, *range);
+      orders.emplace_back(&dataset, range_in(dataset, options.frames, *range));
     }
   }
 

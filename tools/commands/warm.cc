@@ -242,7 +242,7 @@ Result<FrameSet> frames_of(const Order& order, const FrameRange& range) {
     if (!listing) return listing.error();
     std::ranges::copy_if(listing->frames, std::back_inserter(frames),
                          [&](FrameSeq seq) { return range.contains(seq); });
-    if (range == FrameRange()) add_companions(*order.dataset, &frames);
+    if (range.last >= kFirstCompanion) add_companions(*order.dataset, &frames);
   }
   return FrameSet(std::move(frames));
 }
@@ -370,7 +370,8 @@ int warm_command(const WarmOptions& options) {
   std::vector<Work> works;
   int outcome = kDone;
   for (const Order& order : *orders) {
-    Result<Work> work = look_at_origin(order, *range);
+    Result<Work> work =
+        look_at_origin(order, range_in(*order.dataset, options.frames, *range));
     if (!work) {
       const Error& error = work.error();
       print_error(order.dataset->path + ": " +

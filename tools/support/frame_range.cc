@@ -1,5 +1,6 @@
 #include "tools/support/frame_range.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace zazen {
@@ -26,6 +27,13 @@ Result<FrameRange> parse_range(const std::string& text) {
                  "for example 0-99, or 100- for all from 100 on"};
   }
   return range;
+}
+
+FrameRange range_in(const DatasetConfig& dataset, const std::string& text,
+                    const FrameRange& range) {
+  const bool has_companions = dataset.name.companions().count() != 0;
+  if (text.empty() || !has_companions) return range;
+  return {range.first, std::min(range.last, kFirstCompanion - 1)};
 }
 
 }  // namespace zazen

@@ -472,6 +472,26 @@ void ClientService::take_untold(const std::vector<std::uint32_t>& datasets) {
   for (std::uint32_t dataset : datasets) doubts_.cast(dataset, Doubts::Why::kUntold);
 }
 
+// While the origin does not answer, its last answer counts.
+void ClientService::take_used(const std::vector<std::uint32_t>& datasets) {
+  for (std::uint32_t dataset : datasets) {
+    if (dataset >= config_.datasets.size()) continue;
+    Use& use = uses_[dataset];
+    if (use.is_asked.exchange(true)) {
+      if (use.may_search) link_.tell(Used{dataset});
+      continue;
+    }
+    auto ask = [this, dataset, &use] {
+      despite_shortage([&] {
+        use.may_search = permission(Wish::kSearch, dataset) == 0;
+        if (use.may_search) link_.tell(Used{dataset});
+      });
+      use.is_asked = false;
+    };
+    if (!questions_.post(dataset, ask)) use.is_asked = false;
+  }
+}
+
 void ClientService::keep_house() {
   writer_.keep_house();
   doubts_.ask_again();

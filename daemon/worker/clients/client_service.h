@@ -44,6 +44,8 @@ class ClientService {
   void doubt_all();
   // zazend orders: programs of this user could not tell of changes.
   void take_untold(const std::vector<std::uint32_t>& datasets);
+  // zazend orders: programs of this user may use these.
+  void take_used(const std::vector<std::uint32_t>& datasets);
 
   // zazend orders: a suspended copy was found. `done` is told 0 when the frame is watched.
   void watch_writers(std::uint32_t dataset, FrameSeq seq, std::function<void(int)> done);
@@ -149,6 +151,11 @@ class ClientService {
   OriginLanes samples_{1};
   OriginLanes changes_{2};  // apart: a change is answered soon
   Doubts doubts_;
+  struct Use {  // whether the user may search the dataset's directory
+    std::atomic<bool> is_asked = false;
+    std::atomic<bool> may_search = false;  // as the origin has said last
+  };
+  std::array<Use, kMaxDatasets> uses_;
   ChangingFrames changing_;
   WrittenFrames written_;
   OwnWriter writer_;

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <future>
 
 #include "daemon/origin/adoption.h"
@@ -40,6 +41,27 @@ BeginFill offer_of(const FillRequest& request, bool waits) {
   offer.waits = waits;
   return offer;
 }
+
+// Gives the ticket back, unless zazend was told what came of it.
+class OpenTicket {
+ public:
+  OpenTicket(Cache& cache, std::uint64_t ticket) : cache_(cache), ticket_(ticket) {}
+  ~OpenTicket() {
+    if (ticket_ != 0) until_no_shortage([this] { cache_.abandon_fill({ticket_, ENOMEM}); });
+  }
+  OpenTicket(const OpenTicket&) = delete;
+  OpenTicket& operator=(const OpenTicket&) = delete;
+  int abandon(int code) {
+    cache_.abandon_fill({ticket_, code});
+    finished();
+    return code;
+  }
+  void finished() { ticket_ = 0; }
+
+ private:
+  Cache& cache_;
+  std::uint64_t ticket_;
+};
 
 }  // namespace
 
@@ -99,6 +121,7 @@ bool Filler::accept(FillRequest& request, bool bounded, std::unique_lock<std::mu
     count_held(job.followers.back(), true);
   } else {
     auto job = std::make_shared<Job>();
+    if (request.file != 0) job->note(request.file);
     enqueue(job, request, is_now);
     job->request = std::move(request);
     job->awaited = push || job->request.done;
@@ -140,10 +163,17 @@ void Filler::enqueue(const JobPointer& job, const FillRequest& request, bool is_
   }
 }
 
-// The frame was missed once more: it is looked at again. The newest miss says which file it is.
+void Filler::Job::note(std::uint64_t file) {
+  const auto known = std::find(files.begin(), files.end() - 1, file);
+  std::rotate(files.begin(), known, known + 1);  // or the oldest one goes
+  files.front() = file;
+}
+
+// The frame was missed once more: it is looked at again.
 void Filler::hasten(Lane& lane, Job& job, const FillRequest& missed) {
-  if (!job.place || std::get<When>(*job.place) == When::kNow) return;
-  if (job.request.file != 0 && missed.file != 0) job.request.file = missed.file;
+  if (!job.place) return;
+  if (job.request.file != 0 && missed.file != 0) job.note(missed.file);
+  if (std::get<When>(*job.place) == When::kNow) return;
   const Clock::time_point due = last_miss_ + Waiting::kQuiet;
   if (std::get<When>(*job.place) == When::kSoon &&
       std::get<Clock::time_point>(*job.place) <= due) {
@@ -323,6 +353,7 @@ int Filler::put_aside(Lane& lane, const JobPointer& job) {
     count_held(request, false);
     close_later(request.dataset, std::move(request.origin));
     request.file = job->mark;
+    job->note(request.file);
     count_held(request, true);
   }
   const bool is_looked_at = job->until_look != kNoLook;
@@ -351,7 +382,7 @@ int Filler::copy(Lane& lane, const JobPointer& job, const std::function<void()>&
   struct stat& origin = offer.origin.st;
   ReachedDirectories* reached = all_users ? &offer.origin.reached : nullptr;
   UniqueFd opened;
-  int code = is_own ? open_missed(dataset_of(request), name_of(request), request.file, &opened,
+  int code = is_own ? open_missed(dataset_of(request), name_of(request), job->files, &opened,
                                   &origin, reached)
                     : verify_origin(dataset_of(request), name_of(request), request.origin.get(),
                                     &origin, reached);
@@ -389,20 +420,19 @@ int Filler::copy(Lane& lane, const JobPointer& job, const std::function<void()>&
   if (code == 0 && fetched) outwait_clock(origin.st_mtim, give_up);
   // A change of the rights must be seen by its time, too.
   if (code == 0 && all_users) outwait_clock(origin.st_ctim, give_up);
+  OpenTicket ticket(cache_, start.ticket);
   FrameCopy copy(source, origin, start.file.get());
   if (code == 0) code = transfer(lane, job, start.ticket, &copy);
   FinishFill finished;
   if (code == 0) code = copy.look_again(&finished.after);
   start.file.reset();
-  if (code != 0) {
-    cache_.abandon_fill({start.ticket, code});
-    return code;
-  }
+  if (code != 0) return ticket.abandon(code);
   finished.ticket = start.ticket;
   finished.checksum = copy.checksum();
   finished.room = copy.room();
   finished.writers_unknown = !writer.has_value();
   cache_.finish_fill(finished, [this, job](int status) { finish(job, status); });
+  ticket.finished();
   return kFinishing;
 }
 
@@ -444,16 +474,14 @@ int Filler::copy_content(Lane& lane, const JobPointer& job) {
   }
   if (int code = cache_.begin_fill(offer, &start); code != 0) return code;
   const struct stat& before = offer.origin.st;
+  OpenTicket ticket(cache_, start.ticket);
   FrameCopy copy(content, before, start.file.get());
   int code = transfer(lane, job, start.ticket, &copy);
   // An ordinary file may have changed while it was copied.
   struct stat after = {};
   if (code == 0) code = copy.look_again(&after);
   start.file.reset();
-  if (code != 0) {
-    cache_.abandon_fill({start.ticket, code});
-    return code;
-  }
+  if (code != 0) return ticket.abandon(code);
   FinishContent finished;
   finished.ticket = start.ticket;
   finished.bytes = static_cast<std::uint64_t>(after.st_size);
@@ -462,6 +490,7 @@ int Filler::copy_content(Lane& lane, const JobPointer& job) {
   finished.look = look_at(request, finished.bytes);
   compare_digest(content, finished.bytes, finished.look);
   cache_.finish_content(finished, [this, job](int status) { finish(job, status); });
+  ticket.finished();
   return kFinishing;
 }
 
@@ -512,11 +541,14 @@ void Filler::finish(const JobPointer& job, int status) {
   landed_.notify_all();
 }
 
+// Without memory it is closed at once: what ends a job must not fail.
 void Filler::close_later(std::uint32_t dataset, UniqueFd fd) {
   if (!fd.valid()) return;
-  auto shared = std::make_shared<UniqueFd>(std::move(fd));
-  closes_.post(
-      dataset, [shared] { shared->reset(); }, WorkQueue::kAnyNumber);
+  despite_shortage([&] {
+    auto shared = std::make_shared<UniqueFd>(std::move(fd));
+    closes_.post(
+        dataset, [shared] { shared->reset(); }, WorkQueue::kAnyNumber);
+  });
 }
 
 std::string Filler::name_of(const FillRequest& request) const {

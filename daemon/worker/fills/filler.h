@@ -15,6 +15,7 @@
 //
 // An origin that hangs blocks the threads of its dataset and nobody else. Thread safe.
 #pragma once
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -83,6 +84,10 @@ class Filler {
     std::atomic<bool> awaited = false;  // somebody waits for the copy
     std::vector<FillRequest> followers;
     std::optional<Waiting::Place> place;  // while it waits
+    // Marks of the files that programs have missed, the last one first. In different mount
+    // namespaces a frame may be different files.
+    std::array<std::uint64_t, 4> files = {};
+    void note(std::uint64_t file);
     // Of a large frame:
     double share = kNotSeen;        // that was there at the last look
     Clock::duration until_look{0};  // from that one to the next; max(): none

@@ -44,6 +44,11 @@ void Doubts::post(std::uint32_t dataset) {
   });
 }
 
+Doubts::Question Doubts::close(std::uint32_t dataset) {
+  ++settling_;
+  return std::exchange(questions_[dataset], {});
+}
+
 void Doubts::ask(std::uint32_t dataset) {
   int code = ENOMEM;
   despite_shortage([&] { code = hooks_.may_search(dataset); });
@@ -53,7 +58,7 @@ void Doubts::ask(std::uint32_t dataset) {
     Question& question = questions_[dataset];
     question.is_posted = false;
     if (!question.is_open || (code != 0 && !is_refusal(code))) return;
-    std::swap(settled, question);
+    settled = close(dataset);
   }
   settle(dataset, settled, code == 0);
 }
@@ -69,23 +74,29 @@ void Doubts::ask_again() {
         post(i);
         continue;
       }
-      settled.is_posted = question.is_posted;  // that thread finds it closed
-      std::swap(settled, question);
+      const bool is_posted = question.is_posted;
+      settled = close(i);
+      question.is_posted = is_posted;  // that thread finds it closed
     }
     settle(i, settled, true);
   }
 }
 
 void Doubts::settle(std::uint32_t dataset, const Question& question, bool is_believed) {
-  if (!is_believed) return call(question.settled);
-  until_no_shortage([&] {
-    hooks_.tell(dataset, question.why, [settled = question.settled] { call(settled); });
-  });
+  if (is_believed) {
+    until_no_shortage([&] {
+      hooks_.tell(dataset, question.why, [settled = question.settled] { call(settled); });
+    });
+  }
+  std::unique_lock lock(mutex_);
+  --settling_;
+  lock.unlock();
+  if (!is_believed) call(question.settled);
 }
 
 bool Doubts::is_empty() const {
   std::lock_guard lock(mutex_);
-  return std::ranges::none_of(questions_, &Question::is_open);
+  return settling_ == 0 && std::ranges::none_of(questions_, &Question::is_open);
 }
 
 }  // namespace zazen

@@ -39,6 +39,7 @@ class Doubts {
   void cast(std::uint32_t dataset, Why why, Settled settled = {});
   // To be called about once a second.
   void ask_again();
+  // zazend has been sent all that it is to be told.
   bool is_empty() const;
 
  private:
@@ -53,11 +54,15 @@ class Doubts {
     std::chrono::steady_clock::time_point since;
     std::vector<Settled> settled;
   };
-  void post(std::uint32_t dataset);  // mutex_ is held
+  // These two: mutex_ is held.
+  void post(std::uint32_t dataset);
+  Question close(std::uint32_t dataset);
+  // Follows each close().
   void settle(std::uint32_t dataset, const Question& question, bool is_believed);
 
   mutable std::mutex mutex_;
   std::array<Question, kMaxDatasets> questions_;
+  std::size_t settling_ = 0;  // closed, and zazend is not told yet
   OriginLanes lanes_{1};
 };
 

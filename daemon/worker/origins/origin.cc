@@ -5,6 +5,8 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
+#include <algorithm>
+
 #include "bodhi/common/open_beneath.h"
 #include "bodhi/lean/frames/program_news.h"
 #include "bodhi/lean/system/fd_link.h"
@@ -61,14 +63,15 @@ std::uint64_t file_mark(const struct stat& st) {
   return file_mark(major(st.st_dev), minor(st.st_dev), st.st_ino);
 }
 
-int open_missed(const DatasetConfig& dataset, const std::string& name, std::uint64_t mark,
-                UniqueFd* out, struct stat* st, ReachedDirectories* reached) {
+int open_missed(const DatasetConfig& dataset, const std::string& name,
+                std::span<const std::uint64_t> marks, UniqueFd* out, struct stat* st,
+                ReachedDirectories* reached) {
   *out = find_named(dataset, name, kToRead, reached);
   if (!out->valid()) return errno == ELOOP ? EPERM : errno;
   if (::fstat(out->get(), st) != 0) return errno;
   if (!S_ISREG(st->st_mode)) return EINVAL;
   if (st->st_nlink == 0) return ESTALE;  // removed since it was opened
-  return file_mark(*st) == mark ? 0 : EPERM;
+  return std::ranges::find(marks, file_mark(*st)) != marks.end() ? 0 : EPERM;
 }
 
 UniqueFd own_description(int fd) {

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include <optional>
+#include <span>
 #include <string>
 
 #include "bodhi/common/unique_fd.h"
@@ -25,10 +26,11 @@ namespace zazen {
 int verify_origin(const DatasetConfig& dataset, const std::string& name, int fd,
                   struct stat* out, ReachedDirectories* reached = nullptr);
 
-// Opens the frame of a miss that was told by news, by its name: `mark` is that of the file that
-// the program has opened (bodhi/lean/frames/program_news.h). 0, or an errno as above.
-int open_missed(const DatasetConfig& dataset, const std::string& name, std::uint64_t mark,
-                UniqueFd* out, struct stat* st, ReachedDirectories* reached = nullptr);
+// Opens the frame of a miss that was told by news, by its name: `marks` are those of the files
+// that programs have opened (bodhi/lean/frames/program_news.h). 0, or an errno as above.
+int open_missed(const DatasetConfig& dataset, const std::string& name,
+                std::span<const std::uint64_t> marks, UniqueFd* out, struct stat* st,
+                ReachedDirectories* reached = nullptr);
 
 // Of the file: as the program that opened it makes it.
 std::uint64_t file_mark(const struct stat& st);

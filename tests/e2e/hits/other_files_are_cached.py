@@ -75,6 +75,17 @@ with Nodes(2) as nodes:
     expect("top.pdb" not in node.copies(data), "evicted")
     nodes.warm(node, data, ["top.pdb"])
 
+    # A range of numbers is one of frames.
+    held = node.copies(data)
+    for numbers in ("0-", "3-", "0-18446744073709551615"):
+        node.ctl("evict", "--frames", numbers, data.path).succeeded()
+        node.ctl("pin", data.path, numbers).succeeded()
+        expect(node.status_of(data)["pinned"] == 0, f"{node.status_of(data)}")
+        node.ctl("unpin", data.path, numbers).succeeded()
+        verified = json.loads(node.ctl("verify", "--json", "--frames", numbers, data.path).succeeded().stdout)
+        expect(verified["frames"] == 0, f"{verified}")
+    expect(node.copies(data) == held and held, f"{node.copies(data)}, not {held}")
+
     # Changes through the shim are seen at once.
     top, fresh = data.file("top.pdb"), nodes.path("fresh")
     for change in (["cp", fresh, top], ["mv", fresh, top], ["truncate", "-s", "7", top], ["rm", top],
@@ -102,6 +113,9 @@ with Nodes(2) as nodes:
 
     # warm brings them, the frames, too.
     other = nodes[1]
+    other.ctl("evict", data.path).succeeded()
+    other.ctl("warm", "--frames", "0-", data.path).succeeded()
+    expect(other.copies(data) == set(data.frames), f"{other.copies(data)}")
     other.ctl("warm", data.path).succeeded()
     expect(other.copies(data) >= {*COMPANIONS, *data.frames}, f"{other.copies(data)}")
 
@@ -117,6 +131,7 @@ with Nodes(2) as nodes:
 
     # A reload says that other patterns need a restart; doctor does; nothing else changes.
     nodes.warm(node, data, COMPANIONS)
+    node.ctl("pin", data.file("top.pdb")).succeeded()
     data.keys = 'also = ["*.gro", "top.pdb", "x*.pdb"]'
     node.configure(nodes.datasets)
     node.signal(signal.SIGHUP)
@@ -129,6 +144,7 @@ with Nodes(2) as nodes:
     wait_until(lambda: node.copies(data) & set(COMPANIONS) == {"top.pdb"}, "former copies to go")
     node.wait_for_copies(data, ["top.pdb"])
     expect(read([data.file("top.pdb")]) == 1, "it is known by another pattern now")
+    expect("pinned, stays" in node.ctl("evict", data.file("top.pdb")).succeeded().stdout, "its pin moved with it")
     data.keys = ""
     node.stop()
     node.configure(nodes.datasets)

@@ -1,5 +1,8 @@
 #include "daemon/capacity/pins.h"
 
+#include <fcntl.h>
+
+#include <filesystem>
 #include <limits>
 
 #include "tests/unit/daemon/scratch.h"
@@ -50,6 +53,68 @@ TEST(PinsTest, TextIsReadAsWritten) {
        {"1\n", "1 2 3\n", "2 1\n", "x y\n", "1 99999999999999999999999\n"}) {
     EXPECT_FALSE(Pins::parse(damaged).ok()) << damaged;
   }
+}
+
+// ---- Companions
+
+class PinnedCompanionsTest : public Scratch {
+ protected:
+  static DatasetConfig dataset(const std::string& also) {
+    DatasetConfig dataset;
+    dataset.frames = "f{seq}";
+    dataset.also = also;
+    const char* why = "";
+    EXPECT_TRUE(
+        FrameName::parse(dataset.frames.data(), dataset.frames.size(), &dataset.name, &why));
+    EXPECT_TRUE(dataset.name.add_also(also.data(), also.size(), &why)) << why;
+    return dataset;
+  }
+  static FrameRange one(const DatasetConfig& dataset, const std::string& name) {
+    FrameSeq seq = 0;
+    EXPECT_TRUE(dataset.name.match(name.data(), name.size(), &seq)) << name;
+    return {seq, seq};
+  }
+  void SetUp() override {
+    directory_.reset(::open(directory().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    std::filesystem::create_directory(directory() + "/.zazen");
+  }
+  std::vector<FrameRange> load(const DatasetConfig& dataset) {
+    Result<Pins> pins = Pins::load(directory_.get(), dataset);
+    EXPECT_TRUE(pins.ok());
+    return pins->ranges();
+  }
+
+  UniqueFd directory_;
+};
+
+TEST_F(PinnedCompanionsTest, APinIsOfANameWhateverItsNumber) {
+  const DatasetConfig before = dataset("*.pdb/*.psf"), after = dataset("*.psf/top.gro/*.pdb");
+  Pins pins;
+  pins.pin({3, 9});
+  for (const char* name : {"a.pdb", "b.pdb", "a.psf"}) pins.pin(one(before, name));
+  ASSERT_TRUE(pins.save(directory_.get(), before).ok());
+  EXPECT_EQ(load(before), pins.ranges());
+  Pins moved;
+  moved.pin({3, 9});
+  for (const char* name : {"a.pdb", "b.pdb", "a.psf"}) moved.pin(one(after, name));
+  EXPECT_EQ(load(after), moved.ranges());
+  EXPECT_NE(load(after), pins.ranges());
+  EXPECT_EQ(load(dataset("*.gro")), (Ranges{{3, 9}})) << "nothing has these names any more";
+  ASSERT_TRUE(moved.save(directory_.get(), after).ok());
+  EXPECT_EQ(load(after), moved.ranges());
+}
+
+TEST_F(PinnedCompanionsTest, AWholeDatasetStaysPinnedButForWhatWasUnpinned) {
+  const DatasetConfig before = dataset("*.pdb/*.psf"), after = dataset("*.psf/*.pdb");
+  Pins pins;
+  pins.pin({0, kLast});
+  ASSERT_TRUE(pins.save(directory_.get(), before).ok());
+  EXPECT_EQ(load(after), (Ranges{{0, kLast}}));
+  pins.unpin({5, 5});
+  pins.unpin(one(before, "a.psf"));
+  ASSERT_TRUE(pins.save(directory_.get(), before).ok());
+  const FrameSeq free = one(after, "a.psf").first;
+  EXPECT_EQ(load(after), (Ranges{{0, 4}, {6, free - 1}, {free + 1, kLast}}));
 }
 
 }  // namespace

@@ -7,18 +7,25 @@ namespace zazen {
 namespace {
 
 using Datasets = std::vector<std::uint32_t>;
+using Said = std::map<uid_t, Datasets>;
 
 constexpr uid_t kOwn = 0, kAlice = 1'000, kBob = 1'001;
+
+std::uint64_t fills_of(DatasetUses& uses) {
+  uses.look({});
+  return uses.look({}).fills;
+}
 
 TEST(DatasetUsesTest, FillsMoveTheClockOnce) {
   DatasetUses uses(kOwn);
   for (int i = 0; i < 3; ++i) uses.note_ask(kAlice, 7, true);
   uses.note_ask(kAlice, 8, false);
-  const DatasetUses::Since since = uses.take({});
-  EXPECT_EQ(since.fills, 3u);
-  EXPECT_EQ(since.used, (Datasets{7, 8}));
-  EXPECT_EQ(uses.take({}).fills, 0u);
-  EXPECT_TRUE(uses.take({}).used.empty());
+  const DatasetUses::Look first = uses.look({}), second = uses.look({});
+  EXPECT_EQ(first.used, (Datasets{7, 8}));
+  EXPECT_EQ(first.fills, 0u) << "workers have a look's time to say what is used";
+  EXPECT_TRUE(second.used.empty());
+  EXPECT_EQ(second.fills, 3u);
+  EXPECT_EQ(uses.look({}).fills, 0u);
 }
 
 TEST(DatasetUsesTest, AUserMovesTheClockByLittle) {
@@ -27,31 +34,51 @@ TEST(DatasetUsesTest, AUserMovesTheClockByLittle) {
     uses.note_ask(kAlice, 7, true);
     uses.note_ask(kBob, 8, true);
   }
-  EXPECT_EQ(uses.take({}).fills, 2 * DatasetUses::kMostFills);
+  EXPECT_EQ(fills_of(uses), 2 * DatasetUses::kMostFills);
   for (int i = 0; i < 1'000; ++i) uses.note_ask(kOwn, 7, true);
-  EXPECT_EQ(uses.take({}).fills, 1'000u);
+  EXPECT_EQ(fills_of(uses), 1'000u);
 }
 
 TEST(DatasetUsesTest, HitsMoveNoClock) {
   DatasetUses uses(kOwn);
-  EXPECT_EQ(uses.take({{7, kOwn}, {8, kAlice}}).fills, 0u);
+  uses.look({{7, kOwn}, {8, kAlice}});
+  EXPECT_EQ(uses.look({{7, kOwn}, {8, kAlice}}).fills, 0u);
 }
 
-TEST(DatasetUsesTest, HitsCountWhereTheUserHasAskedBefore) {
+TEST(DatasetUsesTest, HitsOfACounterAreNoUse) {
   DatasetUses uses(kOwn);
+  uses.note_ask(kAlice, 7, true);
+  uses.look({});
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(uses.look({{7, kAlice}, {8, kAlice}}).used.empty());
   uses.note_ask(kAlice, 7, false);
-  uses.take({});
-  EXPECT_EQ(uses.take({{7, kAlice}, {8, kAlice}, {7, kBob}}).used, Datasets{7});
-  EXPECT_TRUE(uses.take({{7, kBob}, {8, kBob}}).used.empty());
-  EXPECT_EQ(uses.take({{9, kOwn}}).used, Datasets{9}) << "zazend's own user is believed";
+  EXPECT_EQ(uses.look({{8, kAlice}}).used, Datasets{7});
+  EXPECT_EQ(uses.look({{9, kOwn}}).used, Datasets{9}) << "zazend's own user is believed";
+}
+
+TEST(DatasetUsesTest, WorkersAreAskedAboutHits) {
+  DatasetUses uses(kOwn);
+  EXPECT_EQ(uses.look({{7, kAlice}, {8, kAlice}, {7, kBob}, {9, kOwn}}).said,
+            (Said{{kAlice, {7, 8}}, {kBob, {7}}}));
+}
+
+TEST(DatasetUsesTest, WhileTheClockStandsStillWorkersAreAskedOnce) {
+  DatasetUses uses(kOwn);
+  EXPECT_EQ(uses.look({{7, kAlice}}).said, (Said{{kAlice, {7}}}));
+  EXPECT_EQ(uses.look({{7, kAlice}}).said, (Said{{kAlice, {7}}})) << "it has not answered";
+  uses.note_ask(kAlice, 7, false);
+  EXPECT_EQ(uses.look({{7, kAlice}, {8, kAlice}}).said, (Said{{kAlice, {8}}}));
+  uses.note_ask(kBob, 8, true);
+  EXPECT_EQ(uses.look({{7, kAlice}}).said, (Said{{kAlice, {7}}})) << "the clock will move";
+  EXPECT_EQ(uses.look({{7, kAlice}}).said, (Said{{kAlice, {7}}})) << "the clock has moved";
+  uses.note_ask(kAlice, 7, false);
+  EXPECT_TRUE(uses.look({{7, kAlice}}).said.empty());
 }
 
 TEST(DatasetUsesTest, UsersBeyondALimitMoveNothing) {
   DatasetUses uses(kOwn);
   for (uid_t uid = 1; uid <= 2 * DatasetUses::kMostUsers; ++uid) uses.note_ask(uid, 7, true);
-  const DatasetUses::Since since = uses.take({});
-  EXPECT_EQ(since.fills, DatasetUses::kMostUsers);
-  EXPECT_EQ(since.used, Datasets{7});
+  EXPECT_EQ(uses.look({}).used, Datasets{7});
+  EXPECT_EQ(uses.look({}).fills, DatasetUses::kMostUsers);
 }
 
 }  // namespace

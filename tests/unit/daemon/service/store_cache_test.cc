@@ -12,7 +12,7 @@
 namespace zazen {
 namespace {
 
-constexpr StoreCache::WorkerId kWorker = 1, kOther = 2;
+constexpr StoreCache::WorkerId kWorker = 1, kOther = 2, kListener = 3, kOwner = 4;
 
 class StoreCacheTest : public FilledStore {
  protected:
@@ -25,7 +25,10 @@ class StoreCacheTest : public FilledStore {
   void make_cache(std::chrono::milliseconds others_wait) {
     cache_ = std::make_unique<StoreCache>(
         *store_, trust_,
-        StoreCache::Hooks{.verify = [](std::uint64_t, std::span<FinishedCopy>) {},
+        StoreCache::Hooks{.verify =
+                              [this](std::uint64_t, std::span<FinishedCopy> batch) {
+                                for (FinishedCopy& copy : batch) copy.status = verdict_;
+                              },
                           .mirror = [](std::uint64_t, std::uint32_t, const auto&) {}},
         others_wait);
   }
@@ -61,7 +64,35 @@ class StoreCacheTest : public FilledStore {
     return status.get_future().get();
   }
 
+  // As a writer pushes it over the network. -1: not answered yet.
+  int push(const std::string& content, bool is_there) {
+    BeginFill::Reply begun;
+    BeginFill empty = offer(FrameKind::kNative);
+    empty.is_content = true;
+    empty.origin.st.st_size = static_cast<off_t>(content.size());
+    EXPECT_EQ(begin(empty, &begun, kListener), 0);
+    write(begun, content);
+    begun.file.reset();
+    FinishPush finish;
+    finish.ticket = begun.ticket;
+    finish.seq = 7;
+    finish.bytes = content.size();
+    StoreCache::Pushed pushed;
+    EXPECT_EQ(cache_->finish_push(kListener, finish, &pushed), 0);
+    OriginLook look;
+    look.is_there = is_there;
+    look.status = is_there ? 0 : ENOENT;
+    if (is_there) look.origin = offer().origin;
+    auto answer = std::make_shared<std::promise<int>>();
+    std::future<int> status = answer->get_future();
+    cache_->take_received(kOwner, 0, 7, std::move(pushed.content), look,
+                          [answer](int code) { answer->set_value(code); });
+    const auto answered = status.wait_for(std::chrono::seconds(5));
+    return answered == std::future_status::ready ? status.get() : -1;
+  }
+
   Trust trust_{[](std::uint32_t, std::uint32_t) {}};
+  std::atomic<int> verdict_ = 0;  // of the last look at the origin
   std::unique_ptr<StoreCache> cache_;
 };
 
@@ -191,6 +222,35 @@ TEST_F(StoreCacheTest, AProgramDoesNotWaitForAnotherUsersWorker) {
   begun.file.reset();
   EXPECT_EQ(finish(begun.ticket), 0);
   EXPECT_EQ(alien_log(), Frames{7});
+}
+
+TEST_F(StoreCacheTest, APushWaitsForNoWorker) {
+  for (const bool is_there : {false, true}) {
+    BeginFill::Reply begun;
+    ASSERT_EQ(begin(offer(), &begun), 0);
+    write(begun);
+    begun.file.reset();
+    EXPECT_EQ(push("content", is_there), 0);
+    EXPECT_EQ(store_->is_waiting(0, 7), !is_there);
+    EXPECT_EQ(finish(begun.ticket), ECANCELED) << "it would replace the native";
+    ASSERT_TRUE(store_->find(0, 7));
+    EXPECT_EQ(store_->find(0, 7)->kind, FrameKind::kNative);
+    const FrameSeq seq = 7;
+    store_->drop(0, std::span(&seq, 1));
+  }
+  EXPECT_EQ(cache_->counts().under_way, 0u);
+}
+
+TEST_F(StoreCacheTest, APushWhoseAdoptionIsRefusedIsNotStored) {
+  ASSERT_EQ(push("content", false), 0);
+  verdict_ = ESTALE;
+  EXPECT_EQ(push("content", true), ESTALE);
+  EXPECT_FALSE(store_->find(0, 7));
+  verdict_ = 0;
+  ASSERT_EQ(push("content", false), 0);
+  EXPECT_EQ(push("content", true), 0);
+  EXPECT_FALSE(store_->is_waiting(0, 7));
+  EXPECT_EQ(read_file(copy("f7")), "content");
 }
 
 TEST_F(StoreCacheTest, AWorkerThatEndsGivesItsTicketsBack) {

@@ -50,6 +50,48 @@ TEST_F(SuspendedCopiesTest, IsHeldWithoutAName) {
   EXPECT_EQ(alien_log(), held());
 }
 
+// A program that changes a frame, and finds neither a name nor a pending copy, tells nobody.
+TEST_F(SuspendedCopiesTest, IsPendingBeforeItsNameGoes) {
+  constexpr FrameSeq kFirst = 10, kEnd = 1'010;
+  const UniqueFd state(::open((cache() + "/.zazen").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const UniqueFd copies(::open(copy().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  PendingCopies pending;
+  const auto slots = std::make_unique<std::atomic<std::uint64_t>[]>(kPendingSlots);
+  pending.show(slots.get());
+  auto suspended = SuspendedCopies::open(state.get(), config_.datasets[0], pending, 0);
+  ASSERT_TRUE(suspended.ok());
+  for (FrameSeq seq = kFirst; seq < kEnd; ++seq) write_file(copy(name(seq)), "");
+  std::atomic<FrameSeq> missed = 0;
+  std::thread program([&] {
+    for (FrameSeq seq = kFirst; seq < kEnd;) {
+      struct stat st;
+      if (::fstatat(copies.get(), name(seq).c_str(), &st, 0) == 0) continue;
+      if (pending_now(slots[pending_slot(0, seq)]) == 0) missed = seq;
+      ++seq;
+    }
+  });
+  for (FrameSeq seq = kFirst; seq < kEnd; ++seq) {
+    EXPECT_EQ((*suspended)->move_in(seq, copies.get(), name(seq)), 0);
+  }
+  program.join();
+  EXPECT_EQ(missed, 0u) << "neither a name nor a pending copy";
+  pending.hide(slots.get());
+}
+
+TEST_F(SuspendedCopiesTest, ThatCannotBeMovedIsNotPending) {
+  const UniqueFd state(::open((cache() + "/.zazen").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const UniqueFd copies(::open(copy().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  PendingCopies pending;
+  const auto slots = std::make_unique<std::atomic<std::uint64_t>[]>(kPendingSlots);
+  pending.show(slots.get());
+  auto suspended = SuspendedCopies::open(state.get(), config_.datasets[0], pending, 0);
+  ASSERT_TRUE(suspended.ok());
+  EXPECT_EQ((*suspended)->move_in(99, copies.get(), "f99"), ENOENT);
+  EXPECT_FALSE((*suspended)->contains(99));
+  EXPECT_EQ(pending_now(slots[pending_slot(0, 99)]), 0u);
+  pending.hide(slots.get());
+}
+
 TEST_F(SuspendedCopiesTest, WhatIsNotHeldIsNotSuspended) {
   EXPECT_EQ(store_->suspend(0, 9), ENOENT);
   EXPECT_EQ(store_->epoch(0, 9), 0u);

@@ -84,6 +84,20 @@ TEST_F(DoubtsTest, WhereTheOriginDoesNotAnswerTheUserIsBelieved) {
   gate.set_value();
 }
 
+TEST_F(DoubtsTest, OneThatZazendIsNotToldYetIsThere) {
+  std::promise<bool> was_empty;
+  Doubts* doubts = nullptr;
+  Doubts::Hooks looking = hooks();
+  looking.tell = [&](std::uint32_t, Doubts::Why, const Doubts::Settled&) {
+    was_empty.set_value(doubts->is_empty());
+  };
+  Doubts asked(looking);
+  doubts = &asked;
+  asked.cast(3, kLost);
+  EXPECT_FALSE(was_empty.get_future().get()) << "the worker might leave";
+  while (!asked.is_empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
 TEST_F(DoubtsTest, ADatasetThatCannotBeIsNoneOfThem) {
   std::promise<void> settled;
   doubts_.cast(kMaxDatasets, kLost, [&] { settled.set_value(); });

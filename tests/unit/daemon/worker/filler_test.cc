@@ -217,6 +217,20 @@ TEST_F(FillerTest, AnotherFileThanTheMissedOneIsNotCached) {
   EXPECT_EQ(read_file(copy("f1")), "one");
 }
 
+// As programs in several mount namespaces see it: the last miss is another file.
+TEST_F(FillerTest, FrameThatOthersMissAsAnotherFileIsCached) {
+  write_file(origin("f1"), "one");
+  for (FrameSeq other : {2, 3, 4}) write_file(origin("f" + std::to_string(other)), "other");
+  occupy_worker();
+  miss(1);
+  for (int turn = 0; turn < 2; ++turn) {
+    for (FrameSeq other : {2, 3, 4}) miss(1, other);
+  }
+  release_worker();
+  await_end();
+  EXPECT_EQ(read_file(copy("f1")), "one");
+}
+
 TEST_F(FillerTest, MissedFrameThatIsReplacedMeanwhileIsNotCached) {
   write_file(origin("f1"), "one");
   write_file(origin("new"), "two");
