@@ -22,7 +22,7 @@ std::string reason_of(const std::vector<LeftOut>& datasets) {
   return text;
 }
 
-Verdict verdict(bool ends, const char* how_far, std::string paths, const std::string& reason) {
+DivisionVerdict verdict(bool ends, const char* how_far, std::string paths, const std::string& reason) {
   if (!paths.empty()) paths = " of " + paths;
   if (ends)
     return {fmt::format("zazen: this job ends: the frames{} cannot be divided among the ranks: "
@@ -37,7 +37,7 @@ Verdict verdict(bool ends, const char* how_far, std::string paths, const std::st
 
 }  // namespace
 
-Verdict verdict_on(const Agreement& agreement) {
+DivisionVerdict verdict_on(const Agreement& agreement) {
   if (agreement.ranks == 1 && agreement.launched <= 1) return {};
   const std::vector<LeftOut>& left_out = agreement.left_out;
   const bool one_is_required =

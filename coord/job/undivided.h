@@ -7,13 +7,13 @@
 
 namespace zazen {
 
-struct Verdict {
+struct DivisionVerdict {
   std::string line;   // "": there is nothing to say
   bool ends = false;  // the job must not go on
 };
 
 // A single rank reads what it would read alone: it is as good as divided. But the launcher may have
 // started several, and each may take itself for one.
-Verdict verdict_on(const Agreement& agreement);
+DivisionVerdict verdict_on(const Agreement& agreement);
 
 }  // namespace zazen

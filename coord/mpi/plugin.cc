@@ -235,7 +235,7 @@ void begin_report() {
 // (it has no shim, and nobody could know), each says it.
 void tell_if_undivided() {
   constexpr unsigned kSpeakerSeconds = 5;
-  const Verdict verdict = verdict_on(job->agreement);
+  const DivisionVerdict verdict = verdict_on(job->agreement);
   if (verdict.line.empty()) return;
   const bool speaks = job->agreement.rank == job->agreement.speaker;
   if (!speaks && !verdict.ends) return;

@@ -28,14 +28,14 @@ namespace {
 
 }  // namespace
 
-ZAZEN_HOOK [[noreturn]] void _exit(int status) {
+ZAZEN_HOOK __attribute__((noreturn)) void _exit(int status) {
   end_process(known(next._exit), status);
 }
 
-ZAZEN_HOOK [[noreturn]] void _Exit(int status) {
+ZAZEN_HOOK __attribute__((noreturn)) void _Exit(int status) {
   end_process(known(next._Exit), status);
 }
 
-ZAZEN_HOOK [[noreturn]] void quick_exit(int status) noexcept {
+ZAZEN_HOOK __attribute__((noreturn)) void quick_exit(int status) noexcept {
   end_process(known(next.quick_exit), status);
 }

@@ -173,7 +173,8 @@ class Trial:
                        f"{data.file(name)} was pushed and is not held as a native: {held.get(name)}")
             self.fill(data, sorted(held))()  # each can be read
             allowed |= {f"{state}/{name}" for name in held}
-            allowed |= {f"{state}/.zazen/{name}" for name in ("native.seq", "alien.seq", "native.table", "alien.table", "listing")}
+            allowed |= {f"{state}/.zazen/{name}" for name in
+                        ("native.seq", "alien.seq", "native.table", "alien.table", "listing")}
         left = {os.path.join(top, name) for top, _, names in os.walk(self.node.cache)
                 for name in names} - allowed
         expect(not left, f"left over: {left}")

@@ -6,7 +6,6 @@ Zazen, and the report has their time.
 local disk, by turns.
 """
 import json
-import os
 import re
 import shutil
 import statistics

@@ -6,7 +6,7 @@ import time
 
 from network import free_port, make_key, wait_until  # noqa: F401
 from nodes import PYTHON, Nodes  # noqa: F401
-from processes import expect
+from processes import expect  # noqa: F401
 
 KEYS = 'validate = "never"'  # nothing but a notice drops a copy
 QUIET = 'sweep = "off"\n'

@@ -8,7 +8,7 @@ import socket
 import struct
 import zlib
 
-from nodes import BUILD, Nodes
+from nodes import BUILD, Nodes  # noqa: F401
 from processes import expect, run, wait_until  # noqa: F401
 
 PUSH_FRAMES = f"{BUILD}/tests/push/push_frames"

@@ -1,4 +1,5 @@
-"""Every decision that the tree refers to, such as (D10), has an entry in docs/decisions.md.
+"""Every decision that the tree refers to, such as (D10), has an entry in docs/decisions.md, with a
+reason and a date.
 
 The test also proves to itself that it would see a reference without an entry.
 """
@@ -24,6 +25,13 @@ def undefined(files, decisions):
                   for number in references(text) - entries)
 
 
+def incomplete(decisions):
+    """Headings of entries without a reason or a date."""
+    entries = re.split(r"^##+ ", decisions, flags=re.M)
+    return [entry.splitlines()[0] for entry in entries if re.match(r"D\d+\. ", entry)
+            and not (re.search(r"^Reason: ", entry, re.M) and re.search(r"\b20\d\d-\d\d-\d\d\b", entry))]
+
+
 def tracked_files(root):
     names = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, check=False)
     if names.returncode == 0:
@@ -38,6 +46,8 @@ def main():
     assert undefined({"a.h": "// as in (D98), and D99."}, "### D98. Known\n") == [("a.h", 99)]
     assert references("0xD12 SD13 tests/D14 D15x D16-D17") == set()
 
+    assert incomplete("### D1. A\nBuilt 2026-01-02.\nReason: x\n### D2. B\nReason: x\n") == ["D2. B"]
+
     root = pathlib.Path(sys.argv[1])
     decisions = (root / "docs/decisions.md").read_text()
     numbers = [int(number) for number in ENTRY.findall(decisions)]
@@ -50,10 +60,13 @@ def main():
         print(f"{name}: D{number} is not in docs/decisions.md")
     for number in twice:
         print(f"docs/decisions.md: D{number} stands there twice")
+    lacking = incomplete(decisions)
+    for heading in lacking:
+        print(f"docs/decisions.md: no reason or no date: {heading}")
     if len(found) < 20:
         print(f"only {len(found)} decisions are referred to: are the files read?")
         return 1
-    return 1 if missing or twice else 0
+    return 1 if missing or twice or lacking else 0
 
 
 if __name__ == "__main__":

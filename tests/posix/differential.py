@@ -1,8 +1,8 @@
 """A program gives the same output and status with and without the shim, whatever the cache holds.
 
-Runs tests/posix/PROGRAM (or PROGRAM.asan, PROGRAM.tsan: built with a sanitizer) without the shim, then with it: no daemon, nothing cached, everything
-cached, the daemon killed, the daemon stopped, the shim disabled, the shim merely configured (a
-program that loads it by itself finds it so). What is compared is standard
+Runs tests/posix/PROGRAM (or PROGRAM.asan, PROGRAM.tsan: built with a sanitizer) without the shim, then with it: no
+daemon, nothing cached, everything cached, the daemon killed, the daemon stopped, the shim disabled, the shim merely
+configured (a program that loads it by itself finds it so). What is compared is standard
 output, standard error and the exit status.
 """
 import hashlib
@@ -41,8 +41,8 @@ def stopped(node):
 STATES = [no_daemon, uncached, cached, killed, stopped]
 # They change the dataset, which is made anew for each run. What a change through the shim does
 # must not be hidden by what a check would find.
-CHANGES_FRAMES = {"alternate_stacks", "attributes", "changes", "errnos", "first_uses", "ioctls", "link_counts", "links", "modes", "names",
-                  "small_stacks", "spawn_changes", "symlinks", "syscall_changes", "times"}
+CHANGES_FRAMES = {"alternate_stacks", "attributes", "changes", "errnos", "first_uses", "ioctls", "link_counts", "links",
+                  "modes", "names", "small_stacks", "spawn_changes", "symlinks", "syscall_changes", "times"}
 # Their copies lie on another file system than the origin.
 OTHER_DEVICE = {"filesystems", "ioctls", "link_counts", "modes", "stats"}
 OPENS_FRAMES = {"alternate_stacks", "attributes", "cancellation", "children", "descriptors", "errnos", "filesystems",

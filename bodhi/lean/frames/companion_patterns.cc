@@ -11,9 +11,9 @@ constexpr char kLetters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxy
 
 // 1 to 65; 0 if it is none.
 std::uint64_t digit_of(char c) {
-  if (c >= 'A' && c <= 'Z') return static_cast<std::uint64_t>(c - 'A' + 1);
-  if (c >= 'a' && c <= 'z') return static_cast<std::uint64_t>(c - 'a' + 27);
-  if (c >= '0' && c <= '9') return static_cast<std::uint64_t>(c - '0' + 53);
+  if (c >= 'A' && c <= 'Z') return static_cast<std::uint64_t>(c - 'A') + 1;
+  if (c >= 'a' && c <= 'z') return static_cast<std::uint64_t>(c - 'a') + 27;
+  if (c >= '0' && c <= '9') return static_cast<std::uint64_t>(c - '0') + 53;
   return c == '_' ? 63 : c == '.' ? 64 : c == '-' ? 65 : 0;
 }
 

@@ -23,7 +23,7 @@ bool can_write(void* page) {
                   kChangesNothing) >= 0;
 }
 
-bool can_write(char* begin, std::size_t size) {
+bool can_write(const char* begin, std::size_t size) {
   const auto first = reinterpret_cast<std::uintptr_t>(begin) & ~std::uintptr_t{4095};
   const auto end = reinterpret_cast<std::uintptr_t>(begin) + size;
   for (std::uintptr_t page = first; page < end; page += 4096) {

@@ -47,7 +47,7 @@ class CacheLink : public Cache {
   // `done` gets the reply, on run()'s thread. An ask that is held goes out with the next one
   // that is not, or by flush().
   using Done = std::function<void(LinkPacket reply)>;
-  template <class Ask>
+  template <class Ask>  // NOLINTNEXTLINE(performance-unnecessary-value-param): it is moved from
   void ask_later(Ask ask, Done done, bool is_held = false) {
     send_ask(Ask::kType, encode_link_body(ask), std::move(done), is_held);
   }

@@ -266,7 +266,8 @@ bool Filler::stop(std::chrono::milliseconds limit) {
     stopping_ = true;
     clock_changed_.notify_one();
     for (auto& [dataset, lane] : lanes_) {
-      until_no_shortage(lock, [&] { dropped.reserve(dropped.size() + lane.waiting.size()); });
+      until_no_shortage(
+          lock, [&, &lane = lane] { dropped.reserve(dropped.size() + lane.waiting.size()); });
       while (std::optional<JobPointer> job = lane.waiting.take_any()) {
         (*job)->place.reset();
         dropped.push_back(std::move(*job));

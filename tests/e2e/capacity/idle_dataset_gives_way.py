@@ -24,6 +24,7 @@ with Nodes(1) as nodes:
     for _ in range(IDLE_FILLS // FRAMES):
         read(new)
     # The daemon looks at the fills about once a second.
+
     def reads_new_until_it_is_held():
         read(new)
         return node.held(new) == FRAMES

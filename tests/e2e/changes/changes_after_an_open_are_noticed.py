@@ -53,7 +53,8 @@ def take():
     os.pwrite(got, b"NEW!", 0)
 in_child(take)''',
     "without the shim": "subprocess.run(['dd', 'if=' + other, 'of=' + frame, 'conv=notrunc', 'status=none'], env={})",
-    "times put back": "st = os.stat(frame); os.pwrite(fd, b'NEW!', 0); os.utime(frame, ns=(st.st_atime_ns, st.st_mtime_ns))",
+    "times put back": "st = os.stat(frame); os.pwrite(fd, b'NEW!', 0); "
+                      "os.utime(frame, ns=(st.st_atime_ns, st.st_mtime_ns))",
     "truncated and written": "os.close(os.open(frame, os.O_WRONLY | os.O_TRUNC)); os.pwrite(fd, b'NEW!', 0)",
 }
 AFTER = """
@@ -90,6 +91,7 @@ with Nodes(1) as nodes:
         for _ in range(2):  # from the origin, and perhaps from a new copy
             shown = nodes.serial(node, show).succeeded().stdout
             expect(shown == f"{begin} {size}\n", f"{how}: {shown!r} instead of {begin!r}, {size}")
+
         def dropped():
             return node.held(data, "native") == len(data.frames) - number - 1
         wait_until(dropped, f"{how}: the old copy to go")

@@ -1,6 +1,5 @@
 """A system that refuses threads (RLIMIT_NPROC) ends no daemon. What needs a thread waits until one
 can be had; programs read the origin meanwhile. At its start the daemon says so and ends."""
-import os
 import resource
 import signal
 
@@ -8,7 +7,7 @@ import ordinary_user
 
 ordinary_user.run_as_one()
 
-from nodes import SHIM, ZAZENCTL, ZAZEND, Nodes, is_sanitized, skip  # noqa: E402
+from nodes import ZAZENCTL, ZAZEND, Nodes, is_sanitized, skip  # noqa: E402
 from processes import Process, expect, wait_until  # noqa: E402
 
 if is_sanitized():

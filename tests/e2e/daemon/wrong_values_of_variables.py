@@ -1,5 +1,6 @@
 """A ZAZEN_ variable with a value that makes no sense: `zazenctl run` fails with 125 and says what is
-accepted; a preloaded program says so in one line for the whole job and goes on as without it. ZAZEN_DISABLE disables, whatever it says but 0."""
+accepted; a preloaded program says so in one line for the whole job and goes on as without it. ZAZEN_DISABLE disables,
+whatever it says but 0."""
 import os
 
 from nodes import MPIRUN, SHIM, ZAZENCTL, Nodes, program

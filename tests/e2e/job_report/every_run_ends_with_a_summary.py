@@ -129,7 +129,8 @@ with Nodes(1) as nodes:
             os.set_blocking(writer, True)
         else:
             os.close(reader)
-        done = run(["sh", "-c", f"exec {ZAZENCTL} --config {node.config} run -- {PYTHON} -c 'open(\"{files[3]}\").close()' "
+        done = run(["sh", "-c", f"exec {ZAZENCTL} --config {node.config} run -- "
+                    f"{PYTHON} -c 'open(\"{files[3]}\").close()' "
                                 f"2>/proc/{os.getpid()}/fd/{writer}" if full else
                     f"{ZAZENCTL} --config {node.config} run -- cat {files[3]} 2>&1 >/dev/null | true"], nodes.env)
         expect(done.status == 0, f"{done}")

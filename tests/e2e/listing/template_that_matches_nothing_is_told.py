@@ -1,5 +1,6 @@
 """A template that matches nothing is told by doctor, the daemon's log, status, push and warm, with the
-template that would match, and by the summary of a job; a slow or hung origin delays no start, and an empty directory is no mistake."""
+template that would match, and by the summary of a job; a slow or hung origin delays no start, and an empty
+directory is no mistake."""
 import json
 import os
 

@@ -57,7 +57,9 @@ with Nodes(1) as nodes:
             expect(f'runtime = "{runtime}/zazen"' in read(), read())
 
         daemon = Process([ZAZEND], env)
-        status = lambda: run([ZAZENCTL, "status", "--json"], env)
+
+        def status():
+            return run([ZAZENCTL, "status", "--json"], env)
         wait_until(lambda: status().status == 0 or not daemon.running(), "the daemon")
         expect(daemon.running(), "zazend did not take it")
         files = [data.file(name) for name in sorted(data.frames)]

@@ -63,7 +63,9 @@ with Nodes(1) as nodes:
     output = nodes.path("top.json")
     with open(output, "w") as file:
         watching = subprocess.Popen([*top, "--json"], env=nodes.env, stdout=file)
-    rows = lambda: [json.loads(line) for line in open(output).read().splitlines()]
+
+    def rows():
+        return [json.loads(line) for line in open(output).read().splitlines()]
     wait_until(rows, "the first interval")
     for _ in range(2):
         nodes.warm(node, data, data.frames)

@@ -4,6 +4,7 @@ import os
 import socket
 import struct
 
+# flake8: noqa: F405
 from messages import *  # noqa: F403
 
 

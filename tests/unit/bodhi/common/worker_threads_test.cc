@@ -3,22 +3,32 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <filesystem>
+#include <iterator>
 
 namespace zazen {
 namespace {
 
 using std::chrono::milliseconds;
 
-TEST(WorkerThreads, EndedOnesDoNotPileUp) {
+std::size_t threads_of_this_process() {
+  return static_cast<std::size_t>(
+      std::distance(std::filesystem::directory_iterator("/proc/self/task"),
+                    std::filesystem::directory_iterator()));
+}
+
+TEST(WorkerThreads, StartJoinsThoseThatHaveEnded) {
+  const std::size_t before = threads_of_this_process();
+  std::atomic<bool> released = false;
   WorkerThreads threads;
-  std::size_t most = 0;
-  for (int i = 0; i < 1000; ++i) {
-    std::atomic<bool> ran = false;
-    threads.start([&] { ran = true; });
-    while (!ran) std::this_thread::yield();
-    most = std::max(most, threads.size());
-  }
-  EXPECT_LT(most, 500u);  // all but the last few, as they are scheduled
+  for (int i = 0; i < 3; ++i) threads.start([&] { released.wait(false); });
+  EXPECT_EQ(threads.size(), 3u);
+  released = true;
+  released.notify_all();
+  while (threads_of_this_process() > before) std::this_thread::yield();
+  EXPECT_EQ(threads.size(), 3u);  // nobody has joined them yet
+  threads.start([] {});
+  EXPECT_EQ(threads.size(), 1u);
   EXPECT_TRUE(threads.join_for(milliseconds(10'000)));
   EXPECT_EQ(threads.size(), 0u);
 }

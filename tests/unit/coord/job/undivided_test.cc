@@ -45,7 +45,7 @@ TEST(Undivided, AJobThatMustBeDividedEnds) {
 TEST(Undivided, OneDatasetThatIsLeftOutCountsByItsOwnKey) {
   Agreement agreement = job(true, FilterMode::kRequire);
   agreement.left_out = {{"/a", "No such file or directory", FilterMode::kOn}};
-  Verdict verdict = verdict_on(agreement);
+  DivisionVerdict verdict = verdict_on(agreement);
   EXPECT_FALSE(verdict.ends);
   EXPECT_TRUE(verdict.line.starts_with(
       "zazen: this job is only partly divided: every rank sees all frames of /a: No such file "

@@ -78,6 +78,11 @@ class FillerTest : public Scratch {
     if (std::exchange(occupied_, false)) gate_.set_value();
   }
 
+  static bool sleeps(pid_t thread) {
+    const std::string stat = read_file("/proc/self/task/" + std::to_string(thread) + "/stat");
+    return stat.find(") S ") != stat.npos;
+  }
+
   std::promise<void> gate_;
   bool occupied_ = false;
   std::atomic<int> rooms_ = 0;
@@ -112,19 +117,25 @@ TEST_F(FillerTest, PushOfAnAlienMakesItANativeWithoutCopying) {
 
 // The lock on names is given in turn. While a long removal has it, the push finds the alien and
 // waits for its turn, behind the removal of that alien.
+// A long removal keeps the names locked. Behind it wait the eviction and then the push, which has
+// found the alien by then.
 TEST_F(FillerTest, PushOfAnAlienThatIsEvictedMeanwhileCopiesIt) {
   write_file(origin("f1"), "one");
   Frames many;
-  for (FrameSeq seq = 10; seq < 20'000; ++seq) many.push_back(seq);
-  for (int round = 0; round < 5; ++round) {
+  for (FrameSeq seq = 10; seq < 50'000; ++seq) many.push_back(seq);
+  for (int round = 0; round < 3;) {
     ASSERT_EQ(fill(1), 0);
+    std::atomic<pid_t> evictor = 0;
+    std::atomic<bool> is_evicted = false;
     std::thread removal([&] { store_->drop(0, many); });
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
     std::thread eviction([&] {
+      evictor = ::gettid();
       store_->evict(
           0, {.first = 1, .last = 1, .natives = false, .aliens = true, .dry_run = false});
+      is_evicted = true;
     });
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    while (!is_evicted && (evictor == 0 || !sleeps(evictor))) std::this_thread::yield();
+    if (!is_evicted) ++round;
     std::future<int> pushed = submit(request(1, FrameKind::kNative));
     eviction.join();
     removal.join();
