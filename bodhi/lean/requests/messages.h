@@ -39,7 +39,7 @@ enum class MessageType : std::uint16_t {
 
 enum : std::uint32_t {  // header.flags
   kWaitForIt = 1,
-  kFoundStale = 2,    // kInvalidate: the copy differs from its origin but no change was reported
+  kFoundStale = 2,    // kInvalidate: the copy differs from its origin; no program reported this
   kNotYetOpened = 4,  // kFill: no program waits for it; evicts only copies of idle datasets
   kOpenForWriting = 8,  // kInvalidate: a program has opened the frame for writing, but has not
                         // changed it; the copy is suspended until all such programs close it
