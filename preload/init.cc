@@ -1,5 +1,5 @@
-// The life of the shim in a process: set up before main, a few lines at exit. In between it
-// has no thread, no socket, no memory but its own pages.
+// The life of the shim in a process: set up before main, a few lines at exit. In between it has
+// no thread, no socket, no memory other than its own pages.
 #include <stdlib.h>
 #include <time.h>
 
@@ -26,15 +26,15 @@ constinit thread_local bool mpi_starts = false;
 
 namespace {
 
-// monotonic_ms() by a system call: for a single look that is cheaper than two pages to map.
+// monotonic_ms() by a system call: for a single call this is cheaper than mapping two pages.
 std::int64_t start_ms() {
   struct timespec now = {};
   raw_call(SYS_clock_gettime, CLOCK_MONOTONIC_COARSE, &now);
   return static_cast<std::int64_t>(now.tv_sec) * 1000 + now.tv_nsec / 1'000'000;
 }
 
-// Another C library's loader (musl's) takes us in. The hooks forward there and do nothing else;
-// the user is told why, once for a program and what it starts.
+// The loader of another C library (musl's) has loaded the shim. The hooks only forward there.
+// The shim tells the user why, once for a program and its children.
 void say_who_we_serve() {
   constexpr char kSaid[] = "ZAZEN_NO_GLIBC";
   constexpr char kReason[] =
@@ -57,14 +57,14 @@ __attribute__((constructor)) void start(int, char**, char** environment) {
   if (!settings.active) return;
   first_look.trust(&kNobodyServes);
 
-  // The table, before there are threads, so that the first open finds it mapped.
+  // Maps the table while there is only one thread, so that the first open finds it.
   bool alive = false;
   current_node(&alive, start_ms());
 
-  // What the rank that started us may see.
+  // The view of the rank that started this process.
   if (settings.inherited_view[0] != '\0') inherit_view(settings.inherited_view);
 
-  // Where the plug-ins lie, should this become an MPI program.
+  // Finds the plug-ins later, if this becomes an MPI program.
   remember_start_directory();
 }
 

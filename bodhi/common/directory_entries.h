@@ -1,4 +1,4 @@
-// The entries of a directory, by raw system calls: the shim's hooks must not see it.
+// Reads the entries of a directory by raw system calls, which the shim's hooks do not see.
 #pragma once
 #include <cstdint>
 #include <cstring>

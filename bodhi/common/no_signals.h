@@ -1,5 +1,5 @@
-// NoSignals: while one lives, this thread takes no signals; so a thread that it starts takes
-// none of the program's.
+// NoSignals: while an object lives, its thread receives no signals. A thread that is started
+// meanwhile inherits this, so it never runs the program's signal handlers.
 #pragma once
 #include <signal.h>
 

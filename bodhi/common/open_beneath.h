@@ -1,6 +1,6 @@
-// Opening below a directory and never outside of it: openat2 with RESOLVE_BENEATH and
-// RESOLVE_NO_SYMLINKS, so neither ".." nor a link that is swapped in between leads out. Past a
-// shim, which might give us a copy.
+// Opens a path below a directory and never outside of it. openat2 with RESOLVE_BENEATH and
+// RESOLVE_NO_SYMLINKS refuses ".." and links, also a link that is put in place during the call.
+// A raw system call, because a preloaded shim might return a copy.
 #pragma once
 #include "bodhi/common/unique_fd.h"
 

@@ -1,5 +1,5 @@
-// Is a process over? One that is gone, or a zombie that its parent has not collected, will open
-// nothing any more.
+// Tells whether a process is over: it does not exist, or it is a zombie. Such a process opens
+// no more files.
 #pragma once
 #include <sys/types.h>
 

@@ -1,4 +1,4 @@
-// UniqueFd: a file descriptor that is closed with its owner. errno is kept. Lean.
+// UniqueFd: owns a file descriptor and closes it. errno is kept. Lean.
 #pragma once
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// Exact: "1.8TB" is 1,800,000,000,000, not what a double makes of it. Sizes and times are read
-// alike: a number, then a unit.
+// Exact: "1.8TB" is 1,800,000,000,000, without the rounding of a double. Sizes and times have
+// the same form: a number, then a unit.
 #include "bodhi/common/units.h"
 
 #include <fmt/format.h>

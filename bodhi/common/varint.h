@@ -1,5 +1,6 @@
-// Varints: unsigned numbers in groups of seven bits, the lowest first; and zigzag, which
-// makes small negative numbers small. One spelling for each number: no padding.
+// Varints: unsigned numbers in groups of seven bits, the lowest first. Zigzag maps negative
+// numbers with a small magnitude to small numbers. Each number has exactly one encoding: no
+// padding.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,8 +1,8 @@
-// WorkerThreads: threads that may be caught in an origin or a network that does not answer.
+// WorkerThreads: threads that may block in an origin or a network that does not answer.
 //
-// Such a thread cannot be ended from outside. join_for() waits for all, up to a limit; if one
-// is still busy then, all that it uses must stay in place. Those that are busy when this object
-// goes are left to themselves.
+// Such a thread cannot be ended from outside. join_for() waits for all threads, up to a limit.
+// If a thread is still busy then, the caller must keep alive everything that the thread uses.
+// The destructor detaches threads that are still busy.
 #pragma once
 #include <chrono>
 #include <condition_variable>
@@ -21,10 +21,11 @@ class WorkerThreads {
   WorkerThreads(const WorkerThreads&) = delete;
   WorkerThreads& operator=(const WorkerThreads&) = delete;
 
-  // Also joins those that have ended, as reap() does: until then they keep their stacks.
+  // Also joins the threads that have ended, as reap() does: an unjoined thread keeps its stack.
   void start(std::function<void()> work);
   void reap();
-  // True: all have ended. To be called once no more are started, and again if it was false.
+  // True: all have ended. To be called when no more threads will be started, and again after
+  // false.
   bool join_for(std::chrono::milliseconds limit);
   std::size_t size() const { return threads_.size(); }  // of those not joined
 

@@ -14,7 +14,7 @@ struct FileSystemName {
   std::uint32_t magic;
   const char* name;
 };
-// linux/magic.h has not all of them.
+// linux/magic.h does not define all of them.
 constexpr FileSystemName kRemote[] = {
     {0x6969, "nfs"},          {0x0bd00bd0, "lustre"},    {0x47504653, "gpfs"},
     {0x65735546, "fuse"},     {0xff534d42, "cifs"},      {0xfe534d42, "smb2"},

@@ -1,6 +1,6 @@
-// Reading the configuration: first every key is known and of the right type, then each value
-// is sound, then the paths agree with each other. The first complaint ends it. The only file
-// that includes toml++.
+// Reads the configuration in three steps: every key is known and has the right type, each value
+// is valid, the paths are consistent. The first error ends it. This is the only file that
+// includes toml++.
 #include "bodhi/config/config.h"
 
 #include <fcntl.h>
@@ -17,8 +17,8 @@
 #include <system_error>
 #include <thread>
 
-// toml++ 3.3 asks "is it white space?" of every letter outside of a string, and calls
-// unreachable what an a-umlaut reaches. The answer is no.
+// toml++ 3.3 asks "is it white space?" for every letter outside of a string, and marks a branch
+// as unreachable that a letter such as an a-umlaut reaches. The correct answer is no.
 #define TOML_EXCEPTIONS 0
 #include <toml++/impl/preprocessor.h>
 #pragma push_macro("TOML_UNREACHABLE")
@@ -52,7 +52,7 @@ struct Complaint {
   std::string hint;
 };
 
-// Thrown inside this file only: the checks read as a list of demands.
+// Thrown inside this file only, so that the checks read as a list of requirements.
 [[noreturn]] void complain(std::uint32_t line, std::string text, std::string hint = {}) {
   throw Complaint{line, std::move(text), std::move(hint)};
 }
@@ -383,7 +383,7 @@ DatasetConfig dataset_of(const toml::table& table) {
   return dataset;
 }
 
-// A directory of the configuration, by its path as written and by where that leads.
+// A directory of the configuration: its path as written, and the path after links are followed.
 struct Place {
   std::string path;
   std::string resolved;
@@ -497,7 +497,7 @@ Config read_table(const toml::table& table, const std::string& text, const std::
   return config;
 }
 
-// Edits to turn one word into the other; two neighbours swapped are one edit.
+// The number of edits that turn one word into the other; a swap of two neighbours is one edit.
 std::size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<std::vector<std::size_t>> cost(a.size() + 1,
                                              std::vector<std::size_t>(b.size() + 1));
@@ -551,7 +551,7 @@ std::string closest_spelling(const std::string& word, const std::vector<std::str
   return best;
 }
 
-// Each path has a thread of its own, which may outlive the call.
+// Each path has its own thread, which may outlive the call.
 std::vector<std::string> follow_links(const std::vector<std::string>& paths) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
   std::vector<std::future<std::string>> answers(paths.size());

@@ -18,14 +18,14 @@ namespace zazen {
 struct DatasetConfig {
   std::string path;    // absolute, lexically normal, no '/' at its end
   std::string frames;  // the template as written
-  FrameName name;      // compiled, with `also`
+  FrameName name;      // compiled, with the patterns of `also`
   std::string also;    // patterns of companions, joined by '/' (companion_patterns.h)
   Live<FilterMode> filter = FilterMode::kOn;
   Live<AuditMode> audit = AuditMode::kFail;
   Live<Validate> validate = Validate::kSample;
   Live<Fill> fill = Fill::kBackground;
-  Live<bool> push = false;     // what programs of this node write is pushed when it is closed
-  Live<bool> removed = false;  // by a reload: it keeps its position, and is not served
+  Live<bool> push = false;     // frames written on this node are pushed when closed
+  Live<bool> removed = false;  // by a reload: the dataset keeps its position, and is not served
 
   std::vector<std::string> also_patterns() const;
 };
@@ -39,28 +39,28 @@ struct Config {
   std::string runtime;
   Live<std::uint64_t> capacity_bytes = 0;  // 0: no limit
   Live<std::uint64_t> max_files = 0;       // 0: no limit
-  // What stays free on the cache's disk: a part of it, or bytes. The other one is 0.
+  // Free space that is kept on the cache's disk: a percentage, or bytes. The other one is 0.
   Live<std::uint64_t> keep_free_percent = 5;
   Live<std::uint64_t> keep_free_bytes = 0;
-  // The most that the natives of one owner may take: of the capacity, or bytes if not 0.
+  // Limit for the natives of one owner: a percentage of the capacity, or bytes if not 0.
   Live<std::uint64_t> native_share_percent = 100;
   Live<std::uint64_t> native_share_bytes = 0;
   std::uint64_t sweep_ms = 3'600'000;  // every copy is compared within this time; 0: off
   ReadOrderKey read_order = ReadOrderKey::kAuto;
-  bool all_users = false;  // users = "all": serve them all, not only the daemon's own
-  // "unix:DIR": the runtime directory of a daemon of this machine; or "HOST:PORT".
+  bool all_users = false;  // users = "all": serves all users, not only the daemon's own user
+  // "unix:DIR": the runtime directory of a daemon on this machine; or "HOST:PORT".
   std::vector<std::string> peers;
-  Live<bool> has_peers = false;       // other than this very daemon
+  Live<bool> has_peers = false;       // other than this daemon
   std::string listen;                 // "HOST:PORT", "": pushes come through the socket only
-  std::vector<std::string> known_as;  // "HOST:PORT", by which writers reach it through others
-  std::string key_file;  // what writers and daemons of other machines share; "": none
-  std::uint64_t key_grace_ms = 3'600'000;       // for so long is a replaced key still good
-  std::uint64_t max_frame_bytes = 16ULL << 30;  // these three: of pushes over the network
+  std::vector<std::string> known_as;  // other "HOST:PORT" by which writers reach it
+  std::string key_file;  // shared with writers and daemons on other machines; "": none
+  std::uint64_t key_grace_ms = 3'600'000;       // a replaced key stays valid for this time
+  std::uint64_t max_frame_bytes = 16ULL << 30;  // these three: of network pushes
   std::uint64_t max_connections = 128;
-  std::uint64_t max_rate_bytes = 0;  // in a second, of all together; 0: no limit
-  // Of programs that write by libbodhi (writer.h), and but for the spool of the daemon itself:
+  std::uint64_t max_rate_bytes = 0;  // per second, of all connections together; 0: no limit
+  // For programs that write by libbodhi (writer.h); except for the spool, also for the daemon.
   std::uint64_t writer_memory_bytes = 256'000'000;
-  std::uint64_t writer_timeout_ms = 5'000;  // a node that is silent for so long is passed over
+  std::uint64_t writer_timeout_ms = 5'000;  // a node that is silent for this time is skipped
   std::string spool;                        // a directory; "": none
   std::uint64_t spool_limit_bytes = 4'000'000'000;
   DatasetList<DatasetConfig> datasets;
@@ -74,15 +74,15 @@ struct Config {
   const DatasetConfig* dataset_at(const std::string& path) const;  // exact path
 };
 
-// Where each path leads, links followed, as far as it exists. A path on a file system that does
-// not answer within a second is returned as it is.
+// The targets of the paths, with links followed as far as they exist. A path on a file system
+// that does not answer within a second is returned unchanged.
 std::vector<std::string> follow_links(const std::vector<std::string>& paths);
 using FollowLinks =
     std::function<std::vector<std::string>(const std::vector<std::string>& paths)>;
 
-// The error's message is ready for people: "FILE:LINE: ...", with a hint where there is one.
-// (error().context holds it whole; do not append strerror.) `follow` tells which directories of
-// the configuration overlap.
+// The error's message is for people: "FILE:LINE: ...", with a hint where there is one.
+// error().context has the complete message; do not append strerror. `follow` resolves links,
+// which decides which directories of the configuration overlap.
 Result<Config> load_config(const std::string& file, const FollowLinks& follow = follow_links);
 Result<Config> parse_config(const std::string& text, const std::string& file,
                             const FollowLinks& follow = follow_links);

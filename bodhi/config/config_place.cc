@@ -1,5 +1,5 @@
-// Where the configuration is. Apart from reading it: a program that uses the C API needs this
-// and no TOML.
+// Finds the configuration file. A separate file, because a program that uses the C API needs
+// this and not the TOML parser.
 #include <unistd.h>
 
 #include <cstdlib>

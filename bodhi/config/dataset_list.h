@@ -1,5 +1,5 @@
-// DatasetList: the datasets of a configuration, by their position. A reload appends to it while
-// other threads of the daemon read it: up to kMaxDatasets none moves, and none is taken away.
+// DatasetList: the datasets of a configuration, by their position. A reload appends while other
+// threads of the daemon read. Datasets neither move nor disappear; at most kMaxDatasets fit.
 #pragma once
 #include <atomic>
 #include <utility>
@@ -35,11 +35,11 @@ class DatasetList {
     datasets_.push_back(std::move(dataset));
     count_.store(datasets_.size(), std::memory_order_release);
   }
-  void pop_back() {  // one that nobody has met
+  void pop_back() {  // only for an element that no other thread has seen
     count_.store(datasets_.size() - 1, std::memory_order_release);
     datasets_.pop_back();
   }
-  void clear() {  // nobody else reads
+  void clear() {  // only while no other thread reads
     count_ = 0;
     datasets_.clear();
   }

@@ -22,7 +22,7 @@ struct SocketAddress {
   bool is_loopback() const;
   std::string text() const;  // "127.0.0.1:40312"
 };
-// What the name stands for; `to_listen` also takes an empty host, "0.0.0.0" and "::".
+// The addresses of the name; `to_listen` also allows an empty host, "0.0.0.0" and "::".
 Result<std::vector<SocketAddress>> resolve(const PushAddress& address, bool to_listen);
 
 }  // namespace zazen

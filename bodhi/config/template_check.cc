@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::size_t kEntriesBytes = 64 * 1024;
 constexpr std::size_t kMostDirectories = 256, kMostLevels = 3;
-constexpr std::size_t kMostLookedInto = 64;  // directories that should have a frame
+constexpr std::size_t kMostLookedInto = 64;  // directories that are searched for a frame
 
-// Adds what is in one directory. 0 or an errno.
+// Adds the names of one directory. 0 or an errno.
 int add_names(const std::string& path, const std::string& below, DirectoryNames* found,
               std::vector<std::string>* directories) {
   RawFd fd(raw_open((path + "/" + below).c_str(), O_RDONLY | O_DIRECTORY));
@@ -35,7 +35,7 @@ int add_names(const std::string& path, const std::string& below, DirectoryNames*
                        });
 }
 
-// Has the dataset a frame now? An error if it cannot be listed.
+// Does the dataset have a frame at present? An error if it cannot be listed.
 Result<bool> has_frames(const DatasetConfig& dataset) {
   const std::string directory = frame_directory(dataset.path, dataset.name);
   RawFd fd(raw_open(directory.c_str(), O_RDONLY | O_DIRECTORY));
@@ -75,7 +75,7 @@ Result<DirectoryNames> examine_directory(const std::string& path) {
   for (std::size_t level = 1; level < kMostLevels && found.guess.matches < 2; ++level) {
     std::vector<std::string> next;
     for (const std::string& directory : directories) {
-      add_names(path, directory, &found, &next);  // those that cannot be listed have no frames
+      add_names(path, directory, &found, &next);  // one that cannot be listed adds none
     }
     directories = std::move(next);
     found.guess = guess_template(found.names);
@@ -93,7 +93,7 @@ std::string describe_mismatch(const DatasetConfig& dataset, bool* matches) {
   const TemplateGuess& guess = found->guess;
   std::string text = fmt::format("0 of {}{} names match {}", found->is_whole ? "" : "the first ",
                                  format_count(names), dataset.frames);
-  // The guess may be the template itself: a directory of that name, or a frame that has just come.
+  // The guess may equal the template: a directory has that name, or a frame has just appeared.
   if (guess.frames.empty() || guess.frames == dataset.frames) return text;
   return text + fmt::format("; {} would match {}", guess.frames,
                             guess.matches == names ? "all" : format_count(guess.matches));

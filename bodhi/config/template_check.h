@@ -1,9 +1,9 @@
-// TemplateCheck: do the files of a directory follow a dataset's template, and which one would
-// they follow?
+// TemplateCheck: do the files of a directory match a dataset's template, and which template
+// would match them?
 //
-// A template that matches nothing is no error: the frames may still come. But if other files
-// are there, it is most likely misspelt. Reads by raw system calls, and may block as long as the
-// file system does.
+// A template that matches nothing is no error: the frames may still be written. But if the
+// directory has other files, the template is probably misspelt. Reads by raw system calls, and
+// may block as long as the file system does.
 #pragma once
 #include <string>
 #include <vector>
@@ -14,8 +14,8 @@
 
 namespace zazen {
 
-// The files of a directory, without hidden ones. If no number varies in their names, those in
-// sub-directories count as well, two levels down.
+// The files of a directory, without hidden ones. If no number varies in their names, the files
+// of sub-directories are included, down to two levels.
 struct DirectoryNames {
   static constexpr std::size_t kMost = 4096;
   std::vector<std::string> names;  // relative to it; the first ones if it has more
@@ -24,8 +24,8 @@ struct DirectoryNames {
 };
 Result<DirectoryNames> examine_directory(const std::string& path);
 
-// "0 of 500 names match f{seq}; frame-{seq:06}.xtc would match all"; "" if a name matches, or
-// there is no file yet, or the directory cannot be listed. *matches: a name matches.
+// "0 of 500 names match f{seq}; frame-{seq:06}.xtc would match all". "" if a name matches, if
+// there is no file, or if the directory cannot be listed. *matches: a name matches.
 std::string describe_mismatch(const DatasetConfig& dataset, bool* matches = nullptr);
 
 inline constexpr char kMismatchHint[] =

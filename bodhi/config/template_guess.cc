@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMostDigits = 20;
 
-// The names that differ in one number only, by how many digits that has.
+// The names that differ in one number only, counted by that number's digits.
 struct Family {
   std::array<std::size_t, kMostDigits + 1> padded = {};  // with a leading zero
   std::array<std::size_t, kMostDigits + 1> plain = {};
@@ -71,7 +71,7 @@ TemplateGuess guess_template(std::span<const std::string> names) {
   Families families;
   for (const std::string& name : names) add_name(name, &families);
 
-  // The most matches, not in an extension, further to the right; and always the same.
+  // The most matches; then outside of an extension; then further to the right. Deterministic.
   const Families::value_type* best = nullptr;
   std::size_t best_matches = 0;
   for (const Families::value_type& one : families) {

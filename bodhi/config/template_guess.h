@@ -1,9 +1,9 @@
-// TemplateGuess: the frame name template that most of some names follow.
+// TemplateGuess: the frame name template that most of the given names match.
 //
-// A template has one number that varies. So names belong together if they are the same but for
-// one run of digits; the largest such set wins, with the padding that most of it has. Among
-// equals a number outside of an extension ("x.h5") wins, then the number that is further to
-// the right. A single name has no number that varies: its template is no more than a guess.
+// A template has one number that varies. Names belong together if they differ in one run of
+// digits only. The largest such set wins, with the padding of most of its members. Among equal
+// sets a number outside of an extension ("x.h5") wins, then the number further to the right. A
+// single name has no number that varies, so its template is only a guess.
 #pragma once
 #include <cstddef>
 #include <span>

@@ -1,5 +1,5 @@
-// The C API's border: errors become -1, errno and a text for bodhi_error(); no exception
-// crosses it, and a child after fork is told that the handle is its parent's.
+// The C API's border: errors become -1, errno and a text for bodhi_error(). No exception
+// crosses it. A child after fork gets an error: the handle belongs to its parent.
 #pragma once
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ inline int refuse(const Error& error) {
   return refuse(error.code, error.context);
 }
 
-// Calls it if the handle is this process's own; its result or -1.
+// Calls the function if the handle belongs to this process; its result or -1.
 template <class Call>
 auto within_border(const bodhi* handle, const char* simdir, Call call) noexcept
     -> decltype(call()) {

@@ -65,7 +65,8 @@ BODHI_API void bodhi_close(bodhi* handle) try {
   if (handle->owner == ::getpid()) {
     if (handle->writer) handle->writer->close(kCloseMs);
   } else {
-    // The threads are the parent's, and what they held when it forked is held for ever here.
+    // The threads exist only in the parent, and a lock that they held at fork stays locked
+    // here. So the Writer is leaked.
     new std::shared_ptr<zazen::Writer>(std::move(handle->writer));
   }
   delete handle;

@@ -8,7 +8,7 @@
 
 namespace zazen {
 
-// What the node's daemon has published, and what this process has found out about it.
+// The table that the node's daemon has published, and this process's trust in its copies.
 class NodeMap {
  public:
   static std::shared_ptr<NodeMap> map(const std::string& runtime, const NodeMap* old) {

@@ -1,5 +1,5 @@
-// FrameReader: opens frames for programs that know of the cache: the local copy, by the rule
-// that the shim has (copy_rule.h), else the origin, whose descriptor is handed to the daemon
+// FrameReader: opens frames for programs that use the cache directly. It opens the local copy
+// by the shim's rule (copy_rule.h), else the origin, whose descriptor it passes to the daemon
 // for a fill. Thread safe.
 #pragma once
 #include <cstdint>

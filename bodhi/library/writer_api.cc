@@ -18,7 +18,7 @@ Result<std::shared_ptr<Writer>> start_writer(const bodhi& handle) {
   return Writer::start(std::move(*settings));
 }
 
-// Started at the first use.
+// The handle's writer, which starts at the first use.
 Result<std::shared_ptr<Writer>> writer_of(bodhi& handle) {
   std::lock_guard lock(handle.lock);
   if (handle.writer) return handle.writer;
@@ -50,7 +50,7 @@ int write_with(bodhi* handle, const char* simdir, Write write) {
   });
 }
 
-// As much of the struct as the caller knows.
+// Copies as much of the struct as the caller's version has.
 template <class Struct>
 int copy_out(const Struct& from, Struct* out, std::size_t size) {
   if (out == nullptr) return refuse(EINVAL, "no place for the figures");

@@ -1,10 +1,10 @@
-// ChangeNotice: what one daemon tells another about frames that have changed at the origin, as
-// bytes. The same body goes over TCP (PushType::kNotice) and to a daemon of the same machine
-// (MessageType::kPeerNotice). Pure: nothing here reads, writes or knows a file.
+// ChangeNotice: a message from one daemon to another about frames that have changed at the
+// origin, as bytes. The same body goes over TCP (PushType::kNotice) and to a daemon of the same
+// machine (MessageType::kPeerNotice). Pure: no input or output, no knowledge of files.
 //
 // A notice does not say "drop this": it says which version of the frame the origin has. The
-// receiver compares that with its copy, so a notice that comes late, twice or for nothing drops
-// no copy of the present version.
+// receiver compares that with its copy. So a late, repeated or needless notice drops no copy of
+// the present version.
 #pragma once
 #include <string>
 #include <string_view>
@@ -14,8 +14,8 @@
 
 namespace zazen {
 
-// The version of a frame, as every node sees it. Inode numbers are left out: on some
-// file systems each mount has its own.
+// The version of a frame, as every node sees it. Inode numbers are left out, because on some
+// file systems they differ between mounts.
 struct FrameVersion {
   bool gone = false;  // the origin has no such file; the rest is 0
   std::uint64_t size = 0;
@@ -39,20 +39,20 @@ enum class NoticeKind : std::uint16_t {
 
 struct ChangeNotice {
   NoticeKind kind = NoticeKind::kHello;
-  std::uint64_t life = 0;  // of the sending daemon: another one after each start
+  std::uint64_t life = 0;  // of the sending daemon: differs for each start
   std::string node;        // its name
   std::string dataset;
   std::vector<FrameNews> frames;
   bool operator==(const ChangeNotice&) const = default;
 };
 
-// How many bytes a frame takes, and all before the first one.
+// The encoded size of a frame, and of the part before the first frame.
 std::size_t encoded_size(const FrameNews& frame);
 std::size_t encoded_size(const ChangeNotice& head);
 
 std::string encode(const ChangeNotice& notice);
 // False if it is longer than kLongestNotice, does not fill the body exactly, has a NUL in a
-// name, or its parts do not belong to its kind.
+// name, or has parts that do not belong to its kind.
 bool decode(std::string_view body, ChangeNotice* out);
 
 }  // namespace zazen

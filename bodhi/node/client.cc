@@ -1,6 +1,6 @@
-// Requests that are answered at once: send, then wait for the reply that repeats the
-// request's number. A late reply to an earlier request that timed out is passed over, so
-// the answers to pushes must be collected before another kind of request is made.
+// Most requests are answered at once: send, then wait for the reply that repeats the request's
+// number. A late reply to a request that has timed out is skipped. So a caller collects all
+// answers to pushes before it makes another kind of request.
 #include "bodhi/node/client.h"
 
 #include <sys/mman.h>
@@ -23,7 +23,7 @@ struct Reply {
 };
 
 Error no_answer(int code) {
-  // The ways in which a daemon that is gone shows itself.
+  // These errors show that the daemon is gone.
   if (code == ENOENT || code == EPIPE || code == ECONNRESET) code = ECONNREFUSED;
   return {code, "the daemon does not answer", "is zazend running? `zazenctl status` tells"};
 }

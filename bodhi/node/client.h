@@ -1,6 +1,6 @@
-// Client: a connection to the daemon of one node, for the tools, the writers and the
-// protocol. Every call is bounded by a timeout. ETIMEDOUT and ECONNREFUSED mean that the
-// daemon does not answer. Not thread safe.
+// Client: a connection to the daemon of one node, for the tools, the writers and the protocol.
+// Every call is bounded by a timeout. ETIMEDOUT and ECONNREFUSED mean that the daemon does not
+// answer. Not thread safe.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -22,14 +22,14 @@ class Client {
   Result<std::vector<ListRecord>> list(const std::string& dataset);  // "": all
   Result<EvictReply> evict(const std::string& dataset, FrameSeq first, FrameSeq last,
                            std::uint32_t what);
-  // The daemon reads copies and compares their checksums: as many of the range as it can in a
-  // moment, but for one that is large; then it drops what is bad. Wants a long time limit.
+  // The daemon reads copies and compares their checksums, then drops bad ones. One call checks
+  // as many copies of the range as a short time allows, at least one. Needs a long time limit.
   struct Verified {
     VerifyReply figures;
     std::vector<VerifyFinding> findings;
   };
   Result<Verified> verify(const std::string& dataset, FrameSeq first, FrameSeq last);
-  // Pins or unpins; what is held of the range.
+  // Pins or unpins. The reply counts the frames of the range that the node holds.
   Result<EvictReply> pin(const std::string& dataset, FrameRange range, bool pinned);
   // The daemon compares a sample of its copies with the origin; see D10.
   Status sample(const std::string& dataset);
@@ -46,7 +46,7 @@ class Client {
   // The frame's content itself: a sealed memory file, or a file of this user's.
   Result<std::uint64_t> start_push_content(const std::string& dataset, const std::string& name,
                                            int content_fd);
-  // Brings the frame as an alien, though no program has opened it yet.
+  // Starts a fill of a frame that no program has opened.
   Result<std::uint64_t> start_fill(const std::string& dataset, const std::string& name,
                                    int origin_fd);
   struct PushAnswer {

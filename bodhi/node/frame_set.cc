@@ -1,5 +1,5 @@
-// The encoding: the number of runs, then for each run the distance of its first frame from
-// the last frame before it, its stride and its count, all as varints.
+// The encoding: the number of runs, then for each run the distance from the last frame before
+// it to its first frame, its stride and its count, all as varints.
 #include "bodhi/node/frame_set.h"
 
 #include <algorithm>

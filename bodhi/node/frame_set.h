@@ -1,5 +1,5 @@
-// FrameSet: a set of sequence numbers, ascending, and its compact form for the wire:
-// strided runs, so that "every fourth frame" is a few bytes however long it is.
+// FrameSet: a set of sequence numbers, ascending, and its compact form for messages: strided
+// runs, so that "every fourth frame" takes a few bytes at any length.
 #pragma once
 #include <span>
 #include <string>
@@ -30,14 +30,14 @@ class FrameSet {
   bool contains(FrameSeq seq) const;
   bool operator==(const FrameSet&) const = default;
 
-  // Greedy: as long as the stride stays the same. The runs cover the set in order and do
-  // not interleave.
+  // Greedy: a run goes on while the stride stays the same. The runs cover the set in order and
+  // do not interleave.
   std::vector<FrameRun> runs() const;
 
   std::string encode() const;
-  // Refuses what is malformed, not ascending, overflows, or has more than limit frames.
+  // Refuses bytes that are malformed, not ascending, overflow, or have more than limit frames.
   static Result<FrameSet> decode(std::string_view bytes, std::uint64_t limit = 1ULL << 32);
-  // The same, as runs: however many frames there are.
+  // The same as runs, whose size does not depend on the number of frames.
   static Result<std::vector<FrameRun>> decode_runs(std::string_view bytes,
                                                    std::uint64_t limit = 1ULL << 32);
 

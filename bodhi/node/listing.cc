@@ -25,7 +25,7 @@ std::int64_t to_ns(const struct timespec& time) {
   return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
 
-// Two templates that write the least and the greatest number alike are the same.
+// Templates that write the least and the greatest number alike are the same.
 std::uint64_t mark_of(const FrameName& name) {
   std::uint64_t mark = 0;
   for (FrameSeq seq : {FrameSeq{0}, ~FrameSeq{0}}) {

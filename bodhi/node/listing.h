@@ -1,9 +1,9 @@
-// Listing: the content of a dataset's frame directory, taken once and shared (D20).
+// Listing: the content of a dataset's frame directory, read once and shared (D20).
 //
-// It is keyed by the directory's inode, mtime and ctime, and by the template. A listing that
-// was taken within two seconds of the directory's mtime may have missed a change in the same
-// clock tick and is good for the job that took it only: settled() is false. Kept and sent, it
-// is packed (bodhi/node/packed_listing.h).
+// Its key is the directory's inode, mtime and ctime, and the template. A listing that was taken
+// within two seconds of the directory's mtime may have missed a change in the same clock tick.
+// Then is_settled() is false, and only the job that took the listing uses it.
+// bodhi/node/packed_listing.h has the form in which listings are kept and sent.
 #pragma once
 #include <string>
 #include <string_view>
@@ -19,11 +19,11 @@ struct DirectoryIdentity {
   std::uint64_t ino = 0;
   std::int64_t mtime_ns = 0;
   std::int64_t ctime_ns = 0;
-  std::uint64_t names = 0;  // a mark of the template: by another one, other names are frames
+  std::uint64_t names = 0;  // a hash of the template, which decides what is a frame
   bool operator==(const DirectoryIdentity&) const = default;
 };
 
-// A listing that was taken then has missed nothing.
+// True: a listing that was taken at this time has missed no change.
 bool is_settled(const DirectoryIdentity& directory, std::int64_t taken_at_ns);
 
 struct OrdinaryName {
@@ -49,14 +49,14 @@ std::string frame_directory(const std::string& dataset, const FrameName& name);
 
 // One stat of the directory.
 Result<DirectoryIdentity> stat_directory(const std::string& directory, const FrameName& name);
-// Reads it by raw system calls: the shim's hooks must not see it. Frames are the entries
-// that match and that are, or may be (a link, an unknown type), what the template wants: a
-// plain file, or a directory for "{seq}/traj.dcd". If the directory's identity changes while it
-// is read, it is read again (three times at most; then it is returned as not settled).
+// Reads by raw system calls, which the shim's hooks do not see. Frames are the entries that
+// match and that are, or may be (a link, an unknown type), of the template's kind: a plain
+// file, or a directory for "{seq}/traj.dcd". If the directory's identity changes meanwhile, it
+// is read again: three times at most; then the result is returned as not settled.
 Result<Listing> list_directory(const std::string& directory, const FrameName& name);
 
 std::string encode_listing(const Listing& listing);
-// Refuses what PackedListing::read() refuses, and what has more than limit frames.
+// Refuses bytes that PackedListing::read() refuses, and more than limit frames.
 Result<Listing> decode_listing(std::string_view bytes, std::uint64_t limit = 1ULL << 28);
 
 }  // namespace zazen

@@ -1,6 +1,5 @@
-// The file: a header, the runs as a set of frames has them on the wire, and the checksum of
-// both. It is not flushed: after a crash of the machine the log is replayed, and the summary
-// removed.
+// The file: a header, the runs in the encoding of FrameSet, and the checksum of both. It is not
+// flushed: after a crash of the machine the log is replayed and the summary removed.
 #include "bodhi/node/log_summary.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-// The bytes: a header, the runs, the inode numbers, the ordinary names, and the checksum of
-// all that.
+// The bytes: a header, the runs, the inode numbers, the ordinary names, and the checksum of all
+// of them.
 #include "bodhi/node/packed_listing.h"
 
 #include <xxhash.h>
@@ -17,8 +17,8 @@ namespace {
 constexpr std::string_view kListingMagic = "zazen listing 4\n";
 constexpr std::size_t kMaxEntryName = 255;
 constexpr std::uint64_t kMaxListingBytes = 1ULL << 36;
-constexpr std::uint64_t kMaxFrames = 1ULL << 32;  // a few runs can promise any number
-constexpr std::size_t kPieceBytes = 128 * 1024;   // stays in the processor's cache
+constexpr std::uint64_t kMaxFrames = 1ULL << 32;  // a few runs can claim any number
+constexpr std::size_t kPieceBytes = 128 * 1024;   // fits into the processor's cache
 
 struct ListingHeader {
   char magic[16];
@@ -26,7 +26,7 @@ struct ListingHeader {
   std::int64_t taken_at_ns;
   std::uint64_t frames;
   std::uint64_t runs;
-  std::uint64_t inode_base;  // of a narrow array; of runs: how many
+  std::uint64_t inode_base;  // of a narrow array; for runs: the number of runs
   InodeForm inode_form;
   std::uint32_t others;
 };
@@ -60,7 +60,7 @@ bool take_others(std::string_view& bytes, std::uint64_t count, std::vector<Ordin
   return true;
 }
 
-// Ascending, without overflow, and as many frames as were promised.
+// Ascending, without overflow, and with the announced number of frames.
 bool runs_are_sound(const std::vector<FrameRun>& runs, std::uint64_t frames) {
   const FrameRun* before = nullptr;
   FrameSeq last = 0;
@@ -88,7 +88,7 @@ std::vector<InodeRun> runs_of(std::span<const std::uint64_t> inodes) {
   return runs;
 }
 
-// How many bytes the inode numbers take; false if they cannot be right.
+// The size of the inode numbers; false if it cannot be right.
 bool size_of_inodes(const ListingHeader& header, std::uint64_t rest, std::uint64_t* bytes) {
   const bool runs = header.inode_form == InodeForm::kRuns;
   if (!runs && header.inode_form != InodeForm::kNarrow && header.inode_form != InodeForm::kWide)

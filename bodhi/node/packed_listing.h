@@ -1,12 +1,12 @@
-// PackedListing: a listing as it is kept and sent, read where it lies.
+// PackedListing: a listing in the form in which it is kept and sent, used without unpacking.
 //
-// A million frames are looked at by every rank of a job, and each needs the inode numbers of
-// its own frames only: so these are not unpacked, and a kept listing's stay in its file until
-// they are asked for. The frames are strided runs, the inode numbers an array of four bytes
-// each (eight, if they are far apart), and the whole has a checksum, because a listing that was
-// damaged on disk would lose frames without a word.
+// Every rank of a job reads a listing of perhaps a million frames and needs only the inode
+// numbers of its own frames. So the inode numbers are not unpacked, and those of a kept listing
+// stay in its file until they are needed. The frames are strided runs. The inode numbers are an
+// array of four bytes each (eight, if they are far apart). A checksum covers everything: a
+// listing that was damaged on disk would otherwise lose frames without a warning.
 //
-// The file is read, not mapped: a disk that fails would end the program with SIGBUS.
+// The file is read, not mapped: a failing disk would end the program with SIGBUS.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -20,10 +20,10 @@
 
 namespace zazen {
 
-// Whether the checksum is computed, or taken as it stands: one rank of a node checks.
+// Whether the checksum is verified, or trusted. One rank of a node verifies it.
 enum class ListingCheck { kWhole, kTrusting };
 
-// In what way the inode numbers stand there.
+// The form of the inode numbers.
 enum class InodeForm : std::uint32_t { kRuns = 0, kNarrow = 4, kWide = 8 };
 
 struct InodeRun {  // first, first + stride, ..., count of them, modulo 2^64
@@ -34,7 +34,7 @@ struct InodeRun {  // first, first + stride, ..., count of them, modulo 2^64
 
 class PackedListing {
  public:
-  // Refuses what is damaged or malformed.
+  // Refuses bytes that are damaged or malformed.
   static Result<PackedListing> read(std::string bytes);
 
   const DirectoryIdentity& directory() const { return directory_; }
@@ -43,9 +43,9 @@ class PackedListing {
   const std::vector<FrameRun>& runs() const { return runs_; }
   const std::vector<OrdinaryName>& others() const { return others_; }
 
-  // All of it, as it is sent.
+  // The complete listing, as it is sent.
   Result<std::string> bytes() const;
-  // Of all of it: two listings with the same one are the same.
+  // The checksum of the complete listing: listings with the same one are the same.
   std::uint64_t checksum() const { return checksum_; }
 
  private:
@@ -61,7 +61,7 @@ class PackedListing {
     bool copy(std::uint64_t from, void* out, std::size_t count) const;
   };
   static Result<PackedListing> parse(Source source);
-  bool is_whole() const;  // by its checksum
+  bool is_whole() const;  // verifies the checksum
 
   Source source_;
   DirectoryIdentity directory_;

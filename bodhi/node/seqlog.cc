@@ -1,7 +1,7 @@
-// The file: a header of 16 bytes, then records of 16 bytes. Reading stops at the first
-// record whose checksum is wrong; the writer cuts the file there, a reader merely stops.
+// The file: a header of 16 bytes, then records of 16 bytes. Reading stops at the first record
+// with a wrong checksum. The writer truncates the file there; a reader only stops.
 //
-// A damaged header is treated like a damaged first record: the log is a hint, the store
+// A damaged header counts as a damaged first record: the log is a hint, and the store
 // reconciles it with the files.
 #include "bodhi/node/seqlog.h"
 
@@ -28,9 +28,9 @@ static_assert(sizeof(LogHeader) == 16 && sizeof(LogRecord) == 16);
 constexpr LogHeader kLogHeader = {0x31676f6c7165737aULL, 1, 0};  // "zseqlog1"
 constexpr XXH64_hash_t kChecksumSeed = 0x7a617a656e;
 constexpr std::size_t kChunkRecords = 8 * 1024;     // 128 KB: they stay in the cache
-constexpr std::uint64_t kUnsummarized = 16 * 1024;  // records that a reader has in 0.3 ms
-constexpr std::uint64_t kMostSummarized = 1 << 21;  // records; beyond, it would take the daemon
-                                                    // more than 100 MB to replay them
+constexpr std::uint64_t kUnsummarized = 16 * 1024;  // a reader takes 0.3 ms for these
+constexpr std::uint64_t kMostSummarized = 1 << 21;  // records; replaying more would take more
+                                                    // than 100 MB of the daemon's memory
 
 std::uint32_t checksum_of(const LogRecord& record) {
   return static_cast<std::uint32_t>(
@@ -69,8 +69,8 @@ int read_header(int fd, Extent* extent) {
   return 0;
 }
 
-// Shows the records up to the first bad one, many at a time, but for the first ones, as many as
-// *extent has already. 0 or an errno.
+// Visits the records up to the first bad one, in chunks. Skips the first ones, as many as
+// *extent already has. 0 or an errno.
 template <class Show>
 int read_records(int fd, Extent* extent, Show&& show) {
   if (!extent->header_is_good) return 0;
@@ -93,7 +93,8 @@ int read_records(int fd, Extent* extent, Show&& show) {
   }
 }
 
-// Shows all of a log, which is open: its summary's frames, if that is there, and the rest.
+// Visits an open log: the frames of its summary, if there is a valid one, and the other
+// records.
 int read_with_summary(int fd, int summary_fd, const LogVisitor& visitor, Extent* good) {
   struct stat st;
   if (int error = raw_fstat(fd, &st)) return -error;
@@ -108,7 +109,7 @@ int read_with_summary(int fd, int summary_fd, const LogVisitor& visitor, Extent*
   return read_records(fd, good, visitor.records);
 }
 
-// The last word on each frame wins.
+// The last record of each frame decides.
 FrameSet replay(const std::vector<LogRecord>& records) {
   auto is_add = [](const LogRecord& record) { return record.operation == LogOperation::kAdd; };
   std::vector<FrameSeq> frames;
@@ -168,7 +169,7 @@ int write_at(int fd, const void* data, std::size_t size, std::uint64_t offset) {
   return 0;
 }
 
-// Or an old log could be back after a crash, with frames that have been forgotten since.
+// Otherwise a crash could bring back an old log, with frames that have since been forgotten.
 int flush_parent(int directory_fd, const std::string& name) {
   std::size_t slash = name.rfind('/');
   std::string parent = slash == std::string::npos ? "." : name.substr(0, slash);
@@ -176,8 +177,8 @@ int flush_parent(int directory_fd, const std::string& name) {
   return fd.valid() && ::fsync(fd.get()) == 0 ? 0 : errno;
 }
 
-// For who is not the writer: a missing log is an empty one. The log is opened first, then its
-// summary (log_summary.h).
+// For readers other than the writer: a missing log is an empty one. The log is opened first,
+// then its summary (log_summary.h).
 template <class Read>
 Status read_from(const std::string& path, Read&& read) {
   RawFd file(raw_open(path.c_str(), O_RDONLY | O_NONBLOCK));
@@ -250,7 +251,7 @@ Status SequenceLog::append(std::span<const FrameSeq> added,
   for (FrameSeq seq : forgotten) records.push_back(make_record(seq, LogOperation::kForget));
   std::size_t bytes = records.size() * sizeof(LogRecord);
   if (int error = write_at(fd_.get(), records.data(), bytes, size_bytes_)) {
-    // The next append would overwrite what was written of this one; a reader must not see it.
+    // The next append would overwrite the partial write of this one; a reader must not see it.
     [[maybe_unused]] int ignored = ::ftruncate(fd_.get(), static_cast<off_t>(size_bytes_));
     return Error{error, "append to a sequence log", {}};
   }
@@ -303,15 +304,16 @@ bool SequenceLog::wants_summary() const {
 Status SequenceLog::summarize(int directory_fd, const std::string& name) {
   struct stat st;
   if (int error = raw_fstat(fd_.get(), &st)) return Error{-error, name, {}};
-  // What a failed append left that could not be cut off again is not to be in it.
+  // A failed append may have left bytes that could not be truncated; a summary must not cover
+  // them.
   if (static_cast<std::uint64_t>(st.st_size) != size_bytes_) return Error{ESTALE, name, {}};
   const UniqueFd before = open_file(directory_fd, summary_of(name), 0);
   Extent good;
   Result<FrameSet> frames = read_frames(fd_.get(), before.get(), &good);
   if (!frames) return frames.error();
-  // Not past a record that the disk has damaged: a reader without the summary stops there.
+  // Stops at a record that the disk has damaged, as a reader without the summary does.
   Status done = write_log_summary(directory_fd, name, st.st_ino, good.size_bytes(), *frames);
-  // Also if it failed, lest every append try again.
+  // Also set after a failure: otherwise every append would try again.
   summarized_bytes_ = size_bytes_;
   return done;
 }

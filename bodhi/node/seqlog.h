@@ -1,11 +1,11 @@
 // SequenceLog: which frames of one dataset this node holds, as appended records (D4).
 //
-// One log for natives, one for aliens. A record of 16 bytes says add or forget and carries
-// its own checksum, so a torn tail is recognised and dropped. The log is a hint that makes a
-// restart fast, and what the protocol reads (the ranks read it themselves, without asking
-// the daemon); the files are the truth. append() of many records is one write(2).
+// A dataset has one log for natives and one for aliens. A record of 16 bytes says add or forget
+// and has its own checksum, so a torn tail is recognised and dropped. The files are the truth;
+// the log is a hint that makes a restart fast. The ranks of a job also read it for the
+// protocol, without asking the daemon. append() of many records is one write(2).
 //
-// Not thread safe; the store holds its lock. One writer for each log: the daemon.
+// Not thread safe; the store holds its lock. The daemon is the only writer.
 #pragma once
 #include <functional>
 #include <span>
@@ -31,24 +31,25 @@ class SequenceLog {
  public:
   static constexpr std::uint64_t kRecordBytes = sizeof(LogRecord);
 
-  // Opens or makes the log, drops a torn tail, and shows each record in turn: the last word on
-  // a frame counts.
+  // Opens or makes the log, drops a torn tail, and visits each record in turn: the last record
+  // of a frame decides.
   using Visit = std::function<void(FrameSeq seq, bool held)>;
   static Result<SequenceLog> open(int directory_fd, const std::string& name,
                                   const Visit& visit = {});
-  // Opens a log that is known to be whole, without reading it: ESTALE if it has another size.
+  // Opens a log that is known to be complete, without reading it. ESTALE if its size differs.
   static Result<SequenceLog> resume(int directory_fd, const std::string& name,
                                     std::uint64_t size_bytes);
 
-  // First the added, then the forgotten. If it fails (ENOSPC), none of it is in the log.
+  // Appends first the added, then the forgotten. If it fails (ENOSPC), the log has none of
+  // them.
   Status append(std::span<const FrameSeq> added, std::span<const FrameSeq> forgotten);
   Status flush();  // fdatasync
-  // Puts a new log with just these frames, in this order, in its place (a new file, flushed,
-  // then rename). If it fails, the log is as it was.
+  // Replaces the log by a new one with exactly these frames, in this order: a new file,
+  // flushed, then renamed. If it fails, the log is unchanged.
   Status write_anew(int directory_fd, const std::string& name,
                     std::span<const FrameSeq> frames);
-  // So many records have come since the last summary that a reader would notice, and all are
-  // few enough to be replayed.
+  // True if many records have come since the last summary, so that readers are slowed, and the
+  // log is short enough to be replayed.
   bool wants_summary() const;
   Status summarize(int directory_fd, const std::string& name);
 
@@ -63,11 +64,11 @@ class SequenceLog {
   std::uint64_t summarized_bytes_ = 0;
 };
 
-// What a reader that is not the writer sees: the frames of a whole log, up to its first bad
-// record. A missing log is an empty set. By raw system calls (it runs inside host programs).
+// For a reader that is not the writer: the frames of a whole log, up to its first bad record. A
+// missing log is an empty set. By raw system calls (it runs inside host programs).
 Result<FrameSet> read_sequence_log(const std::string& path);
-// The same without a set in between: what the log's summary has, if there is one, and the
-// records behind it, some at a time, in their order.
+// The same without building a set: the content of the log's summary, if there is one, and the
+// records after it, in chunks and in order.
 struct LogVisitor {
   std::function<void(std::span<const FrameRun>)> held;
   std::function<void(std::span<const LogRecord>)> records;

@@ -1,5 +1,6 @@
-// Credentials: how a writer proves to a daemon on another machine that it may push: MUNGE where
-// it runs, else a key that both have in a file (mode 0600). Neither: loopback only.
+// Credentials: how a writer proves to a daemon on another machine that it may push. By MUNGE
+// where it runs, else by a key that both have in a file (mode 0600). Without either, only on
+// loopback.
 #pragma once
 #include <string>
 #include <vector>
@@ -11,11 +12,11 @@ namespace zazen {
 struct Credentials {
   std::string key;                    // of the key file; "": none
   bool munge = false;                 // a MUNGE daemon answers on this machine
-  std::vector<std::string> old_keys;  // replaced, and still good (key_ring.h)
+  std::vector<std::string> old_keys;  // replaced, but still valid (key_ring.h)
 };
 
-// Of a configuration's key file ("": none), and of MUNGE if it is there. A file that others may
-// read is an error.
+// The credentials from the configuration's key file ("": none) and from MUNGE, if it runs. An
+// error if others may read the file.
 Result<Credentials> load_credentials(const std::string& key_file);
 
 }  // namespace zazen

@@ -1,10 +1,10 @@
-// KeyRing: what a program or a daemon proves itself with (credentials.h), while key files are
+// KeyRing: the credentials of a program or a daemon (credentials.h), while key files are
 // replaced.
 //
-// Once a replaced file is read the new key is in force. The old one stays good for a grace
-// period, so that an operator can replace the file on one machine after another. A listener
-// takes both keys. A program that connects tries the new key first, and the old one if that is
-// refused: the node may not have the new key yet. Thread safe.
+// A new key is used as soon as its file is read. The old key stays valid for a grace period, so
+// that an operator can replace the file on one machine after another. A listener accepts both
+// keys. A program that connects tries the new key first. If the node refuses it, the program
+// tries the old key: the node may not have the new one. Thread safe.
 #pragma once
 #include <chrono>
 #include <ctime>
@@ -21,21 +21,22 @@ namespace zazen {
 class KeyRing {
  public:
   KeyRing() = default;  // neither a key nor MUNGE
-  // A file that cannot be used is an error of credentials(), until one can be.
+  // An unusable file makes credentials() an error until the file is usable.
   explicit KeyRing(const std::string& key_file) : current_(load_credentials(key_file)) {}
 
-  // What another process has read.
+  // Takes over credentials that another process has read.
   void renew(Result<Credentials> credentials);
-  // Reads the key again. True: it is another one, and the one before is good for `grace`. An
-  // error leaves all as it was. Old keys are never good for longer than `grace` from now.
+  // Reads the key again. True: it has changed, and the previous one stays valid for `grace`.
+  // After an error nothing changes. Old keys are never valid for longer than `grace` from now
+  // on.
   Result<bool> read(const std::string& key_file, std::chrono::milliseconds grace);
 
-  Result<Credentials> credentials() const;    // with the old keys that are still good
-  std::vector<std::string> accepted() const;  // the key, and those
-  // Whether a session by this key may go on; "": it was not by a key.
+  Result<Credentials> credentials() const;    // with the old keys that are still valid
+  std::vector<std::string> accepted() const;  // the key and the valid old keys
+  // Whether a session that this key started may go on; "": it used no key.
   bool accepts(const std::string& key) const;
-  bool drop_ended();  // true: old keys have ended since the last call
-  // When the last old key ends, in seconds since 1970; none: there is no old key.
+  bool drop_ended();  // true: old keys have expired since the last call
+  // When the last old key expires, in seconds since 1970; none: there is no old key.
   std::optional<std::time_t> old_key_until() const;
 
  private:

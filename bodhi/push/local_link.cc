@@ -1,6 +1,5 @@
-// A frame that the origin has is handed over by the origin's descriptor, as any client does it;
-// content that the origin may not have yet in a memory file that is sealed, or in the writer's
-// own file.
+// A frame that the origin has is passed as the origin's descriptor, as by any client. Content
+// that the origin may not have is passed in a sealed memory file, or in the writer's own file.
 #include "bodhi/push/local_link.h"
 
 #include <fcntl.h>
@@ -57,7 +56,7 @@ class LocalLink : public NodeLink {
     }
   }
 
-  // Over a connection of its own: this one's answers are the pushes'.
+  // By a separate connection: this one carries the answers to pushes.
   Result<FrameSet> natives(const std::string& dataset) override {
     Result<Client> client = Client::connect(runtime_, timeout_ms_);
     if (!client) return client.error();
@@ -73,7 +72,7 @@ class LocalLink : public NodeLink {
   Status tell(std::string_view notice) override { return client_.tell(notice); }
 
  private:
-  // A large frame, or a slow origin, takes its time.
+  // A large frame, or a slow origin, may take long.
   bool is_at_work() const {
     Result<Client> probe = Client::connect(runtime_, timeout_ms_);
     return probe && probe->status();

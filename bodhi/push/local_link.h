@@ -1,4 +1,4 @@
-// The link to a daemon of this machine: descriptors go through its socket, and no bytes.
+// The link to a daemon of this machine: its socket carries descriptors, not content.
 #pragma once
 #include "bodhi/push/node_link.h"
 

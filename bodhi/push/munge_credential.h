@@ -1,6 +1,6 @@
-// MUNGE: a credential with 32 secret bytes in it, which says whose it is. Only the daemon's
-// user can decode it, and only once. Without libmunge at build time everything here is refused
-// with ENOTSUP.
+// MUNGE: a credential with 32 secret bytes in it, and with the identity of its creator. Only
+// the daemon's user can decode it, and only once. If libmunge is missing at build time, all
+// functions here fail with ENOTSUP.
 #pragma once
 #include <sys/types.h>
 
@@ -17,9 +17,9 @@ Result<std::string> encode_munge_credential(const Bytes32& secret, uid_t reader)
 
 struct MungeSecret {
   Bytes32 secret;
-  uid_t uid;  // who encoded it
+  uid_t uid;  // the user that encoded it
 };
-// EACCES, with what MUNGE says, if it is expired, replayed, forged or not for this user.
+// EACCES, with MUNGE's reason, if it is expired, replayed, forged or for another user.
 Result<MungeSecret> decode_munge_credential(const std::string& credential);
 
 }  // namespace zazen

@@ -1,8 +1,8 @@
-// The socket does not block. Whoever waits to send takes in the answers that come meanwhile, so
-// that neither side ever waits for the other to read.
+// The socket does not block. A thread that waits to send also receives answers, so the two
+// sides never wait for each other to read.
 //
-// Of bytes whose MAC has not been seen the link holds one message and one buffer at most. A
-// stranger on the way can put in what he likes; his first message ends the link.
+// The link holds at most one message and one buffer of bytes whose MAC is not yet verified. An
+// attacker on the network can inject bytes; the first injected message ends the link.
 #include "bodhi/push/network_link.h"
 
 #include <linux/sockios.h>
@@ -37,7 +37,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kWindowBytes = 64 << 20;
-constexpr int kLooks = 8;  // at what has moved, within the time limit
+constexpr int kLooks = 8;  // checks for progress, within the time limit
 constexpr std::size_t kMostOutstanding = 256;
 constexpr std::size_t kPieceBytes = 256 << 10;
 constexpr std::size_t kMessageBytes = sizeof(PushHeader) + sizeof(Bytes32);
@@ -63,8 +63,8 @@ Result<UniqueFd> connect_to(const SocketAddress& address, int timeout_ms) {
   return fd;
 }
 
-// sendfile() knows no MSG_NOSIGNAL, and the program may not expect a SIGPIPE: this thread's is
-// held back and taken away.
+// sendfile() has no MSG_NOSIGNAL, and the program may not expect SIGPIPE. So this thread's
+// SIGPIPE is blocked and discarded.
 class NoPipeSignal {
  public:
   NoPipeSignal() {
@@ -115,23 +115,23 @@ class NetworkLink : public NodeLink {
   Result<Introducing> choose_method(const Credentials& credentials) const;
   bool is_trusted() const;
 
-  // From here on 0 or an errno; after an errno the link is of no use.
+  // The following return 0 or an errno; after an errno the link is unusable.
   int wait(short events);
   int send(const void* bytes, std::size_t size, int flags = 0);
   int send_message(PushHeader header, std::string_view body, int flags = 0);
   int send_content(const PushContent& content, std::uint64_t bytes, ContentEnd* end);
   int send_piece(const PushContent& content, std::uint64_t at, const char* piece,
                  std::size_t size);
-  int take_in();        // what has come, EAGAIN if nothing has
-  int take_messages();  // what has come while it sends
+  int take_in();        // the available bytes; EAGAIN if there are none
+  int take_messages();  // the complete messages that arrive during a send
   int receive(void* bytes, std::size_t size);
-  int receive_message(PushHeader* header, std::string* body);  // a whole one
+  int receive_message(PushHeader* header, std::string* body);  // a complete one
   int take_answer();
   int take_natives(const PushHeader& header, const std::string& body);
   bool has_message() const;
   Error broken(int code);
   void note_movement();
-  void note_sign();  // of life, with which alone nothing is done
+  void note_sign();  // records a sign of life, without further effect
   void look_for_movement();
 
   UniqueFd socket_;
@@ -140,7 +140,7 @@ class NetworkLink : public NodeLink {
   const bool is_local_;  // the daemon is on this machine
   const int timeout_ms_;
   Clock::time_point moved_at_, deadline_;
-  std::uint64_t sent_bytes_ = 0, taken_bytes_ = 0;  // by the other kernel
+  std::uint64_t sent_bytes_ = 0, taken_bytes_ = 0;  // acknowledged by the other kernel
   PushHello hello_ = {};
   std::unique_ptr<PushKeys> keys_;
   bool is_tagged_ = false;
@@ -150,7 +150,7 @@ class NetworkLink : public NodeLink {
   std::uint64_t window_bytes_ = 0;
   std::deque<PushAnswer> answers_;
   std::uint64_t natives_request_ = 0, notices_ = 0;
-  std::optional<std::string> natives_parts_;  // while natives are awaited
+  std::optional<std::string> natives_parts_;  // while a natives answer is awaited
   std::optional<Result<FrameSet>> natives_;
 };
 
@@ -182,7 +182,7 @@ int NetworkLink::wait(short events) {
   for (;;) {
     look_for_movement();
     auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now()).count();
-    // What has come while this thread was held up elsewhere counts, however late it is.
+    // Data counts even if it is received late because this thread was blocked elsewhere.
     struct pollfd entry = {socket_.get(), events, 0};
     int pause = left <= 0 ? 0 : std::min(static_cast<int>(left), timeout_ms_ / kLooks + 1);
     int ready = ::poll(&entry, 1, pause);
@@ -250,7 +250,7 @@ bool NetworkLink::has_message() const {
   PushHeader header;
   if (input_.size() < kMessageBytes) return false;
   std::memcpy(&header, input_.data(), sizeof header);
-  // A length that is out of bounds is told of when the message is received.
+  // An invalid length is reported when the message is received.
   return !is_valid(header, PushSide::kDaemon) || input_.size() >= kMessageBytes + header.length;
 }
 
@@ -295,16 +295,17 @@ int NetworkLink::take_natives(const PushHeader& header, const std::string& body)
   return 0;
 }
 
-// Without a proof: on this machine, and a daemon of root's or of the writer's own user.
+// Trusted without proof: a daemon on this machine that runs as root or as the writer's own
+// user.
 bool NetworkLink::is_trusted() const {
   if (!is_local_) return false;
   std::optional<uid_t> owner = owner_of_peer(socket_.get());
   return owner == 0u || owner == ::geteuid();
 }
 
-// The best that both have; who has a key takes nothing for it that proves less. A MUNGE
-// credential is given to root or to the writer's own user only: whoever can decode it has the
-// session's keys.
+// The strongest method that both sides have. A side with a key accepts no weaker method
+// instead. A MUNGE credential is given to root or to the writer's own user only, because its
+// decoder gets the session's keys.
 Result<NetworkLink::Introducing> NetworkLink::choose_method(
     const Credentials& credentials) const {
   Introducing chosen;
@@ -375,7 +376,7 @@ Status NetworkLink::introduce(const Credentials& credentials) {
 
 int NetworkLink::send_piece(const PushContent& content, std::uint64_t at, const char* piece,
                             std::size_t size) {
-  // What the tag was made of is what must be sent, whatever becomes of the file meanwhile.
+  // The bytes that were tagged must be the bytes that are sent, even if the file changes.
   if (content.fd < 0 || is_tagged_) return send(piece, size, MSG_MORE);
   NoPipeSignal no_signal;
   auto offset = static_cast<off_t>(at);
@@ -387,7 +388,7 @@ int NetworkLink::send_piece(const PushContent& content, std::uint64_t at, const 
       sent_bytes_ += static_cast<std::uint64_t>(sent);
       continue;
     }
-    // A file that cannot be sent so, or has become shorter: as it was read.
+    // The file does not support sendfile, or is shorter than announced: send the bytes as read.
     if (sent == 0 || (errno != EAGAIN && errno != EINTR)) {
       std::size_t done = static_cast<std::size_t>(offset) - at;
       return send(piece + done, size, MSG_MORE);
@@ -398,8 +399,8 @@ int NetworkLink::send_piece(const PushContent& content, std::uint64_t at, const 
   return 0;
 }
 
-// What was announced is sent, whatever becomes of the file meanwhile; then the checksum is
-// wrong, and the daemon says so.
+// Sends the announced number of bytes, even if the file changes. In that case the checksum is
+// wrong and the daemon reports it.
 int NetworkLink::send_content(const PushContent& content, std::uint64_t bytes,
                               ContentEnd* end) {
   std::unique_ptr<XXH3_state_t, void (*)(XXH3_state_t*)> hash(
@@ -430,7 +431,7 @@ int NetworkLink::send_content(const PushContent& content, std::uint64_t bytes,
     at += size;
   }
   struct stat now;
-  if (content.fd >= 0 && content.origin) {  // it may have changed meanwhile
+  if (content.fd >= 0 && content.origin) {  // the file may have changed during the transfer
     const OriginIdentity before = identity_of(*content.origin, FrameKind::kNative, 0);
     whole = whole && ::fstat(content.fd, &now) == 0 && same_file(before, now);
   }

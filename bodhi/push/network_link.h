@@ -1,9 +1,9 @@
-// The link to a daemon on another machine (push_wire.h). A frame is sent while start_push()
-// runs; it returns when all of it is on its way. Not more than kWindowBytes are without an
-// answer, unless a single frame is larger. The time limit is for silence: a node answers as
-// long as its kernel acknowledges bytes, which it does only while its daemon takes them, or the
-// daemon says something, if only that it is at work. However much was sent, who does neither
-// for so long is silent.
+// The link to a daemon on another machine (push_wire.h). start_push() returns when the whole
+// frame is sent. At most kWindowBytes are without an answer, unless a single frame is larger.
+//
+// The time limit is for silence. A node is not silent while its kernel acknowledges bytes,
+// which requires that its daemon receives them, or while the daemon sends messages such as
+// kWorking. A node that does neither for the time limit has failed.
 #pragma once
 #include "bodhi/push/node_link.h"
 

@@ -1,9 +1,10 @@
 // NodeLink: a connection to the daemon of a node that takes pushes: "unix:RUNTIME" on this
 // machine, "HOST:PORT" on another one. Pushes are pipelined: start some, then collect as many
-// answers, which may come in any order. Every call is bounded by the time limit, which is for
-// silence: a daemon that says that it is at work is waited for, up to kLongestWork. ETIMEDOUT,
-// ECONNREFUSED, ECONNRESET and EPIPE mean that the node does not answer; the link is of no use
-// from then on. Not thread safe.
+// answers, which may come in any order.
+//
+// The time limit of each call is for silence: a daemon that reports that it is at work gets up
+// to kLongestWork. ETIMEDOUT, ECONNREFUSED, ECONNRESET and EPIPE mean that the node does not
+// answer; the link is then unusable. Not thread safe.
 #pragma once
 #include <sys/stat.h>
 
@@ -23,10 +24,10 @@
 namespace zazen {
 
 struct PushContent {
-  std::span<const std::byte> bytes;   // of the whole frame, until the answer is there; or
+  std::span<const std::byte> bytes;   // of the whole frame, valid until the answer arrives; or
   int fd = -1;                        // a file, from its beginning,
   std::uint64_t size = 0;             // and its size
-  std::optional<struct stat> origin;  // the origin's file, if it is there already
+  std::optional<struct stat> origin;  // the origin's file, if it exists already
 };
 
 struct PushAnswer {
@@ -38,26 +39,26 @@ class NodeLink {
  public:
   static constexpr std::chrono::minutes kLongestWork{10};  // on one answer
 
-  // EACCES: the node knows none of the keys, or does not have them.
+  // EACCES: the two sides have no key in common.
   static Result<std::unique_ptr<NodeLink>> connect(const std::string& peer,
                                                    const Credentials& credentials,
                                                    int timeout_ms);
   virtual ~NodeLink() = default;
 
-  // That of a key file by which both sides proved themselves; "": by another method.
+  // The key of a key file by which both sides proved themselves; "": another method.
   virtual const std::string& key() const {
     static const std::string kNone;
     return kNone;
   }
 
-  // Returns when the frame is handed over or under way. The request's number is the caller's.
+  // Returns when the frame is handed over or sent. The caller chooses the request's number.
   virtual Status start_push(std::uint64_t request, const std::string& dataset,
                             const std::string& name, const PushContent& content) = 0;
   virtual Result<PushAnswer> next_answer() = 0;
   // The frames of the dataset that the node holds as natives.
   virtual Result<FrameSet> natives(const std::string& dataset) = 0;
-  // Tells of changed frames (change_notice.h), and waits for the answer; no push is under way.
-  // EOPNOTSUPP: a daemon of an older version, which knows no notices.
+  // Reports changed frames (change_notice.h) and waits for the answer; no push may be under
+  // way. EOPNOTSUPP: a daemon of an older version, without notices.
   virtual Status tell(std::string_view notice) = 0;
 };
 

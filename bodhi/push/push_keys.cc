@@ -21,7 +21,7 @@ Bytes32 hmac(const void* key, std::size_t key_size, std::string_view text) {
   if (HMAC(EVP_sha256(), key, static_cast<int>(key_size), bytes, text.size(), out.data(),
            &size) == nullptr ||
       size != out.size()) {
-    std::abort();  // libcrypto has no SHA-256: nothing could be trusted
+    std::abort();  // libcrypto has no SHA-256: no session would be safe
   }
   return out;
 }
@@ -82,7 +82,7 @@ struct ContentTag::Context {
 
 ContentTag::ContentTag(const PushKeys& keys, std::uint64_t number)
     : context_(std::make_unique<Context>()) {
-  unsigned char iv[12] = {};  // never twice with the same key: the number is the frame's
+  unsigned char iv[12] = {};  // the frame's number: never repeats with the same key
   std::memcpy(iv, &number, sizeof number);
   if (EVP_EncryptInit_ex(context_->cipher, EVP_aes_256_gcm(), nullptr, keys.content_.data(),
                          iv) != 1) {

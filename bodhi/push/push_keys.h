@@ -1,11 +1,12 @@
-// PushKeys: the keys of one session, and what is made with them (libcrypto's HMAC-SHA256 and
+// PushKeys: the keys of one session, and the MACs made with them (libcrypto's HMAC-SHA256 and
 // AES-256-GMAC).
 //
-// They come from the secret that both sides have (the shared key, or what a MUNGE credential
-// carried; nothing on one machine without either) and from all that was said before, with fresh
-// random numbers of both: so no session has the keys of another, and a recorded one is of no
-// use. All that was said includes the node that the writer means, so nobody can pass a session
-// on to another one. Each side has a key of its own, and a counter that is part of every MAC.
+// The keys are derived from the shared secret and the transcript of the handshake. The secret
+// is the shared key, or the content of a MUNGE credential; on one machine it may be empty. The
+// transcript has fresh random numbers of both sides, so sessions never share keys and a
+// recorded session cannot be replayed. It also names the node that the writer means, so a
+// session cannot be relayed to another node. Each side has its own key, and a counter that is
+// part of every MAC.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -25,7 +26,7 @@ class PushKeys {
 
   Bytes32 proof_of_writer() const;
   Bytes32 proof_of_daemon() const;
-  // Of the next message that this side sends; to be called once for each.
+  // The MAC of the next message that this side sends; to be called exactly once for each.
   Bytes32 mac(PushSide sender, const PushHeader& header, std::string_view body);
 
  private:
@@ -34,7 +35,7 @@ class PushKeys {
   std::uint64_t sent_[2] = {0, 0};  // by the writer, by the daemon
 };
 
-// The MAC of a frame's content, which goes by in parts.
+// The MAC of a frame's content, which is added in parts.
 class ContentTag {
  public:
   // Of the writer's `number`th frame.

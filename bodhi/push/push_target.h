@@ -1,7 +1,8 @@
-// Which node a session is for. A writer names the node by the address that it dialled, and the
-// node compares that with the address at which the connection has come in. So a process that
-// holds the port of a dead node cannot pass its sessions on to another node: the MACs cover the
-// name. Every machine has the same loopback addresses, so those go with the kernel's boot id.
+// PushTarget: the node that a session is for. A writer names the node by the address that it
+// dialled. The node compares that with the address at which the connection arrived. The MACs
+// cover the name, so a process that has taken the port of a dead node cannot relay sessions to
+// another node. All machines have the same loopback addresses, so the kernel's boot id is added
+// to those.
 #pragma once
 #include "bodhi/push/push_wire.h"
 

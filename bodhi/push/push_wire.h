@@ -1,15 +1,15 @@
-// The messages between a writer and a daemon on another machine, over TCP. Pure: nothing here
-// reads, writes or knows a key.
+// The messages between a writer and a daemon on another machine, over TCP. Pure: no input or
+// output, no keys.
 //
-// The daemon begins with a PushHello; the writer answers with a PushIntroduction, which says
-// which node it means, and a MUNGE credential if it uses one; the daemon with a PushWelcome.
-// From then on both send messages: a PushHeader, a body of header.length bytes, and a MAC of
-// the sender's counter, header and body (push_keys.h): nothing can be altered, left out,
-// repeated or put in. The content of a frame follows its kPush as plain bytes, and then
-// kContentEnd with its checksums. Nothing is encrypted.
+// The daemon sends a PushHello. The writer answers with a PushIntroduction, which names the
+// node that it means, and with a MUNGE credential if it uses one. The daemon answers with a
+// PushWelcome. Then both sides send messages: a PushHeader, a body of header.length bytes, and
+// a MAC of the sender's counter, header and body (push_keys.h). So no message can be altered,
+// removed, repeated or inserted. The content of a frame follows its kPush as plain bytes, and
+// then kContentEnd with its checksums. Nothing is encrypted.
 //
-// Requests carry a number that the answer repeats; answers may come in any order. A daemon that
-// tells another one of changed frames is a writer, too: it sends kNotice.
+// The answer repeats the number of its request; answers may come in any order. A daemon that
+// reports changed frames to another daemon acts as a writer and sends kNotice.
 #pragma once
 #include <array>
 #include <string>
@@ -25,18 +25,18 @@ inline constexpr std::uint16_t kPushVersion = 2;
 inline constexpr std::size_t kLongestCredential = 4096;
 inline constexpr std::size_t kLongestPeer = 512;
 inline constexpr std::size_t kLongestPushBody = kMaxPath + kMaxTemplate + 64;
-// The encoded natives of a dataset, and a message with a part of them. The part is small,
-// because the receiver keeps it before it has seen its MAC.
+// The largest encoded set of natives of a dataset, and the largest part of it in one message.
+// The part is small, because the receiver stores it before it can verify its MAC.
 inline constexpr std::size_t kLongestNatives = 256 << 20, kLongestNativesPart = 64 << 10;
 
 using Bytes32 = std::array<std::uint8_t, 32>;
 using Bytes16 = std::array<std::uint8_t, 16>;
 
-enum : std::uint16_t {  // how a writer proves who it is: bits of PushHello.methods
-  kByLoopback = 1,      // not at all; it is on this machine
+enum : std::uint16_t {  // how a writer proves its identity: bits of PushHello.methods
+  kByLoopback = 1,      // no proof; it is on this machine
   kByKey = 2,
   kByMunge = 4,
-  // No method: the daemon takes kNotice. One that does not say so is told nothing.
+  // Not a method: the daemon accepts kNotice. A daemon without this bit gets no notices.
   kTakesNotices = 8,
 };
 
@@ -44,14 +44,14 @@ struct PushHello {
   std::uint32_t magic;
   std::uint16_t version;
   std::uint16_t methods;
-  std::uint32_t uid;  // the daemon's: who may decode a MUNGE credential
+  std::uint32_t uid;  // the daemon's user, who may decode a MUNGE credential
   std::uint32_t reserved;
   std::uint64_t largest_frame;
   Bytes32 nonce;
 };
 static_assert(sizeof(PushHello) == 56);
 
-struct PushTarget {              // the node that a writer means, by the address that it dialled
+struct PushTarget {              // the node that a writer means
   Bytes16 address;               // IPv4 as ::ffff:a.b.c.d
   std::array<char, 36> machine;  // the boot id if the address is loopback; else zeros
   std::uint32_t port;
@@ -72,7 +72,7 @@ static_assert(sizeof(PushIntroduction) == 136);
 
 struct PushWelcome {
   std::uint32_t magic;
-  std::int32_t status;  // 0, or why the writer is not let in: nothing follows
+  std::int32_t status;  // 0, or why the writer is refused: nothing follows
   Bytes32 proof;        // if the status is 0
 };
 static_assert(sizeof(PushWelcome) == 40);
@@ -83,9 +83,9 @@ enum class PushType : std::uint16_t {
   kNatives,        // from the writer: PushNames without a name
   kAnswer,         // from the daemon: status
   kNativesAnswer,  // from the daemon: status, the end of an encoded FrameSet
-  kWorking,        // from the daemon: it has not forgotten the writer; answers nothing
+  kWorking,        // from the daemon: it is at work; not an answer
   kNotice,         // from another daemon: a ChangeNotice (change_notice.h); kAnswer follows
-  kNativesPart,    // from the daemon: what comes before that end; more follows
+  kNativesPart,    // from the daemon: an earlier part of that set; more follows
 };
 
 struct PushHeader {
@@ -110,7 +110,7 @@ bool is_valid(const PushIntroduction& introduction);
 bool is_valid(const PushWelcome& welcome);
 
 enum class PushSide { kWriter, kDaemon };
-// The header is one that this side sends, and its length is one that the type may have.
+// The header is one that this side may send, with a length that its type allows.
 bool is_valid(const PushHeader& header, PushSide sender);
 
 struct PushNames {  // the body of kPush and kNatives
@@ -118,7 +118,7 @@ struct PushNames {  // the body of kPush and kNatives
   std::string name;
 };
 std::string encode(const PushNames& names);
-// False if they do not fill the body exactly, have a NUL in them, or the dataset is no absolute
+// False if they do not fill the body exactly, contain a NUL, or the dataset is not an absolute
 // path.
 bool decode(std::string_view body, PushNames* out);
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr char kEstablished[] = "01";
 
-// As the kernel prints it: the words of the address as they lie in memory, and the port.
+// The kernel's text form: the words of the address as they are in memory, and the port.
 std::string as_printed(const sockaddr_storage& address) {
   std::uint32_t words[4] = {};
   int count = 0;
@@ -61,8 +61,8 @@ std::optional<uid_t> owner_of_peer(int socket) {
     if (!(fields >> number >> from >> to >> state) || from != local || to != remote) continue;
     // Queues, timer, retransmissions; then, after the user, a timeout.
     if (!(fields >> skipped >> skipped >> skipped >> uid >> skipped >> inode)) return {};
-    // One that was closed, or is not accepted yet, is nobody's: the kernel says user 0, inode
-    // 0.
+    // A socket that was closed, or is not accepted yet, has no owner: the kernel prints user 0,
+    // inode 0.
     if (state != kEstablished || inode == 0) return {};
     return uid;
   }

@@ -1,4 +1,4 @@
-// Whose the other end of a connection within this machine is: the kernel's word
+// Tells which user owns the other end of a connection within this machine, by the kernel's word
 // (/proc/net/tcp).
 #pragma once
 #include <sys/types.h>
@@ -7,7 +7,7 @@
 
 namespace zazen {
 
-// Nothing if the kernel does not know of such a socket, or nobody has it open any more.
+// Nothing if the kernel knows no such socket, or if no process has it open.
 std::optional<uid_t> owner_of_peer(int socket);
 
 }  // namespace zazen

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kSmallBytes = 128 << 10;  // malloc gives larger ones back to the kernel
 
-// Frames of one simulation differ by a little; a small one does not take a large one's place.
+// Frames of one simulation differ little in size; a small frame does not use a large block.
 bool fits(std::size_t capacity, std::size_t size) {
   return capacity >= size && capacity - size <= size / 16;
 }
@@ -54,7 +54,7 @@ FrameMemory::Bytes FrameMemory::Blocks::take_idle(std::size_t size, std::size_t*
   return bytes;
 }
 
-// The oldest, for the size of frames may have changed.
+// Removes the oldest block, because the size of frames may have changed.
 FrameMemory::Bytes FrameMemory::Blocks::take_surplus(std::uint64_t wanted_bytes) {
   std::lock_guard lock(mutex);
   const bool is_full = idle.size() == kMostIdle;
@@ -67,7 +67,7 @@ FrameMemory::Bytes FrameMemory::Blocks::take_surplus(std::uint64_t wanted_bytes)
   return bytes;
 }
 
-// Without the lock while a block is freed, which takes its time.
+// Releases the lock while a block is freed, which may take long.
 void FrameMemory::Blocks::make_room(std::uint64_t wanted_bytes) {
   while (take_surplus(wanted_bytes)) {
   }

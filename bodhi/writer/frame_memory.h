@@ -1,9 +1,9 @@
-// FrameMemory: the bytes of frames that wait, in memory that is used again.
+// FrameMemory: memory for the bytes of queued frames, which is reused.
 //
-// A large block that is freed goes back to the kernel, and the next one comes from there page
-// by page, which takes the simulation longer than to copy its frame. Its frames are of about
-// one size: so a block that is given back is kept for the next one, as long as it and all that
-// is in use stay within the limit.
+// A large block that is freed goes back to the kernel. The next block comes from there page by
+// page, which takes longer than copying the frame. The frames of a simulation have about the
+// same size. So a returned block is kept for the next frame, as long as it and all blocks in
+// use stay within the limit.
 //
 // Thread safe. Blocks may outlive their FrameMemory.
 #pragma once
@@ -29,7 +29,7 @@ class FrameMemory {
     GiveBack(std::shared_ptr<Blocks> blocks, std::size_t capacity)
         : blocks_(std::move(blocks)), capacity_(capacity) {}
 
-    std::shared_ptr<Blocks> blocks_;  // none: a small one, which malloc keeps by itself
+    std::shared_ptr<Blocks> blocks_;  // null: a small block, which malloc reuses itself
     std::size_t capacity_ = 0;
   };
   using Block = std::unique_ptr<std::byte[], GiveBack>;
@@ -37,7 +37,7 @@ class FrameMemory {
   explicit FrameMemory(std::uint64_t limit_bytes)
       : blocks_(std::make_shared<Blocks>(limit_bytes)) {}
 
-  Block take(std::size_t size) const;  // none if there is no memory
+  Block take(std::size_t size) const;  // empty if there is no memory
   std::uint64_t idle_bytes() const;
 
  private:
@@ -57,7 +57,7 @@ class FrameMemory {
     static constexpr std::size_t kMostIdle = 64;
     const std::uint64_t limit_bytes;
     std::mutex mutex;
-    std::vector<Idle> idle;  // by age; never more than it has room for
+    std::vector<Idle> idle;  // by age; never grows beyond its reserved capacity
     std::uint64_t idle_bytes = 0, used_bytes = 0;
   };
 

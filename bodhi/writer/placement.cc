@@ -1,5 +1,5 @@
-// Round robin from a random start: no memory but the cursor, so many writers that start at
-// different nodes spread evenly without talking to each other.
+// Round robin from a random start. The only state is the cursor, so many writers spread their
+// frames evenly without communicating.
 #include "bodhi/writer/placement.h"
 
 #include <random>

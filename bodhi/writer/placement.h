@@ -1,6 +1,6 @@
-// Placement: which node gets the next frame (section 3.1 of the paper): the first node at
-// random, then its peers in turn; a node that does not answer is passed over and tried
-// again later. No input or output here; the caller says which nodes failed.
+// Placement: chooses the node for the next frame (section 3.1 of the paper): the first node at
+// random, then its peers in turn. A node that does not answer is skipped and tried again later.
+// No input or output here; the caller reports which nodes failed.
 #pragma once
 #include <cstddef>
 #include <cstdint>

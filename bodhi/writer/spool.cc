@@ -56,7 +56,7 @@ void Spool::release(std::uint64_t offset, std::uint64_t size) {
     }
   }
   if (size != 0) free_.emplace(offset, size);
-  // If it fails the disk keeps the room, which is within the limit.
+  // If it fails, the file keeps its size, which is within the limit.
   if (used_bytes_ == 0) [[maybe_unused]]
     int ignored = ::ftruncate(fd_.get(), 0);
 }

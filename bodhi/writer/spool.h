@@ -1,9 +1,9 @@
-// Spool: frames that wait on a local disk, because memory is short: parts of one file that
-// never has a name, so that a crash leaves nothing behind. The file grows up to a limit and is
-// emptied when nothing waits in it.
+// Spool: stores waiting frames on a local disk when memory is short, as extents of one file.
+// The file never has a name, so a crash leaves nothing behind. It grows up to a limit and is
+// truncated when no frame is in it.
 //
-// reserve() and release() are for whoever holds the writer's lock; write() and read() may run
-// at the same time as anything, each on its own extent.
+// reserve() and release() need the writer's lock. write() and read() may run in parallel with
+// everything, each on its own extent.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +21,7 @@ class Spool {
  public:
   static Result<Spool> open(const std::string& directory, std::uint64_t limit_bytes);
 
-  // Where `size` bytes may go; nothing if there is no room for them in one piece.
+  // The offset of an extent of `size` bytes; nothing if there is no such free extent.
   std::optional<std::uint64_t> reserve(std::uint64_t size);
   void release(std::uint64_t offset, std::uint64_t size);
 

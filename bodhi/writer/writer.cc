@@ -9,7 +9,7 @@
 namespace zazen {
 namespace {
 
-constexpr std::chrono::milliseconds kSpoolPause{2'000};  // after a disk said no
+constexpr std::chrono::milliseconds kSpoolPause{2'000};  // after an error of the disk
 constexpr std::chrono::milliseconds kLate{1'000};
 constexpr int kLeaveMs = 1'000;  // beyond a call's own limit, for a thread to end
 
@@ -64,7 +64,7 @@ int Writer::start_nodes(bool all) {
   return 0;
 }
 
-// The writer lives as long as any of them: nobody has to wait for one that hangs.
+// The thread shares ownership of the writer, so no caller waits for a thread that hangs.
 template <class Work>
 int Writer::start_thread(Work work) {
   NoSignals no_signals;
@@ -136,7 +136,7 @@ Status Writer::write_file(const std::string& dataset, FrameSeq seq,
   frame.open = std::move(open);
 
   Lock lock(mutex_);
-  if (queue_.will_read(*index, seq)) return Done{};  // as it will be then
+  if (queue_.will_read(*index, seq)) return Done{};  // it will be read as it is then
   if (admit(frame)) enqueue(std::move(frame));
   return Done{};
 }
@@ -159,8 +159,8 @@ bool Writer::admit(QueuedFrame& frame) {
   return true;
 }
 
-// What waits for a node that has been silent for a moment goes to the others, where memory
-// would run out before it counts as dead. It is in turn again when it answers.
+// Moves the frames of a node that has been silent for a moment to other nodes, when memory
+// would be full before the node counts as dead. The node is used again when it answers.
 void Writer::relieve_memory() {
   const auto now = Clock::now();
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -228,7 +228,7 @@ bool Writer::close(int timeout_ms, int leave_ms) {
 Writer::Figures Writer::figures() {
   Lock lock(mutex_);
   threads_.reap();
-  wake_idle();  // if there was no thread to be had the last time
+  wake_idle();  // starts the threads that could not be started last time
   Figures figures = figures_;
   figures.waiting = figures.queued - figures.pushed - figures.dropped - figures.left;
   figures.memory_bytes = queue_.memory_bytes();
@@ -253,7 +253,7 @@ void Writer::serve_spool() {
   }
 }
 
-// False: nothing to do, or nowhere to put it.
+// False: there is nothing to move, or no room in the spool.
 bool Writer::move_to_spool(Lock& lock) {
   std::optional<WriteQueue::ToSpool> taken = queue_.take_for_spool();
   if (!taken) return false;

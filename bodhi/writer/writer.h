@@ -1,15 +1,15 @@
-// Writer: pushes a simulation's frames to the nodes while it goes on computing.
+// Writer: pushes a simulation's frames to the nodes while the simulation continues.
 //
-// write() copies the frame into memory, or drops its push where there is no room, and returns;
-// it waits for no node and no disk. One thread for each node has the connection, sends what is
-// meant for that node, and finds out when a silent one is back, so that a dead node holds up
-// nobody else. (A daemon has many writers: theirs have threads only while there is work,
+// write() copies the frame into memory, or drops its push if there is no room, and returns. It
+// waits for no node and no disk. Each node has a thread, which owns the connection, sends the
+// node's frames, and finds out when a silent node answers again. So a dead node delays no other
+// node. (A daemon has many writers; their threads exist only while there is work, see
 // WriterSettings::idle_ms.) Another thread moves frames to the spool while memory is more than
-// half full. A frame is pushed when a node has said that it is durable there; until then it is
-// kept, and goes to another node if this one fails (so it may be native on two: D14).
+// half full. A frame is pushed when a node has reported that it is durable. Until then it is
+// kept, and goes to another node if this one fails; so two nodes may have it as a native (D14).
 //
 // Thread safe. The threads take no signals. close() is bounded: a thread that hangs in a dead
-// file system is left behind.
+// file system is detached.
 #pragma once
 #include <chrono>
 #include <condition_variable>
@@ -39,36 +39,36 @@ class Writer : public std::enable_shared_from_this<Writer> {
     std::uint64_t left = 0;     // being written when their turn came (WriterSettings)
     std::uint64_t spooled = 0;  // of those queued, how many went through the spool
     std::uint64_t bytes = 0;    // pushed
-    std::uint64_t memory_bytes = 0, spool_bytes = 0;  // in use now
+    std::uint64_t memory_bytes = 0, spool_bytes = 0;  // in use
   };
   struct NodeFigures {
     std::string peer;
     std::uint64_t pushed = 0, bytes = 0;
     bool answers = true;  // as far as is known
-    int failure = 0;      // why it was passed over the last time, an errno
-    std::chrono::steady_clock::time_point known_at;  // when it answered last, or did not
+    int failure = 0;      // an errno: why the writer skipped it the last time
+    std::chrono::steady_clock::time_point known_at;  // when it last answered, or failed to
   };
-  // What became of a frame that was queued: 0, or why its push was given up. Called on threads
-  // of the writer's, which wait for it: it must not call the writer.
+  // Reports the result of a queued frame: 0, or why its push was given up. Called on threads of
+  // the writer, which wait for it, so it must not call the writer.
   using OnSettled = std::function<void(const std::string& dataset, FrameSeq seq, int status)>;
 
   static Result<std::shared_ptr<Writer>> start(WriterSettings settings,
                                                OnSettled on_settled = {});
 
-  // An error says that the frame has no name; a push that is dropped is no error.
+  // An error says that the frame has no name; a dropped push is no error.
   Status write(const std::string& dataset, FrameSeq seq, std::span<const std::byte> bytes);
-  // The same for a frame that is at the origin already, whose bytes are read when it is pushed.
-  // `open` opens it then, on a thread of the writer's; not valid, with errno, if it cannot.
-  // Without it the frame is opened by its path, with the rights of this process.
+  // The same for a frame that is already at the origin; its bytes are read when it is pushed.
+  // `open` opens it then, on a thread of the writer; not valid, with errno, if it cannot.
+  // Without `open` the writer opens it by its path, with the rights of this process.
   Status write_file(const std::string& dataset, FrameSeq seq,
                     std::function<UniqueFd()> open = {});
-  // It is in line for that already, and will be pushed as it is then.
+  // The frame is already queued, and will be read in its state at that time.
   bool will_read(const std::string& dataset, FrameSeq seq);
-  // For who can wait: until at most half of the memory is in use. False: it was not, so long.
+  // Waits until at most half of the memory is in use. False: it was not, within this time.
   bool await_room(int timeout_ms);
-  // Waits for what was queued before. A negative limit: as long as any node answers.
+  // Waits for the frames queued so far. A negative limit: as long as any node answers.
   Status flush(int timeout_ms);
-  // False: a thread still hangs, after another leave_ms (negative: some more than a node's
+  // False: a thread still hangs after another leave_ms (negative: a little more than a node's
   // time limit).
   bool close(int timeout_ms, int leave_ms = -1);
 
@@ -86,7 +86,7 @@ class Writer : public std::enable_shared_from_this<Writer> {
     std::uint64_t size = 0;
     std::uint64_t memory_bytes() const { return frame.place == FramePlace::kOrigin ? 0 : size; }
   };
-  struct Node {  // all but `wake` and the figures are its thread's own
+  struct Node {  // all but `wake` and the figures belong to its thread
     explicit Node(std::string name) { figures.peer = std::move(name); }
     NodeFigures figures;
     std::condition_variable wake;
@@ -96,8 +96,8 @@ class Writer : public std::enable_shared_from_this<Writer> {
     std::uint64_t next_request = 1;
     Clock::time_point heard_at;  // while something is outstanding
     bool has_thread = false;
-    bool tried = false;      // to connect
-    bool once_more = false;  // the connection ended: it is made anew once, at once
+    bool tried = false;      // a connection was tried
+    bool once_more = false;  // the connection ended: one new attempt follows at once
     Clock::time_point pause_until;
     Clock::time_point retry_at;
     std::chrono::milliseconds backoff;
@@ -105,7 +105,7 @@ class Writer : public std::enable_shared_from_this<Writer> {
 
   Writer(WriterSettings settings, std::optional<Spool> spool, OnSettled on_settled);
   Status start_threads();
-  int start_nodes(bool all);  // or those that have work only; 0 or an errno
+  int start_nodes(bool all);  // or only those with work; 0 or an errno
   template <class Work>
   int start_thread(Work work);  // mutex_ is held; 0 or an errno
 
@@ -116,7 +116,7 @@ class Writer : public std::enable_shared_from_this<Writer> {
   void enqueue(QueuedFrame frame);
 
   void serve_node(std::size_t index);
-  bool await_turn(std::size_t index, Lock& lock);  // false: none came for long
+  bool await_turn(std::size_t index, Lock& lock);  // false: there was no work for long
   bool connect(std::size_t index, Lock& lock);
   Result<std::unique_ptr<NodeLink>> make_link(const std::string& peer) const;
   void send_waiting(std::size_t index, Lock& lock);
@@ -138,7 +138,7 @@ class Writer : public std::enable_shared_from_this<Writer> {
 
   const WriterSettings settings_;
   const OnSettled on_settled_;
-  const std::uint64_t window_bytes_;  // of memory, outstanding at a node
+  const std::uint64_t window_bytes_;  // of memory that may be outstanding at a node
   std::mutex mutex_;
   std::condition_variable settled_;  // for flush and close: a frame was pushed or given up
   std::condition_variable room_;

@@ -12,13 +12,13 @@ namespace zazen {
 namespace {
 
 constexpr std::size_t kMostOutstanding = 256;
-constexpr int kBeingWritten = EINPROGRESS;  // the end of a frame that is left for now
+constexpr int kBeingWritten = EINPROGRESS;  // of a frame that is not pushed while it is written
 constexpr std::uint32_t kMostLosses = 16;
 constexpr std::chrono::milliseconds kPause{100};
 constexpr std::uint32_t kMostDelays = 100;
 constexpr std::chrono::milliseconds kLongestBackoff{8'000};
 
-// It is about the node rather than about the frame: the others may do better.
+// The error concerns the node rather than the frame: other nodes may succeed.
 bool node_is_unwell(int status) {
   switch (status) {
     case ENOSPC:
@@ -34,7 +34,7 @@ bool node_is_unwell(int status) {
   }
 }
 
-// It is about this process, at present.
+// The error is a temporary shortage in this process.
 bool is_shortage(int code) {
   return code == EMFILE || code == ENFILE || code == ENOMEM || code == ETOOMANYREFS;
 }
@@ -74,7 +74,7 @@ void Writer::serve_node(std::size_t index) {
   lock.unlock();
 }
 
-// Nothing to do. A dead node waits for its time and is then on probation.
+// Waits for work. A dead node waits for its retry time and is then on probation.
 bool Writer::await_turn(std::size_t index, Lock& lock) {
   Node& node = *nodes_[index];
   if (!queue_.is_dead(index) || queue_.is_on_probation(index)) {
@@ -112,7 +112,7 @@ Result<std::unique_ptr<NodeLink>> Writer::make_link(const std::string& peer) con
   if (!credentials) return credentials.error();
   auto link = NodeLink::connect(peer, *credentials, settings_.timeout_ms);
   if (link || link.error().code != EACCES || settings_.key_file.empty()) return link;
-  // A program may run for longer than a key is good.
+  // A program may run for longer than a key is valid.
   (void)settings_.keys->read(settings_.key_file,
                              std::chrono::milliseconds(settings_.key_grace_ms));
   Result<Credentials> again = settings_.keys->credentials();
@@ -134,7 +134,7 @@ void Writer::send_waiting(std::size_t index, Lock& lock) {
     outstanding.frame = std::move(*frame);
     lock.unlock();
     const std::string name = frame_name(outstanding.frame);
-    UniqueFd origin;  // handed over or sent when start_push() returns
+    UniqueFd origin;  // closed or sent when start_push() has returned
     Result<PushContent> content = load(outstanding, name, origin);
     Status sent = Done{};
     if (content) {
@@ -162,7 +162,7 @@ void Writer::send_waiting(std::size_t index, Lock& lock) {
   }
 }
 
-// By no link below the dataset's directory.
+// Opens the path without following links below the dataset's directory.
 UniqueFd Writer::open_by_path(const QueuedFrame& frame, const std::string& name) const {
   RawFd directory(
       raw_open(settings_.datasets[frame.dataset].path.c_str(), O_PATH | O_DIRECTORY));
@@ -235,8 +235,8 @@ void Writer::collect_answer(std::size_t index, Lock& lock) {
     }
     return;
   }
-  // The daemon has too much to do, or the origin's file is being written, or just was, perhaps
-  // while we read it.
+  // The daemon is overloaded, or the origin's file is being written or has just been written,
+  // perhaps while this process read it.
   if (answer->status == EAGAIN) return put_off(index, std::move(outstanding.frame));
   if (answer->status == EBUSY || answer->status == ESTALE || answer->status == ECANCELED ||
       answer->status == EBADMSG) {
@@ -251,8 +251,8 @@ void Writer::collect_answer(std::size_t index, Lock& lock) {
   wake_all();
 }
 
-// A connection that ended is made anew, once, before the node counts as dead: a daemon closes
-// those that were quiet for long. One that is silent is dead.
+// A connection that ended is made again, once, before the node counts as dead: a daemon closes
+// idle connections. A silent node is dead at once.
 void Writer::lose_link(std::size_t index, const Error& error) {
   Node& node = *nodes_[index];
   node.link.reset();
@@ -263,7 +263,7 @@ void Writer::lose_link(std::size_t index, const Error& error) {
   node.outstanding.clear();
   node.outstanding_bytes = node.outstanding_memory = 0;
   for (auto& [request, lost] : outstanding) {
-    // A frame at which every node hangs up is not for them.
+    // A frame at which every node closes the connection is given up.
     bool ended = error.code != ETIMEDOUT && ++lost.frame.losses > kMostLosses;
     if (ended) {
       finish(index, lost.frame, error.code);
@@ -287,7 +287,7 @@ void Writer::bury(std::size_t index, int code) {
   settled_.notify_all();
 }
 
-// This node will not have it; when none will, the push is given up.
+// This node refuses the frame. When all nodes do, the push is given up.
 void Writer::refuse(std::size_t index, QueuedFrame frame, int status) {
   frame.refused_by.push_back(index);
   if (!queue_.has_taker(frame)) return finish(index, frame, status);
@@ -306,7 +306,7 @@ void Writer::finish(std::size_t index, const QueuedFrame& frame, int status) {
   if (frame.place == FramePlace::kSpool) {
     spool_->release(frame.spool_offset, frame.size);
     spooling_.notify_one();
-    wake_all();  // there is memory again for what is read back
+    wake_all();  // memory was released, for frames in the spool
   }
   ++(status == 0               ? figures_.pushed
      : status == kBeingWritten ? figures_.left
@@ -323,7 +323,8 @@ void Writer::forget(const QueuedFrame& frame) {
   settled_.notify_all();
 }
 
-// For want of a thread frames wait for the next one that is queued, or look at the figures.
+// If no thread can be started, frames wait until the next frame is queued or the figures are
+// queried.
 void Writer::wake_idle() {
   if (settings_.idle_ms > 0 && !stopping_) start_nodes(false);
 }

@@ -1,5 +1,6 @@
-// CancellationOff: while one lives, pthread_cancel waits. For what holds a descriptor across a
-// cancellation point, and for calls that are none although what we put in their place is.
+// CancellationOff: while an object lives, pthread_cancel is deferred. Used by code that holds a
+// descriptor across a cancellation point. Also used by hooks of calls that are no cancellation
+// points, if the hook makes calls that are.
 #pragma once
 #include <pthread.h>
 
@@ -7,7 +8,7 @@ namespace zazen {
 
 class CancellationOff {
  public:
-  // The type, too: an asynchronous one does not wait for the state.
+  // Sets the type, too: asynchronous cancellation ignores the state.
   CancellationOff() {
     ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state_);
     ::pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type_);

@@ -1,5 +1,5 @@
-// A function that a hook forwards to: the next definition of the hook's own name. real.h has
-// the shim's, trace/next.h the tracer's.
+// Forwards to the real function: the next definition of the hook's own name. real.h defines the
+// shim's functions, trace/next.h those of the tracer.
 #pragma once
 #include <atomic>
 
@@ -17,7 +17,7 @@ struct Pointer {
 
 }  // namespace zazen
 
-// The function if it is known, or what stands in for it.
+// The function if it is known, or else its replacement.
 #define ZAZEN_CALL_OR(function, arguments, instead)                   \
   ({                                                                  \
     auto* known_function = (function);                                \

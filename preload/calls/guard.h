@@ -1,6 +1,6 @@
-// Guard: while one lives, the hooks on this thread pass everything through. It is raised
-// around what is ours but calls ordinary functions: the plug-ins, the report. Initial-exec
-// TLS, so asking costs one load and never allocates.
+// Guard: while an object lives, the hooks on its thread pass everything through. Used around
+// our own code that calls ordinary functions: the plug-ins, the report. Initial-exec TLS, so a
+// test costs one load and never allocates.
 #pragma once
 
 namespace zazen {
@@ -20,7 +20,7 @@ inline bool guard_is_raised() {
 }
 
 // This thread is within the real MPI_Init. That lists directories and writes files of its own,
-// none of which is a dataset's: so nobody asks a file server whether they are.
+// none of which belongs to a dataset. So the hooks ask no file server about them.
 extern constinit thread_local bool mpi_starts __attribute__((tls_model("initial-exec")));
 
 }  // namespace zazen

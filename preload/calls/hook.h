@@ -1,15 +1,17 @@
-// What every hook needs. All hooks have one shape: decide, forward, or answer and fall back.
+// The definitions that every hook needs. All hooks have one form: decide, forward, or answer
+// and fall back.
 //
-// Code in this folder runs inside other people's programs. It may call libc, never libstdc++;
-// it never allocates, locks, or keeps a file descriptor, and prints unasked or exits only where a
-// result would be wrong in silence (division.h). Every hook leaves errno as the plain call would
-// have.
+// Code in this folder runs inside other people's programs. It may call libc, never libstdc++.
+// Hooks never allocate, take a lock of libc's, or keep a file descriptor; the few exceptions
+// say so in their file. They print unasked or exit only where a result would otherwise be wrong
+// in silence (division.h). Every hook leaves errno as the plain call would.
 #pragma once
 #include <cerrno>
 #include <cstdint>
 
-// Memory that few processes need, apart from what every start writes: a page less to fault in.
-// The linker sorts by these names: what only begins with something needed comes in between.
+// Data that few processes need is separated from the data that every start writes: this saves a
+// page fault. The linker sorts sections by these names. Data that a start needs only in part
+// comes between the two.
 #define ZAZEN_SELDOM_USED __attribute__((section(".data.y_seldom_used")))
 #define ZAZEN_BEGINNING_USED __attribute__((section(".data.x_beginning_used")))
 
@@ -17,17 +19,17 @@
 
 namespace zazen {
 
-// libc's headers promise that certain arguments are not null, and the compiler drops our
-// checks of them. Programs pass null all the same and want the kernel's EFAULT.
+// libc's headers promise that certain arguments are not null, so the compiler drops our checks
+// of them. Some programs pass null all the same and expect EFAULT from the kernel.
 template <class T>
 T* unpromised(T* pointer) {
   __asm__("" : "+r"(pointer));
   return pointer;
 }
 
-// A pointer that is no string is the kernel's to refuse; looking at it would end the program. Only
-// what no program can have is known without asking the kernel, which takes 130 ns: the first
-// page, and all above the half of the address space that is the programs'.
+// An invalid pointer must reach the kernel, which refuses it; a read by us would end the
+// program. A system call to test a pointer would take 130 ns. So this tests only addresses that
+// no program can have: the first page, and everything above the user half of the address space.
 inline bool may_be_string(const char* pointer) {
   constexpr std::uintptr_t kBegin = 4096, kEnd = std::uintptr_t{1} << 47;
   return reinterpret_cast<std::uintptr_t>(unpromised(pointer)) - kBegin < kEnd - kBegin;
@@ -36,7 +38,7 @@ inline bool is_empty_string(const char* pointer) {
   return may_be_string(pointer) && *pointer == '\0';
 }
 
-class ErrnoKeeper {  // gives errno back as it was
+class ErrnoKeeper {  // restores errno
  public:
   ErrnoKeeper() : saved_(errno) {}
   ~ErrnoKeeper() { errno = saved_; }

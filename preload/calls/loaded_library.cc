@@ -6,14 +6,14 @@ namespace zazen {
 namespace {
 
 constexpr unsigned kWordBits = 8 * sizeof(ElfW(Addr));
-constexpr ElfW(Half) kVersionHidden = 0x8000;  // not the default one of its name
+constexpr ElfW(Half) kVersionHidden = 0x8000;  // not the default version of its name
 
 }  // namespace
 
 LoadedLibrary::LoadedLibrary(const link_map& map) : base_(map.l_addr) {
   for (const ElfW(Dyn)* entry = map.l_ld; entry != nullptr && entry->d_tag != DT_NULL;
        ++entry) {
-    // The loader has made addresses of the offsets, but for the library that the kernel maps.
+    // The loader has relocated these addresses, except for the library that the kernel maps.
     ElfW(Addr) address =
         entry->d_un.d_ptr < base_ ? entry->d_un.d_ptr + base_ : entry->d_un.d_ptr;
     const void* table = reinterpret_cast<const void*>(address);
@@ -25,7 +25,7 @@ LoadedLibrary::LoadedLibrary(const link_map& map) : base_(map.l_addr) {
 }
 
 const ElfW(Sym) * LoadedLibrary::default_version(const SymbolName& name) const {
-  // The header is followed by the Bloom filter, the buckets, and one hash for each symbol.
+  // After the header come the Bloom filter, the buckets, and one hash for each symbol.
   std::uint32_t bucket_count = hash_[0];
   std::uint32_t first_symbol = hash_[1];
   std::uint32_t filter_words = hash_[2];
@@ -49,7 +49,7 @@ const ElfW(Sym) * LoadedLibrary::default_version(const SymbolName& name) const {
         std::strcmp(names_ + symbol.st_name, name.text) == 0) {
       return &symbol;
     }
-    if ((hash & 1) != 0) return nullptr;  // the last of its bucket
+    if ((hash & 1) != 0) return nullptr;  // the last symbol of its bucket
   }
 }
 
@@ -58,7 +58,7 @@ void* LoadedLibrary::find(const SymbolName& name) const {
   if (symbol == nullptr) return nullptr;
   ElfW(Addr) address =
       symbol->st_shndx == SHN_ABS ? symbol->st_value : base_ + symbol->st_value;
-  if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC) {  // it says itself which one to take
+  if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC) {  // its resolver returns the address
     return reinterpret_cast<void* (*)()>(address)();
   }
   return reinterpret_cast<void*>(address);

@@ -1,9 +1,9 @@
-// The exported names of a library that is in the process, searched as the loader does for a
-// dlsym without a version: its GNU hash table, and of several versions the default one.
+// The exported names of a loaded library. The search works as the loader's for a dlsym without
+// a version: in the GNU hash table, and of several versions the default one.
 //
-// Why not dlsym: for the 140 names that the shim forwards to it took 35 to 70 us of every exec,
-// and it may allocate and lock, so that it cannot wait until a hook needs the name. This can:
-// it only reads what the loader has mapped.
+// Why not dlsym: for the 140 names that the shim forwards to it took 35 to 70 us of every exec.
+// It may also allocate and lock, so a hook cannot call it when it needs a name. This search
+// only reads memory that the loader has mapped, so a hook can use it.
 #pragma once
 #include <link.h>
 
@@ -13,7 +13,7 @@
 
 namespace zazen {
 
-// In one piece: a pointer would be one more relocation for each name.
+// An inline array: a pointer would need one more relocation for each name.
 struct SymbolName {
   consteval SymbolName(std::string_view name) {
     std::copy(name.begin(), name.end(), text);  // too long: does not compile
@@ -28,7 +28,7 @@ class LoadedLibrary {
   LoadedLibrary() = default;
   explicit LoadedLibrary(const link_map& map);
 
-  // False if its tables are not of the usual kind; then only dlsym knows what is in it.
+  // False if its tables are not of the usual kind; then only dlsym can search it.
   bool is_searchable() const {
     return hash_ != nullptr && symbols_ != nullptr && names_ != nullptr;
   }

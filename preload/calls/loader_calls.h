@@ -1,6 +1,6 @@
-// The loader's functions, as every glibc from 2.31 on has them: before 2.34 they were libdl's, and
-// are null in a program that was started without that library. <dlfcn.h> alone would bind to
-// names that an older glibc lacks, and then the loader refuses to start the program.
+// The loader's functions, for every glibc from 2.31 on. In glibc older than 2.34 they belong to
+// libdl, and are null in a program that was started without that library. <dlfcn.h> alone would
+// bind to names that an older glibc lacks; the loader would then refuse to start the program.
 #pragma once
 #include <dlfcn.h>
 

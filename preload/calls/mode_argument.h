@@ -1,4 +1,4 @@
-// The last argument of open and its spellings, which is there only if the flags want it.
+// The mode argument of open and its variants, which exists only if the flags require it.
 #pragma once
 #include <fcntl.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-// The system calls that the shim makes for itself, below every hook: its own and those of
+// The system calls that the shim makes for itself. They bypass all hooks: its own and those of
 // other preloaded libraries. Results and errno are libc's.
 #pragma once
 #include <sys/sysmacros.h>
@@ -18,7 +18,7 @@ long call(long number, Arguments... arguments) {
   return -1;
 }
 
-// For the many calls that give 0 or -1.
+// For the calls that return 0 or -1.
 template <class... Arguments>
 int status(long number, Arguments... arguments) {
   return static_cast<int>(call(number, arguments...));

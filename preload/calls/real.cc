@@ -10,7 +10,7 @@
 #include "preload/calls/loaded_library.h"
 #include "preload/calls/loader_calls.h"
 
-// Weak, or the shim would need the library that it is in: glibc's loader, which others lack.
+// Weak, because the symbol is defined by glibc's loader, which other systems lack.
 #pragma weak _r_debug
 
 namespace zazen::real {
@@ -27,8 +27,8 @@ constexpr SymbolName kNames[] = {
 };
 static_assert(sizeof next == std::size(kNames) * sizeof(Pointer<void()>));
 
-// The libraries from the one behind us to libc, in the order in which the loader searches them.
-// They came with the program and stay as long as it. Null: dlsym was asked for all names.
+// The libraries from the next one after us to libc, in the loader's search order. They were
+// loaded with the program and are never unloaded. Null: dlsym was used for all names.
 constinit std::atomic<const link_map*> own_library{nullptr};
 constinit const link_map* libc = nullptr;
 
@@ -36,8 +36,8 @@ const link_map* loaded_libraries() {
   return &_r_debug != nullptr ? _r_debug.r_map : nullptr;
 }
 
-// Of an address that lies in one of them: libraries do not overlap, so it is the last one that
-// begins before it. (_dl_find_object would be glibc 2.35's.)
+// The library that contains the address: libraries do not overlap, so it is the last one that
+// begins at or before it. (_dl_find_object would require glibc 2.35.)
 const link_map* library_of(const void* address) {
   const link_map* found = nullptr;
   for (const link_map* map = loaded_libraries(); map != nullptr; map = map->l_next) {
@@ -49,7 +49,8 @@ const link_map* library_of(const void* address) {
   return found;
 }
 
-// Programs that were linked before glibc 2.33 call __xstat; an older libc has no other.
+// Programs that were linked against a glibc older than 2.33 call __xstat; such a libc has
+// nothing else.
 const void* who_stats() {
   auto* stat = known(next.stat);
   return stat != nullptr ? reinterpret_cast<const void*>(stat)
@@ -62,7 +63,7 @@ bool can_search(const link_map* own) {
     if (!LoadedLibrary(*map).is_searchable()) return false;
     if (map == libc) return true;
   }
-  return false;  // somebody loaded us late
+  return false;  // loaded later, by dlopen
 }
 
 void ask_loader() {

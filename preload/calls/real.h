@@ -1,11 +1,11 @@
-// The functions that the hooks forward to: the next definition of the same name, which is
-// libc's or that of a library preloaded behind us. Each is looked up when it is first needed,
-// without dlsym (loaded_library.h), so that a hook may do it while an allocator holds its lock.
+// The functions that the hooks forward to: the next definition of the same name, in libc or in
+// a library that is preloaded after us. Each is looked up when it is first needed. This does
+// not use dlsym (loaded_library.h), so a hook may do it while an allocator holds its lock.
 //
-// A hook may run before the constructor (from another library's), and a name may be missing.
-// Then a raw system call stands in. The functions that have none (streams, directories,
-// spawning, realpath, statvfs) are none that an allocator calls, so for them an early search is
-// safe.
+// A hook may run before our constructor, from another library's constructor, and a name may be
+// missing. Then a raw system call replaces the function. Streams, directories, spawning,
+// realpath and statvfs have no such system call. An allocator does not call these, so an early
+// search for them is safe.
 #pragma once
 #include <dirent.h>
 #include <fts.h>
@@ -189,17 +189,18 @@ extern Functions next;
 // Finds the libraries to search, in the constructor.
 void prepare();
 
-// This library in the loader's list; null if it was loaded into a namespace of its own.
+// This library in the loader's list; null if it was loaded into a separate namespace.
 const link_map* own_map();
 
-// A library behind us answers stat, as fakeroot does: its answers about a frame are about the
-// origin's file, and it must be asked.
+// A library after us changes the answers of stat, as fakeroot does. Its answers about a frame
+// are for the origin's file, so it must be asked.
 extern bool stat_is_foreign;
 
-// The function of that place in the list; null before prepare(), and if nobody has the name.
+// The function at this index of the list; null before prepare(), and if no library has the
+// name.
 void* look_up(std::size_t index);
 
-// Null: a raw system call must stand in.
+// Null: a raw system call must replace it.
 template <class Type>
 Type* known(Pointer<Type>& pointer) {
   if (pointer.get() == nullptr) [[unlikely]] {
@@ -210,7 +211,7 @@ Type* known(Pointer<Type>& pointer) {
   return pointer.get();
 }
 
-// For the functions without a system call of their own. Null only if libc lacks the name.
+// For functions that no system call can replace. Null only if libc lacks the name.
 template <class Type>
 Type* late(Pointer<Type>& pointer) {
   if (known(pointer) == nullptr) [[unlikely]]
@@ -220,7 +221,7 @@ Type* late(Pointer<Type>& pointer) {
 
 }  // namespace zazen::real
 
-// The real function, or the system call that stands in for it:
-// ZAZEN_FORWARD(creat, (path, mode), raw::openat(...)).
+// The real function, or the system call that replaces it: ZAZEN_FORWARD(creat, (path, mode),
+// raw::openat(...)).
 #define ZAZEN_FORWARD(name, arguments, instead) \
   ZAZEN_CALL_OR(::zazen::real::known(::zazen::real::next.name), arguments, instead)

@@ -13,14 +13,14 @@ namespace {
 
 constinit std::atomic<std::uint64_t> hits{0}, misses{0};
 
-// Of a file that was just opened: a server need not be asked again.
+// The size of a file that was just opened: this asks no server again.
 std::uint64_t size_of(int fd) {
   struct statx st;
   constexpr int kFlags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC;
   return raw::statx(fd, "", kFlags, STATX_SIZE, &st) == 0 ? st.stx_size : 0;
 }
 
-// Each open counts, and the bytes of each frame once.
+// Counts each open, and the bytes of each frame once.
 template <class Figures>
 void add(Figures& figures, Source source, bool is_first, int fd) {
   bool local = source == Source::kCache;

@@ -1,7 +1,7 @@
-// The account of what a process did with frames: in the daemon's counters, in the record of its
-// job (under `zazenctl run`), and in the rank's tally (with a view) or in the ledger of a report
-// (without one, if a report is wanted). Plain atomics in shared memory; forked children add to the
-// same.
+// Counts a process's opens and listings of frames: in the daemon's counters, in the record of
+// its job (under `zazenctl run`), and in the rank's tally (with a view) or in the ledger of a
+// report (without a view, if a report is wanted). Plain atomics in shared memory; forked
+// children add to the same figures.
 #pragma once
 #include "preload/frames/route.h"
 
@@ -9,14 +9,14 @@ namespace zazen {
 
 enum class Source { kCache, kOrigin };
 
-// A frame was opened for reading.
+// Notes that a frame was opened for reading.
 void count_opened(const Route& route, int fd, Source source);
 
-// What the thread's last such open was: 1 a hit, 2 a miss; 0 if nobody opened one, or
-// zazen_last_open() has told it.
+// The result of the thread's last such open: 1 a hit, 2 a miss; 0 if there was none, or
+// zazen_last_open() has returned it.
 extern constinit thread_local int last_open __attribute__((tls_model("initial-exec")));
 
-// A frame's name was shown in a listing that no view filters.
+// Notes that a frame's name was shown in a listing that no view filters.
 void count_listed(const Place& place, FrameSeq seq);
 
 struct OpenCounts {

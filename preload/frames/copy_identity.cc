@@ -9,8 +9,8 @@
 namespace zazen {
 namespace {
 
-// The origin's path ends the copy's path (D4), so a copy's own name leads to its origin
-// without any table: the tail that is the file with the identity's inode.
+// The copy's path ends with the origin's path (D4), so the copy's own name leads to its origin
+// without a table. The right tail is the path of the file with the identity's inode.
 bool origin_dev_by_name(const char* copy, const OriginIdentity& identity, dev_t* dev) {
   for (const char* tail = std::strchr(copy + 1, '/'); tail != nullptr;
        tail = std::strchr(tail + 1, '/')) {
@@ -24,7 +24,7 @@ bool origin_dev_by_name(const char* copy, const OriginIdentity& identity, dev_t*
   return false;
 }
 
-// The dataset whose directory in the cache begins the copy's path.
+// The dataset whose directory in the cache is a prefix of the copy's path.
 bool origin_dev_by_table(const Node& node, const char* copy, dev_t* dev) {
   std::size_t cache_length = std::strlen(node.table->cache);
   if (std::strncmp(copy, node.table->cache, cache_length) != 0) return false;
@@ -41,7 +41,7 @@ bool origin_dev_by_table(const Node& node, const char* copy, dev_t* dev) {
   return false;
 }
 
-// The device on which all datasets lie, which is nearly always one.
+// The device of all datasets, if they share one; they nearly always do.
 bool common_origin_dev(const Node& node, dev_t* dev) {
   bool found = false;
   for (std::uint32_t i = 0; i < node.table->dataset_count; ++i) {
@@ -60,7 +60,7 @@ const IndexEntry* entry_of(const Node& node, const struct stat& local) {
   return index == nullptr ? nullptr : find_entry(*index, local);
 }
 
-// The index knows the dataset, and so the device.
+// The index has the dataset, which gives the device.
 bool find_in_index(const struct stat& local, OriginIdentity* identity, dev_t* origin_dev) {
   const Node* node = mapped_node.load(std::memory_order_acquire);
   const IndexEntry* entry = node == nullptr ? nullptr : entry_of(*node, local);
@@ -74,7 +74,7 @@ bool find_in_index(const struct stat& local, OriginIdentity* identity, dev_t* or
   return true;
 }
 
-// Apart, for its buffer.
+// A separate function, because of its buffer.
 [[gnu::noinline]] void origin_dev_by_link(int fd, const Node* node,
                                           const OriginIdentity& identity, dev_t* origin_dev) {
   char copy[2 * kMaxPath + kMaxTemplate + 64];
@@ -88,8 +88,8 @@ bool find_in_index(const struct stat& local, OriginIdentity* identity, dev_t* or
 
 bool ask_the_copy(int fd, const struct stat& local, OriginIdentity* identity,
                   dev_t* origin_dev) {
-  // Whoever made this file could have given it the attribute: it must be this user's or
-  // root's, as a cache is, and as long as the attribute says.
+  // Any program could have set the attribute on its own file. So the file must belong to this
+  // user or root, as a cache does, and its size must match the attribute.
   if (read_identity(fd, identity) != 0) return false;
   if (!owner_is_trusted(local)) return false;
   if (identity->size != static_cast<std::uint64_t>(local.st_size)) return false;

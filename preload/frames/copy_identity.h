@@ -1,8 +1,9 @@
-// Whose copy is this file? Asked after a plain stat, of any file: a copy shows its origin's
-// identity whoever opened it, in which process, by whatever path, and whether or not the
-// daemon still lives (D9). An ordinary file is told by its mode, which costs nothing.
+// Finds the frame of which a file is the copy. Called after a plain stat of any file. A copy
+// shows its origin's identity in every process, for every path, and whether or not the daemon
+// lives (D9). The mode already identifies an ordinary file, at no cost.
 //
-// The answer comes from the daemon's index, or else from the copy's attribute. All keep errno.
+// The identity comes from the daemon's index, or else from the copy's attribute. All functions
+// keep errno.
 #pragma once
 #include <sys/stat.h>
 
@@ -14,12 +15,12 @@ namespace zazen {
 // False: an ordinary file.
 bool identity_of_fd(int fd, const struct stat& local, OriginIdentity* identity,
                     dev_t* origin_dev);
-// The same for what a path led to, outside of any dataset: /proc/self/fd/3, or the cache
-// itself.
+// The same for a file that was reached by a path outside of any dataset: /proc/self/fd/3, or
+// the cache itself.
 bool identity_of_path(int dirfd, const char* path, int flags, const struct stat& local,
                       OriginIdentity* identity, dev_t* origin_dev);
 
-// From the index alone.
+// From the index only.
 bool indexed_identity(const Node& node, const struct stat& local, OriginIdentity* identity);
 
 }  // namespace zazen

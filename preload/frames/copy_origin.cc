@@ -23,7 +23,7 @@ bool is_watching() {
   return settings.active && !guard_is_raised();
 }
 
-// What a link of procfs says; 0 if that is no path or does not fit.
+// The target of a link of procfs; 0 if that is no path or does not fit.
 std::size_t read_proc_link(int dirfd, const char* link, char* out, std::size_t capacity) {
   ssize_t length = raw::readlinkat(dirfd, link, out, capacity);
   if (length <= 0 || static_cast<std::size_t>(length) >= capacity || out[0] != '/') return 0;
@@ -31,7 +31,7 @@ std::size_t read_proc_link(int dirfd, const char* link, char* out, std::size_t c
   return static_cast<std::size_t>(length);
 }
 
-// The kernel's name of an open file; 0 as above.
+// The kernel's name for an open file; 0 as above.
 std::size_t name_of_fd(int fd, char* out, std::size_t capacity) {
   return read_proc_link(AT_FDCWD, raw::FdLink(fd).text(), out, capacity);
 }
@@ -39,19 +39,20 @@ std::size_t name_of_fd(int fd, char* out, std::size_t capacity) {
 Route route_by_name(int fd, char (&name)[kMaxName]) {
   return name_of_fd(fd, name, sizeof name) == 0 ? Route{} : route_for(AT_FDCWD, name);
 }
-// Apart, for its buffer: most callers are done before, and may have a small stack.
+// A separate function, because of its buffer: most callers return earlier, and their stack may
+// be small.
 [[gnu::noinline]] Route route_by_name(int fd) {
   char name[kMaxName];
   return route_by_name(fd, name);
 }
 
-// The file that was copied, though it may have been written to since.
+// It is the copied file, though a program may have written to it since.
 bool is_origin(const struct stat& st, const OriginIdentity& identity) {
   return S_ISREG(st.st_mode) && st.st_ino == identity.ino;
 }
 
-// The end of the copy's name that names the origin: the file itself, or, if that is gone, what
-// the table says is a frame.
+// Finds the part of the copy's name that is the origin's path: by the file itself or, if that
+// is gone, by the table.
 void find_path(CopyOrigin* origin) {
   const char* first = std::strchr(origin->copy + 1, '/');
   for (const char* tail = first; tail != nullptr; tail = std::strchr(tail + 1, '/')) {
@@ -71,7 +72,7 @@ void find_path(CopyOrigin* origin) {
   }
 }
 
-// Setting an attribute needs the write bit, unless one is root.
+// Setting an attribute needs the write bit, except for root.
 bool set_identity(int copy_fd, const OriginIdentity& identity) {
   if (write_identity(copy_fd, identity) == 0) return true;
   if (raw::status(SYS_fchmod, copy_fd, kCopyMode | S_IWUSR) != 0) return false;
@@ -80,7 +81,7 @@ bool set_identity(int copy_fd, const OriginIdentity& identity) {
   return set;
 }
 
-// By what stat says of the origin now.
+// Renews the attribute from the origin's present stat.
 void renew(int copy_fd, const OriginIdentity& identity, const struct stat& st, FrameKind kind) {
   struct stat local;
   if (raw::fstat(copy_fd, &local) != 0 || local.st_nlink != 0 || !is_origin(st, identity) ||
@@ -92,7 +93,7 @@ void renew(int copy_fd, const OriginIdentity& identity, const struct stat& st, F
   raw::status(SYS_utimensat, copy_fd, nullptr, times, 0);
 }
 
-// Apart, for their buffers.
+// A separate function, because of its buffers.
 [[gnu::noinline]] int open_copy_of(const Route& route, CopyBefore::Name* name) {
   CopyPath copy(route, alloca(CopyPath::room(route)));
   if (!copy) return -1;
@@ -109,7 +110,7 @@ void renew(int copy_fd, const OriginIdentity& identity, const struct stat& st, F
              : -1;
 }
 
-// The copy's name, without what the kernel says of a lost one, and the origin's.
+// The copy's name, without the kernel's suffix for a deleted one, and the origin's.
 void find_names(int fd, CopyOrigin* origin) {
   origin->path = nullptr;
   origin->is_there = false;
@@ -117,7 +118,7 @@ void find_names(int fd, CopyOrigin* origin) {
   origin->copy[length] = '\0';
   if (length == 0) return;
   constexpr std::size_t kTail = sizeof kDeleted - 1;
-  // The links are counted after the name was read: another process may drop the copy meanwhile.
+  // Counts the links after reading the name: another process may drop the copy in between.
   struct stat local;
   if (length > kTail && std::memcmp(origin->copy + length - kTail, kDeleted, kTail) == 0 &&
       raw::fstat(fd, &local) == 0 && local.st_nlink == 0) {
@@ -126,12 +127,12 @@ void find_names(int fd, CopyOrigin* origin) {
   find_path(origin);
 }
 
-// What was opened by a name that nobody could tell: a copy, which O_TRUNC may have emptied. It
-// loses its name, and the program gets the file that it meant.
+// An open followed a name that hid a copy, and O_TRUNC may have emptied the copy. The copy
+// loses its name, and the program gets the origin's file.
 [[gnu::noinline]] int open_origin_instead(int fd, int flags) {
   CopyOrigin origin;
   struct stat local;
-  // Whoever made the file could have given it the attribute.
+  // Any program could have set the attribute on its own file.
   if (raw::fstat(fd, &local) != 0 || !owner_is_trusted(local) ||
       read_identity(fd, &origin.identity) != 0) {
     return fd;

@@ -1,12 +1,12 @@
-// CopyOrigin: from a copy that somebody has open back to the origin's file.
+// CopyOrigin: leads from an open copy back to the origin's file.
 //
-// A copy lies at the origin's own path below the cache root (D4), so the kernel's name of an
-// open copy, in /proc/self/fd, ends with the origin's. What must not happen to a copy (its
-// mode, owner, times and attributes, a second name, a writer) happens to that file instead.
+// A copy is at the origin's own path below the cache root (D4). So the kernel's name of an open
+// copy, in /proc/self/fd, ends with the origin's path. Changes that must not reach a copy (its
+// mode, owner, times and attributes, a second name, a writer) go to that file instead.
 //
-// The same links of procfs are paths that programs use: /proc/self/fd/3, /dev/fd/3,
-// /dev/stdin. Which paths may be such links is asked of the text alone; only then the file
-// system is asked. Every function here keeps errno.
+// The same links of procfs are paths that programs use: /proc/self/fd/3, /dev/fd/3, /dev/stdin.
+// The text of a path tells whether it may be such a link; only then the file system is asked.
+// Every function here keeps errno.
 #pragma once
 #include "bodhi/lean/frames/identity.h"
 #include "bodhi/lean/system/raw_call.h"
@@ -17,37 +17,37 @@ namespace zazen {
 struct CopyOrigin {
   OriginIdentity identity;
   char copy[2 * kMaxPath + kMaxTemplate + 64];  // its name in the cache, "" if there is none
-  const char* path = nullptr;                   // the origin's, within `copy`; null: unknown
-  bool is_there = false;                        // and it still means the file that was copied
+  const char* path = nullptr;                   // the origin's path, in `copy`; null: unknown
+  bool is_there = false;                        // the file that was copied still has that path
 };
 
-// By its plain stat, fd may be a copy's: asked first, where stacks may be small. One fstat.
+// By its plain stat, fd may be a copy's. Callers with small stacks ask this first. One fstat.
 bool may_be_copy(int fd);
 
-// By what stat says, and this process knows of the datasets' directories, it may be a file of
-// one. No file server is asked for the sake of a file that is none of its own.
+// By its stat, and the directories of the datasets that this process knows, the file may be one
+// of a dataset. The check asks no file server about files of others.
 bool may_be_of_dataset(const struct stat& st);
 
-// False: fd is no copy's. Costs one fstat then.
+// False: fd is no copy's; then it costs one fstat.
 bool find_origin(int fd, CopyOrigin* origin);
 
-// For a file that is no copy: the frame that it is, by the name that the kernel knows it by.
-// Costs one fstat, if it is on no dataset's device; one readlink more where this process has
-// not looked at all datasets' directories.
+// The frame that an open file other than a copy is, by the kernel's name for it. Costs one
+// fstat if the file is on no dataset's device. Costs one more readlink if this process has not
+// looked at all datasets' directories.
 Route route_of_open(int fd);
-// The name is a symbolic link's, be it one of procfs. Costs one lstat.
+// The path names a symbolic link, possibly one of procfs. Costs one lstat.
 bool is_symlink(int dirfd, const char* path);
 bool is_proc_link(int dirfd, const char* path);
 
-// After an open that may write: had it led to a copy, by whatever name, fd is the origin's file
-// now, or -1 with errno. Otherwise it is fd.
+// For the result of an open that may write. If fd is a copy's, returns a descriptor of the
+// origin's file instead, or -1 with errno. Otherwise returns fd.
 int never_a_copy(int fd, int flags);
 
-// The origin's file for reading, or -1: it is gone, or may no longer be read.
+// Opens the origin's file for reading. -1: it is gone, or this process may not read it.
 int open_origin(const CopyOrigin& origin);
 
-// A question about an open file: forward(fd), the origin's, if fd is a copy's and that is
-// there.
+// Answers a question about an open file: forward(fd), with the origin's fd if fd is a copy's
+// and the origin exists.
 template <class Forward>
 [[gnu::noinline]] int ask_origin(int fd, Forward forward) {
   CopyOrigin origin;
@@ -60,18 +60,18 @@ int ask_open(int fd, Forward forward) {
   return may_be_copy(fd) ? ask_origin(fd, forward) : forward(fd);
 }
 
-// What the kernel would say of the origin's file in /proc/self/fd takes the place of
-// origin->copy; its length, 0 if unknown.
+// Replaces origin->copy by the text that the kernel would show for the origin's file in
+// /proc/self/fd. Returns its length, 0 if unknown.
 std::size_t name_in_proc(CopyOrigin* origin);
 
-// After a change at the origin: a copy that has lost its name shows what the origin says now,
-// as long as it has the same bytes. One that still has a name is never touched.
-// `room` is for its own use.
+// To be called after a change at the origin. A copy that has lost its name gets the origin's
+// present identity, as long as it has the same bytes. A copy that has a name is never touched.
+// `room` is a buffer.
 void renew_identity(int copy_fd, CopyOrigin* room);
 
-// A change by name, from before it to after it: a frame's copy that somebody has open shows
-// what the origin says then. Without a frame, or without a copy, it does nothing. Where the
-// copy is another user's, as with a daemon for all users, it cannot be changed from here.
+// CopyInUse: surrounds a change by name. If a program has the frame's copy open, the copy shows
+// the origin's new identity afterwards. Without a frame or a copy it does nothing. A copy that
+// belongs to another user, as with a daemon for all users, cannot be changed from here.
 class CopyInUse {
  public:
   explicit CopyInUse(const Route& route);
@@ -89,21 +89,22 @@ class CopyInUse {
   RawFd copy_, origin_;
 };
 
-// For an open copy that has lost its name, because the frame was changed or the cache was full:
-// how many names the frame has now. If it has none where it was, it has one fewer.
+// For an open copy that has lost its name, because the frame was changed or the cache was full.
+// Sets the frame's present number of links. If the frame has lost its path, it has one fewer.
 void recount_links(int fd, OriginIdentity* identity);
 
-// The path, if by its text it may be a link of procfs to a descriptor; that link, if the path
-// is /dev/stdin or its like; null otherwise.
+// The path, if by its text it may be a link of procfs to a descriptor. That link, if the path
+// is /dev/stdin or a similar name. Null otherwise.
 const char* descriptor_link(const char* path);
 
-// A path that may be a link, as a name for changes: the origin's, if the link leads to a copy;
-// one that does not exist, if that origin is gone; the path itself otherwise.
+// FollowedLink: a path that may be a link, as a name for changes. If the link leads to a copy:
+// the origin's path, or a path that does not exist if the origin is gone. Otherwise the path
+// itself.
 class FollowedLink {
  public:
   FollowedLink(int dirfd, const char* path);
   const char* path() const { return path_; }
-  // The same for a question: the link itself, if the origin is gone.
+  // The same for a question: if the origin is gone, the link itself.
   const char* path_to_ask() const {
     return leads_to_copy_ && !origin_.is_there ? link_ : path_;
   }
@@ -112,7 +113,7 @@ class FollowedLink {
   // Null: the link does not lead to a copy.
   const CopyOrigin* origin() const { return leads_to_copy_ ? &origin_ : nullptr; }
   CopyOrigin* origin() { return leads_to_copy_ ? &origin_ : nullptr; }
-  // After a change; see renew_identity.
+  // To be called after a change; see renew_identity.
   void renew();
 
  private:

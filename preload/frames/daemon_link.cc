@@ -31,8 +31,7 @@ bool with_copy(const Route& route, Act act) {
   return copy && act(local_copy(route, copy));
 }
 
-// The daemon reads of it in the counters within a second, and has each open of the dataset
-// checked.
+// The daemon reads this counter within a second and then has each open of the dataset checked.
 void note_untold(const Table& table, const TableDataset& dataset) {
   bool alive = false;
   const Node* node = current_node(&alive);
@@ -46,7 +45,7 @@ constinit DaemonLink daemon_link{settings.runtime, ask_as_guest, note_untold};
 
 namespace {
 
-// Needs no descriptor. A worker that does not answer is left alone for a while, as a daemon is.
+// Needs no descriptor. A worker that does not answer gets no requests for a while, as a daemon.
 bool drop_through_worker(const Route& route) {
   const std::int64_t now_ms = monotonic_ms();
   if (!route.alive || now_ms < daemon_link.quiet_until_ms.load(std::memory_order_relaxed)) {
@@ -107,7 +106,7 @@ std::uint32_t drop_after_change(const Route& route, const CopyBefore& before) {
     return true;
   });
   if (left != CopyLeft::kNone && !is_removed) {
-    invalidate_copy(route);  // so the peers hear of it, too
+    invalidate_copy(route);  // so that the peers learn of it, too
     return 0;
   }
   return (is_removed ? std::uint32_t{kNewsCopyRemoved} : 0) | changed_for_peers(route);
@@ -130,7 +129,7 @@ void tell_news(const Route& route, std::uint32_t kinds) {
     if (is_change && route.alive) {
       copy.ask({.type = MessageType::kInvalidate, .breaks_quiet = true});
     }
-    // It waits in the socket for a daemon that is busy, or stopped.
+    // A busy or stopped daemon finds the message in its socket later.
     if ((kinds & kNewsWritten) != 0) {
       copy.ask({.type = MessageType::kWritten, .breaks_quiet = true});
     }

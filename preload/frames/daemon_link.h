@@ -1,6 +1,6 @@
-// What the shim tells its daemon about the frame of a route: fill, invalidate, suspend, written,
-// sample. bodhi/lean/requests/daemon_request.h has the rules; errno is kept, and no cancellation
-// comes in between.
+// The shim's messages to its daemon about the frame of a route: fill, invalidate, suspend,
+// written, sample. bodhi/lean/requests/daemon_request.h has the rules. errno is kept, and
+// cancellation is off.
 #pragma once
 #include "preload/frames/cached_copy.h"
 #include "preload/process/mpi_session.h"
@@ -16,19 +16,20 @@ inline LocalCopy local_copy(const Route& route, const CopyPath& copy) {
 }
 
 // Asks for a copy of the frame, whose origin was opened. With `wait` the daemon gets the fd,
-// and true says that the copy is there now. Otherwise the user's worker reads of it in the
-// news.
+// and true says that the copy exists. Otherwise the user's worker learns of it from the news.
 bool send_fill(const Route& route, int origin_fd, bool wait);
 
-// The frame changes. The user's worker drops the copy; without one, see drop_copy().
+// Reports that the frame changes. The user's worker drops the copy; without a worker, see
+// drop_copy().
 void invalidate_copy(const Route& route);
 
-// Before a change, for a frame that may have a copy. The copy goes first, so that nobody reads
-// it as current, also if this process is killed in between. A program that owns the copy
-// removes it itself. After the change it goes again, because a fill of the old content may have
-// been under way; that returns what else is to be told: bits of NewsKind.
+// To be called before a change, for a frame that may have a copy. The copy is removed first, so
+// that no program reads it as current, also if this process is killed before the change. A
+// program that owns the copy removes it itself. After the change the copy is removed again,
+// because a fill of the old content may have been under way. The second removal returns the
+// news that remain to be told: bits of NewsKind.
 //
-// A caller that has looked for the copy's name passes what it found.
+// A caller that has already looked for the copy's name passes the result.
 CopyBefore drop_before_change(const Route& route, CopyBefore before);
 std::uint32_t drop_after_change(const Route& route, const CopyBefore& before);
 inline CopyBefore before_change(const Route& route) {
@@ -43,13 +44,13 @@ inline std::uint32_t news_of(const CopyBefore& before) {
 // kNewsChanged, where there are peers.
 std::uint32_t changed_for_peers(const Route& route);
 
-// Tells the user's worker, without waiting: by the news that it reads, or by a message. A message
-// that fails leaves nobody else's unsent.
+// Tells the user's worker, without waiting: by the shared news, or by a message. If one message
+// fails, the others are still sent.
 void tell_news(const Route& route, std::uint32_t kinds);
 
-// A program has opened the frame for writing: its copy is not served until the last one has
-// closed it (D25). True: the daemon knows, also for a push. Otherwise the copy is removed, as
-// by a change.
+// Reports that a program has opened the frame for writing. The copy is not served until the
+// last such program closes it (D25). True: the daemon knows of it, also for a push. Otherwise
+// the copy is removed, as for a change.
 bool suspend_copy(const Route& route);
 
 // Asks the daemon to compare a sample of the dataset's copies with the origin (D10).

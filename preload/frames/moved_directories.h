@@ -1,13 +1,14 @@
-// MovedDirectories: a directory or a link is about to be renamed, and with it a dataset may
-// become another one. The datasets' directories are looked at before and after; of each that is
-// another one then, the daemon is asked to compare a sample of the copies with the origin,
-// which puts the dataset on per-open checking for everybody (D10).
+// MovedDirectories: surrounds the renaming of a directory or a link, which may replace a
+// dataset's directory. It looks up the datasets' directories before and after. For each dataset
+// whose directory has changed, it asks the daemon to compare a sample of the copies with the
+// origin. A stale copy then makes all programs check each open of the dataset (D10).
 #pragma once
 #include "preload/process/node.h"
 
 namespace zazen {
 
-// The name is a directory's or a symbolic link's. Costs one lstat; false if the shim sleeps.
+// The path names a directory or a symbolic link. Costs one lstat; false if the shim is
+// inactive.
 bool leads_to_directory(int dirfd, const char* path);
 
 class MovedDirectories {

@@ -1,5 +1,5 @@
-// How an open of any spelling is led: to the copy, to the origin and a fill, or to the origin
-// and the copy is dropped. forward(path) makes the real call.
+// Decides an open by any call: open the copy, open the origin and fill, or open the origin and
+// drop the copy. forward(path) makes the real call.
 #pragma once
 #include <time.h>
 
@@ -11,17 +11,17 @@
 
 namespace zazen {
 
-// The daemon asks by a lease whether somebody writes to a frame
-// (daemon/worker/origins/origin.cc), and gives it back at once. Meanwhile an open that may
-// write and does not wait is refused: it is tried again until nobody's lease but another
-// program's can be in its way.
+// The daemon takes a lease to find out whether a program writes to a frame
+// (daemon/worker/origins/origin.cc), and releases it at once. Meanwhile the kernel refuses an
+// open that may write and does not wait. The open is repeated until only another program's
+// lease can be the reason.
 template <class Forward>
 int open_past_lease(const Route& route, const char* path, int flags, Forward forward) {
   const int before = errno;
   int fd = forward(path);
   if (fd >= 0 || errno != EAGAIN || !route.is_served()) [[likely]]
     return fd;
-  constexpr int kTries = 250;  // a quarter of a second: it may have been preempted
+  constexpr int kTries = 250;  // a quarter of a second: the daemon may be preempted
   constexpr struct timespec kPause = {0, 1'000'000};
   bool refused = may_write(flags) && (flags & O_NONBLOCK) != 0;
   for (int i = 0; i < kTries && refused; ++i) {
@@ -56,7 +56,8 @@ int open_routed(const Route& route, int dirfd, const char* path, int flags, Forw
   return origin_opened(route, flags, fd);
 }
 
-// Nobody gets a copy for writing, nor for changes by its descriptor, through /proc/self/fd.
+// Through /proc/self/fd no program gets a copy for writing, nor a descriptor that could change
+// it.
 template <class Forward>
 [[gnu::noinline]] int open_behind_link(int dirfd, const char* path, int flags,
                                        Forward forward) {

@@ -14,7 +14,7 @@
 namespace zazen {
 namespace {
 
-// A local file system opens in a few microseconds, a server in hundreds.
+// A local file system opens in a few microseconds, a file server in hundreds.
 constexpr std::int64_t kSlowOpenNs = 50'000;
 
 std::int64_t now_ns() {
@@ -23,7 +23,7 @@ std::int64_t now_ns() {
   return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
-// The rest of a path that begins with the dataset's; null if it does not. "" is the directory.
+// The rest of a path after the dataset's path; null if it is not below. "" is the directory.
 const char* below(const Place& place, const char* path) {
   if (place.path_length == 0 || std::strncmp(path, place.path, place.path_length) != 0) {
     return nullptr;

@@ -1,10 +1,10 @@
-// CallBeside: one call for a file beside the frames, which is no frame, is counted for the job
-// (bodhi/lean/run/other_files.h) with the time that it takes.
+// CallBeside: counts one call for a file beside the frames, which is no frame, for the job
+// (bodhi/lean/run/other_files.h), with its duration.
 //
-// A path is beside the frames if it begins with a dataset's path. Any other name is looked up
-// only if it is relative, an open, and slow: it may lie there, too, and a stat is cheap beside
-// it. The kernel tells the path of an open file. Only jobs under `zazenctl run` count:
-// otherwise first_look says no.
+// A path is beside the frames if it begins with a dataset's path. Another path is looked up
+// only if it is relative and its call is a slow open: then a stat is cheap in comparison. The
+// kernel tells the path of an open file. Only jobs under `zazenctl run` count; in other
+// processes first_look answers no.
 #pragma once
 #include <fcntl.h>
 

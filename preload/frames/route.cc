@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxResolved = 4096;
 
-// Visits the places that are known: match(place) says whether the path is a frame's there.
+// Visits the known places: match(place) tells whether the path names a frame there.
 template <class Match>
 Route search(Match match) {
   Route route;
@@ -29,7 +29,7 @@ Route search(Match match) {
     route.node = node;
     route.dataset = i;
     route.alive = alive;
-    // Companions are every rank's.
+    // Companions belong to every rank.
     if (route.is_companion()) return route;
     int index = view == nullptr ? -1 : view_dataset(*view, node->table->datasets[i].path);
     if (index >= 0) {
@@ -48,7 +48,7 @@ Route search(Match match) {
   return route;
 }
 
-// "traj.dcd" in the directory of frame 7: only the kernel knows that the directory is "7".
+// "traj.dcd" in the directory of frame 7: only the kernel's name of the directory has the "7".
 [[gnu::noinline]] Route search_by_kernel_name(int dirfd, const char* path, std::size_t last) {
   char resolved[kMaxResolved];
   if (last >= sizeof resolved) return {};
@@ -77,7 +77,7 @@ Route find_route(int dirfd, const char* path) {
   ErrnoKeeper keep;
   std::size_t length = text_length(path), last = 0;
   bool number_is_above = false;
-  // First by letters: a dataset whose server hangs must not hold up another's frames.
+  // First by text only: a dataset whose server hangs must not delay opens of another dataset.
   Route route = search([&](const Place& place, FrameSeq* seq) {
     return match_letters(place, path, length, seq);
   });

@@ -1,7 +1,7 @@
-// Route: which frame a path means, if it means one.
+// Route: the frame that a path names, if it names one.
 //
-// The datasets are those of the daemon's table and, since a view outlives the daemon, those
-// of the view. Costs a few comparisons for an unrelated path, no system call (D21).
+// The datasets are those of the daemon's table and those of the view, since a view outlives the
+// daemon. For an unrelated path this costs a few comparisons and no system call (D21).
 #pragma once
 #include "preload/process/current_view.h"
 #include "preload/process/first_look.h"
@@ -12,10 +12,10 @@ namespace zazen {
 struct Route {
   const Place* place = nullptr;  // null: not a frame
   FrameSeq seq = 0;
-  const Node* node = nullptr;         // null: only the view knows the dataset
+  const Node* node = nullptr;         // null: only the view has the dataset
   std::uint32_t dataset = 0;          // in the node's table
   bool alive = false;                 // the node's daemon serves
-  std::int64_t now_ms = 0;            // when it was looked for
+  std::int64_t now_ms = 0;            // the time of the look-up
   const CurrentView* view = nullptr;  // null: the view does not cover the dataset
   std::uint32_t view_dataset = 0;
 
@@ -32,8 +32,8 @@ inline bool may_be_frame(const char* path) {
 // The slow part of route_for, for a path that may be a frame.
 Route find_route(int dirfd, const char* path);
 
-// The frame whose directory this is, where the number is a directory's name ("7" of
-// "{seq}/traj.dcd"): it changes with that name. errno is kept.
+// The frame whose directory this is, if the number is a directory's name ("7" of
+// "{seq}/traj.dcd"): a change of that name changes the frame. errno is kept.
 Route route_of_entry(int dirfd, const char* path);
 
 // errno is kept.

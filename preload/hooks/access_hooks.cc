@@ -1,6 +1,6 @@
-// access and its kin: a copy that can be read answers for existence and reading. Whether a
-// frame may be written or executed is the origin's to say, also of an open copy that is named
-// by a link of procfs or, with AT_EMPTY_PATH, by its descriptor.
+// access and related calls. A copy that can be read answers for existence and reading. The
+// origin decides whether a frame may be written or executed. This also holds for an open copy
+// that a link of procfs or, with AT_EMPTY_PATH, its descriptor names.
 #include "preload/calls/hook.h"
 #include "preload/calls/raw.h"
 #include "preload/calls/real.h"

@@ -1,6 +1,6 @@
 // Extended attributes: those of the origin, never the copy's own (user.zazen). A frame's path
-// leads to the origin anyway; a descriptor, and a link of procfs to one, is led there. With the
-// origin gone nothing is known of its attributes, and nothing is shown.
+// leads to the origin anyway; a descriptor of a copy, and a link of procfs to one, is
+// redirected. If the origin is gone, the attributes are unknown and none is shown.
 #include <sys/xattr.h>
 
 #include "preload/calls/raw.h"
@@ -14,7 +14,7 @@ using zazen::change_open;
 
 namespace {
 
-// forward(path): the origin's, if the path is a link to an open copy.
+// forward(path), with the origin's path if the path is a link to an open copy.
 template <class Forward>
 ssize_t read_followed(const char* path, Forward forward) {
   if (zazen::descriptor_link(path) == nullptr) [[likely]]
@@ -23,7 +23,7 @@ ssize_t read_followed(const char* path, Forward forward) {
   return forward(link.path());
 }
 
-// forward(fd): on the origin's file, if fd is a copy's; gone() if that is not there.
+// forward(fd), with the origin's fd if fd is a copy's; gone() if the origin does not exist.
 template <class Forward, class Gone>
 [[gnu::noinline]] ssize_t read_origin(int fd, Forward forward, Gone gone) {
   zazen::CopyOrigin origin;

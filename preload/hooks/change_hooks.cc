@@ -1,5 +1,5 @@
-// The calls that make, remove or move a name, and truncate. Where a name could be made, there
-// was no file: a copy under it is one of a frame that is gone.
+// The calls that create, remove or move a name, and truncate. If a name can be created, there
+// was no file: a copy under this name belongs to a frame that is gone.
 #include "preload/calls/hook.h"
 #include "preload/calls/raw.h"
 #include "preload/calls/real.h"
@@ -14,13 +14,13 @@ using zazen::change_route;
 
 namespace {
 
-// `from` is the first name's frame.
+// `from` is the frame of the first name.
 template <class Forward>
 int change_two(const zazen::Route& from, int to, const char* new_path, Forward forward) {
   return change_route(from, [&] { return change_frame(to, new_path, forward); });
 }
 
-// It may be a dataset's directory, or lead to one.
+// The path may be a dataset's directory, or lead to one.
 template <class Forward>
 [[gnu::noinline]] int move_directory(Forward forward) {
   zazen::MovedDirectories moved;
@@ -87,7 +87,7 @@ ZAZEN_HOOK int renameat2(int from, const char* old_path, int to, const char* new
   });
 }
 
-// A second name changes the file's ctime: the copy under the first is no longer current.
+// A second name changes the file's ctime: the copy under the first name becomes stale.
 ZAZEN_HOOK int link(const char* old_path, const char* new_path) {
   return change_two(AT_FDCWD, old_path, AT_FDCWD, new_path, [&] {
     return ZAZEN_FORWARD(link, (old_path, new_path), raw::status(SYS_link, old_path, new_path));

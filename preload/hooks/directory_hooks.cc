@@ -1,6 +1,6 @@
-// opendir and what follows. Only a stream over a dataset's frame directory is ours, and only
-// with a view or a ledger. If such a stream cannot be kept, opendir fails with ENOMEM: a
-// listing that is not the rank's would lose or double frames in silence.
+// opendir and the calls on its streams. Only a stream over a dataset's frame directory is ours,
+// and only with a view or a ledger. If there is no memory for such a stream, opendir fails with
+// ENOMEM: an unfiltered listing would lose or repeat frames in silence.
 //
 // struct dirent64 is struct dirent on this machine.
 #include "preload/calls/hook.h"
@@ -24,7 +24,7 @@ struct dirent64* read_plain(DIR* directory) {
   return reinterpret_cast<struct dirent64*>(late(next.readdir)(directory));
 }
 
-// What readdir_r does, for a stream of ours. Forward reads the real stream.
+// Does the work of readdir_r for a stream of ours. Forward reads the real stream.
 template <class Entry, class Forward>
 int read_reentrant(DirectoryStream& stream, Entry* entry, Entry** result, Forward forward) {
   struct dirent64* out = reinterpret_cast<struct dirent64*>(entry);
@@ -113,7 +113,7 @@ ZAZEN_HOOK int readdir64_r(DIR* directory, struct dirent64* entry, struct dirent
 }
 
 ZAZEN_HOOK int closedir(DIR* directory) {
-  // Before the real call: its memory may be another stream's right after.
+  // Before the real call, which frees memory that another stream may reuse at once.
   if (DirectoryStream* stream = find_stream(directory)) zazen::release_stream(stream);
   return late(next.closedir)(directory);
 }

@@ -1,9 +1,10 @@
-// The exec calls. With those that take an environment goes a rank's view (view_environment.h);
-// the forms without one (execv, execvp, system, popen) use environ, where activate_view has put
-// it. A copy cannot be executed: its descriptor, or a link of procfs to one, means the origin's
-// file. posix_spawn is in spawn_hooks.cc.
+// The exec calls. The forms that take an environment get a rank's view added
+// (view_environment.h). The forms without one (execv, execvp, system, popen) use environ, where
+// activate_view has put the view. A copy cannot be executed: its descriptor, or a link of
+// procfs to one, is replaced by the origin's file. posix_spawn is in spawn_hooks.cc.
 //
-// May run in a vfork child: nothing but the stack is written, and what view_environment.h says.
+// May run in a vfork child: it writes only the stack and the pages that view_environment.h
+// describes.
 #include <stdarg.h>
 
 #include <cstring>
@@ -26,8 +27,9 @@ bool is_script(int fd) {
          std::memcmp(start, "#!", sizeof start) == 0;
 }
 
-// The origin's file to execute, or -1: fd is no copy's, or the origin is gone. A script's
-// interpreter opens it again by its number: that stays open, high, if the program's own would.
+// Opens the origin's file to execute, or returns -1: fd is no copy's, or the origin is gone. A
+// script's interpreter opens the script again by this number, so the descriptor stays open if
+// the program's own would. It gets a high number.
 [[gnu::noinline]] int open_to_run(int fd) {
   constexpr int kHigh = 100;
   zazen::CopyOrigin origin;

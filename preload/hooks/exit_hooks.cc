@@ -1,6 +1,7 @@
-// The calls by which a process ends without exit handlers: a rank that does so after
-// MPI_Finalize has the exit status of its job, too (D24), and the process that `zazenctl run` became
-// ends its job as at exit. exit() is libc's own; the plug-in and the shim have handlers there.
+// The calls by which a process ends without exit handlers. A rank that uses them after
+// MPI_Finalize still gets the exit status of its job (D24). The process that `zazenctl run`
+// became ends its job as at exit. exit() itself needs no hook: the plug-in and the shim have
+// exit handlers.
 //
 // May run in a vfork child and in a signal handler: the plug-in and the shim make system calls
 // only, the plug-in in the rank's own process only.

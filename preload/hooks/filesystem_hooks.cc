@@ -1,5 +1,5 @@
-// statfs and statvfs: of the file system that the origin is on, also for an open copy and for
-// a link of procfs to one. With the origin gone it is the cache's.
+// statfs and statvfs show the file system of the origin, also for an open copy and for a link
+// of procfs to one. If the origin is gone, they show the cache's.
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
 

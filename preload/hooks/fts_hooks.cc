@@ -1,5 +1,5 @@
-// fts: glibc's own walks by internal names. A stream that is opened while listings are watched
-// is ours (tree_stream.h), and stays so until it is closed; every other one is libc's.
+// fts: glibc's implementation walks by internal names. A stream that is opened while listings
+// are watched is ours (tree_stream.h) until it is closed; every other stream is libc's.
 #include "preload/calls/hook.h"
 #include "preload/calls/real.h"
 #include "preload/listings/directory_stream.h"

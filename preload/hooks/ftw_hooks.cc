@@ -1,5 +1,5 @@
-// ftw and nftw: glibc's own walk by internal names. While listings are watched, the walk is
-// ours (tree_walk.h). struct stat64 is struct stat on this machine.
+// ftw and nftw: glibc's implementation walks by internal names. While listings are watched, our
+// own walk replaces it (tree_walk.h). struct stat64 is struct stat on this machine.
 #include "preload/calls/hook.h"
 #include "preload/calls/real.h"
 #include "preload/listings/directory_stream.h"

@@ -1,7 +1,8 @@
-// getdents64 and getdirentries: a program that reads the kernel's entries itself. With a view
-// the origin's entries of a frame directory are read (D20), and the names that the view has
-// not are taken out of the caller's buffer. What remains keeps its d_off, so seeking works as
-// it did; a batch of which nothing remains is followed by the next, so 0 still means the end.
+// getdents64 and getdirentries: for a program that reads the kernel's entries itself. With a
+// view the hook reads the origin's entries of a frame directory (D20) and removes the names
+// that are not in the view from the caller's buffer. The other entries keep their d_off, so
+// seeking still works. If a batch has no entry left, the hook reads the next one, so 0 still
+// means the end.
 #include <cstring>
 
 #include "preload/calls/hook.h"
@@ -26,7 +27,7 @@ Entry entry_at(const char* at) {
   return {entry.d_reclen, entry.d_name, entry.d_type};
 }
 
-// As SYS_getdents writes it: the type is the record's last byte.
+// The format of SYS_getdents: the type is the record's last byte.
 Entry old_entry_at(const char* at) {
   struct OldEntry {
     unsigned long ino, offset;
@@ -37,7 +38,7 @@ Entry old_entry_at(const char* at) {
   return {entry.length, entry.name, static_cast<unsigned char>(at[entry.length - 1])};
 }
 
-// By name alone, as readdir shows it: what the name stands for may have changed.
+// By name alone, as readdir does: the file behind the name may have changed.
 bool is_shown(const StreamSource& source, const char* name) {
   const zazen::View& view = *source.view->view;
   const zazen::ViewDataset& dataset = view.datasets[source.dataset];
@@ -48,7 +49,7 @@ bool is_shown(const StreamSource& source, const char* name) {
          zazen::has_name(view, dataset, name);
 }
 
-// Takes out of the buffer what is not to be shown, or notes what is. The bytes that are left.
+// Removes hidden entries from the buffer, or notes the shown ones. Returns the remaining bytes.
 ssize_t sift(const StreamSource& source, Entry (*parse)(const char*), char* buffer,
              ssize_t size) {
   char* kept = buffer;
@@ -79,7 +80,7 @@ ssize_t read_entries(int fd, void* buffer, Entry (*parse)(const char*), Forward 
   }
 }
 
-// Base is where the first batch began, also if the second was the first to have names.
+// Base is where the first batch began, also if only a later batch had names.
 template <class Offset>
 ssize_t read_from_base(ssize_t (*forward)(int, char*, size_t, Offset*), int fd, char* buffer,
                        size_t size, Offset* base) {

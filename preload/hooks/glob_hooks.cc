@@ -1,8 +1,8 @@
-// glob: glibc's own reads directories by internal names. It also lets the caller bring
-// functions for that (GLOB_ALTDIRFUNC), so while listings are watched it is given the hooked
-// ones. The caller's glob_t is his again afterwards: his pointers, and flags without our bit.
-// A caller who brings functions of his own has his reasons and is left alone; if they call
-// opendir, the hooks are there all the same.
+// glob: glibc's implementation reads directories by internal names. It also accepts functions
+// from the caller for that (GLOB_ALTDIRFUNC). So while listings are watched, it gets the hooked
+// functions. Afterwards the hook restores the caller's glob_t: its pointers, and flags without
+// our bit. A caller that brings its own functions gets them unchanged; if they call opendir,
+// the hooks apply anyway.
 #include <glob.h>
 #include <sys/stat.h>
 

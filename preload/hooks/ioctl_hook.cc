@@ -1,6 +1,6 @@
-// ioctl: the requests that read or set a file's flags, project and version are for the origin's
-// file; a descriptor that was opened for reading is enough for them. All others are one switch
-// away from libc.
+// ioctl: the requests that read or set a file's flags, project and version go to the origin's
+// file. A descriptor that was opened for reading is enough for them. All other requests cost
+// one switch before libc's call.
 #include <linux/fs.h>
 #include <linux/fsverity.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@ int forward(int fd, unsigned long request, void* argument) {
                        zazen::raw::status(SYS_ioctl, fd, request, argument));
 }
 
-// With the origin gone, the copy answers.
+// If the origin is gone, the copy answers.
 int ask(int fd, unsigned long request, void* argument) {
   return zazen::ask_open(fd, [&](int file) { return forward(file, request, argument); });
 }

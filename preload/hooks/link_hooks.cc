@@ -1,5 +1,5 @@
-// What links say: the links of procfs to an open copy name its origin, not the cache (D9). A
-// program's own link into the cache is left as it is.
+// readlink and realpath: the links of procfs to an open copy name its origin, not the cache
+// (D9). A program's own link into the cache stays as it is.
 #include <stdlib.h>
 
 #include <algorithm>
@@ -16,8 +16,8 @@ using zazen::real::next;
 
 namespace {
 
-// A buffer that is too short cuts the origin's name as the kernel would. The copy's name is
-// longer; no more of it is asked for than will be written over. forward(capacity).
+// A short buffer truncates the origin's name as the kernel would. The copy's name is longer;
+// the hook asks the kernel only for as much of it as it overwrites. forward(capacity).
 template <class Forward>
 [[gnu::noinline]] ssize_t read_proc_link(int dirfd, const char* path, char* out,
                                          size_t capacity, Forward forward) {
@@ -32,7 +32,7 @@ template <class Forward>
 
 template <class Forward>
 ssize_t read_link(int dirfd, const char* path, char* out, size_t capacity, Forward forward) {
-  // /dev/stdin is a link to such a link, and says so.
+  // /dev/stdin is a link to such a link, and shows that link.
   if (zazen::descriptor_link(path) == nullptr || !zazen::is_proc_link(dirfd, path)) [[likely]]
     return forward(capacity);
   return read_proc_link(dirfd, path, out, capacity, forward);
@@ -63,8 +63,8 @@ ZAZEN_HOOK ssize_t readlinkat(int dirfd, const char* path, char* out, size_t cap
   });
 }
 
-// What a program built with _FORTIFY_SOURCE calls; it aborts if the buffer is smaller than
-// the program says.
+// Called by programs built with _FORTIFY_SOURCE. It aborts if the buffer is smaller than the
+// program says.
 ZAZEN_HOOK ssize_t __readlink_chk(const char* path, char* out, size_t capacity, size_t size) {
   return read_link(AT_FDCWD, path, out, capacity, [&](size_t room) {
     return late(next.__readlink_chk)(path, out, room, size);

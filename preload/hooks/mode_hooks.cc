@@ -1,5 +1,5 @@
-// chmod and chown, by name and by descriptor: they reach the origin, and what was copied
-// before has the old mode or owner.
+// chmod and chown, by name and by descriptor. They change the origin; an existing copy then has
+// the old mode or owner and is stale.
 #include "preload/calls/raw.h"
 #include "preload/calls/real.h"
 #include "preload/frames/frame_change.h"

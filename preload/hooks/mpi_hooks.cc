@@ -1,10 +1,10 @@
-// MPI_Init, MPI_Init_thread, MPI_Finalize, as C and Fortran programs spell them. Fortran
-// bindings go past the C symbols, hence the names of their own: mpi_init_ and its kin for
-// mpif.h and `use mpi`, mpi_init_f08_ for `use mpi_f08`. C++ programs call the C symbol.
-// MPI_Session_init only leaves a note; MPICH's Fortran spellings of it call the C symbol.
+// MPI_Init, MPI_Init_thread, MPI_Finalize, as C and Fortran programs name them. Fortran
+// bindings bypass the C symbols, so they have hooks of their own: mpi_init_ and others for
+// mpif.h and `use mpi`, mpi_init_f08_ and others for `use mpi_f08`. C++ programs call the C
+// symbol. MPI_Session_init only sets a flag; MPICH's Fortran forms of it call the C symbol.
 //
-// Each is a thin frame around the real call. If there is no real one, the answer is an MPI
-// error, as from a library that cannot start.
+// Each hook is a thin wrapper of the real call. If there is no real one, it returns an MPI
+// error, as a library that cannot start.
 #include "preload/calls/hook.h"
 #include "preload/process/mpi_session.h"
 
@@ -39,7 +39,7 @@ int finalize(Call call) {
   return call();
 }
 
-// The error argument of `use mpi_f08` is optional: a null pointer.
+// The error argument of `use mpi_f08` is optional: null if it is absent.
 void answer(int* ierror, int error) {
   if (ierror != nullptr) *ierror = error;
 }
@@ -95,8 +95,8 @@ ZAZEN_HOOK int MPI_Finalize() {
   return finalize([&] { return function(); });
 }
 
-// The info, error handler and session are pointers or ints, as the MPI has them; all are passed
-// on as they come. An int in a pointer's register keeps its value.
+// The info, error handler and session are pointers or ints, depending on the MPI; all are
+// passed on unchanged. An int in a pointer's register keeps its value.
 ZAZEN_HOOK int MPI_Session_init(void* info, void* errhandler, void* session) {
   auto* function = real<int(void*, void*, void*)>("MPI_Session_init", kC);
   if (function == nullptr) return kMpiErrOther;

@@ -1,5 +1,5 @@
-// open and its spellings. The 64 forms are the same call on this machine; each forwards to
-// its own name, because a library preloaded behind us may hook only that one.
+// open and its variants. The 64-bit forms are the same call on this machine. Each hook forwards
+// to its own name, because a library preloaded after us may hook only that one.
 #include "preload/calls/hook.h"
 #include "preload/calls/mode_argument.h"
 #include "preload/calls/raw.h"
@@ -68,7 +68,7 @@ ZAZEN_HOOK int creat64(const char* path, mode_t mode) {
   });
 }
 
-// What a program built with _FORTIFY_SOURCE calls.
+// Called by programs built with _FORTIFY_SOURCE.
 ZAZEN_HOOK int __open_2(const char* path, int flags) {
   return zazen::open_frame(AT_FDCWD, path, flags, [&](const char* name) {
     return ZAZEN_FORWARD(__open_2, (name, flags), raw::openat(AT_FDCWD, name, flags, 0));

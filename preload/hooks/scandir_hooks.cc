@@ -1,6 +1,6 @@
-// scandir and scandirat: glibc's own reads the directory by internal names and would show every
-// frame. For a frame directory that a view or the ledger cares about, the same is done here
-// over the hooked calls. The result is the caller's to free, so this one place uses malloc.
+// scandir and scandirat: glibc's implementation reads the directory by internal names and would
+// show every frame. For a frame directory with a view or a ledger this file does the same over
+// the hooked calls. The caller frees the result, so only this hook uses malloc.
 #include <stdlib.h>
 
 #include <cstring>

@@ -1,14 +1,14 @@
-// posix_spawn: the program that is started has the rank's view, and its file actions, which
-// libc carries out in the child by internal names, are as good as opens.
+// posix_spawn: the new program gets the rank's view. libc carries out the file actions in the
+// child by internal names; the hook handles them like opens.
 //
-// A frame that an action opens for reading is given the copy's path in a list of our own; the
-// caller's stays as it was. The path is looked at before, as for any open. The copy may go in
-// between, and may be back a moment later, so a spawn that fails is repeated with the caller's
-// list. (That is why nothing is replaced if an action makes a file with O_EXCL, which cannot be
-// repeated.) A frame that an action opens for writing is open then and there, also if a later
-// action or the exec fails.
+// For a frame that an action opens for reading, a copied list gets the path of the frame's
+// copy; the caller's list is unchanged. The path is checked beforehand, as for any open. The
+// copy may disappear in between, so a failed spawn is repeated with the caller's list. (So
+// nothing is replaced if an action creates a file with O_EXCL, which cannot be repeated.) A
+// frame that an action opens for writing counts as opened, also if a later action or the exec
+// fails.
 //
-// May run in a vfork child: no memory but the stack and what is shared anyway.
+// May run in a vfork child: writes only the stack and memory that is shared anyway.
 #include <cstring>
 
 #include "preload/calls/guard.h"
@@ -33,7 +33,7 @@ using zazen::SpawnActions;
 constexpr std::size_t kMaxReplacedActions = 1024;
 constexpr std::size_t kTextRoom = 8192;
 
-// The child's working directory, as the actions change it.
+// The child's working directory, as changed by the actions.
 class WorkingDirectory {
  public:
   WorkingDirectory() = default;
@@ -68,7 +68,7 @@ class WorkingDirectory {
   bool is_known_ = true;
 };
 
-// The number means in the child, after these actions, what it means here.
+// After these actions the number means the same in the child as here.
 bool is_untouched(const SpawnAction* action, const SpawnAction* end, int fd) {
   for (; action != end; ++action) {
     if (action->kind == SpawnAction::kOpen && action->open.fd == fd) return false;
@@ -77,7 +77,7 @@ bool is_untouched(const SpawnAction* action, const SpawnAction* end, int fd) {
   return true;
 }
 
-// visit(index, route, directory) for each action that opens a frame.
+// Calls visit(index, route, directory) for each action that opens a frame.
 template <class Visit>
 void each_opened_frame(const SpawnActions& actions, Visit visit) {
   zazen::ErrnoKeeper keep;
@@ -114,9 +114,9 @@ bool opens_frame(const SpawnActions& actions) {
   return found;
 }
 
-// Frames that actions open for writing, from before the spawn until after it. A frame that is
-// only opened is held open here meanwhile: so its copy is suspended before the child has it, and
-// remains so until the child is known to have it.
+// The frames that actions open for writing, from before the spawn until after it. A frame that
+// is opened without being truncated or created is held open here meanwhile. So its copy is
+// suspended before the child opens the frame, and stays so until the child has it open.
 class Writes {
  public:
   explicit Writes(const SpawnActions& actions) : actions_(actions) {
@@ -185,7 +185,7 @@ bool takes_other_ids(const posix_spawnattr_t* attributes) {
          (flags & POSIX_SPAWN_RESETIDS) != 0;
 }
 
-// The child will read the origin: counted here, and the daemon is asked for a copy.
+// The child will read the origin: counts a miss and asks the daemon for a copy.
 void miss(const Route& route, int directory, const SpawnAction::Open& open) {
   struct stat st;
   if (!zazen::only_reads(open.flags) || raw::fstatat(directory, open.path, &st, 0) != 0 ||
@@ -197,7 +197,7 @@ void miss(const Route& route, int directory, const SpawnAction::Open& open) {
   if (fd >= 0) raw::close(fd);
 }
 
-// The list with copies in it.
+// A list of actions with copies in it.
 class Replaced {
  public:
   Replaced(const SpawnActions& actions, SpawnAction* room) : first_(room) {
@@ -233,7 +233,7 @@ class Replaced {
     return kept;
   }
 
-  // Through a link to an open copy the child writes to the origin.
+  // Through a link to an open copy the child must write to the origin.
   void keep_from_copy(SpawnAction::Open& open, int directory) {
     if (!zazen::is_symlink(directory, open.path)) return;
     zazen::FollowedLink link(directory, open.path);
@@ -244,7 +244,7 @@ class Replaced {
 
   SpawnAction* first_;
   std::size_t used_ = 0;
-  char text_[kTextRoom];  // the copies' paths, one after the other
+  char text_[kTextRoom];  // the copies' paths, in sequence
 };
 
 template <class Spawn>

@@ -35,7 +35,7 @@ bool is_as_described(const posix_spawn_file_actions_t& list) {
   const int used = add_closefrom() != nullptr ? 6 : 5;
   if (list.__used != used || list.__allocated < used) return false;
   const auto* a = reinterpret_cast<const SpawnAction*>(list.__actions);
-  // The numbers first: where they are right, the pointers between them are, too.
+  // Checks the numbers first: if they are right, the pointers between them are, too.
   return a[0].kind == SpawnAction::kOpen && a[0].open.fd == 11 && a[0].open.flags == kFlags &&
          a[0].open.mode == kMode && a[1].kind == SpawnAction::kDup2 && a[1].dup2.fd == 12 &&
          a[1].dup2.new_fd == 13 && a[2].kind == SpawnAction::kClose && a[2].fd == 14 &&

@@ -1,6 +1,6 @@
-// What posix_spawn's file actions look like in memory. They are libc's own affair: before a
-// program's are read, a list that we made ourselves is compared with this description, field
-// by field. A libc with another one has all of them to itself.
+// The layout of posix_spawn's file actions in memory. It is internal to libc. So before a
+// program's actions are read, a list that we made ourselves is compared with this description,
+// field by field. With another layout, all actions are left to libc.
 #pragma once
 #include <spawn.h>
 #include <sys/types.h>
@@ -27,7 +27,7 @@ struct SpawnAction {
     Open open;
     Dup2 dup2;
     const char* chdir;
-    int fd;  // the others'; of closefrom the first
+    int fd;  // the other actions'; of closefrom the first one
   };
 };
 
@@ -36,11 +36,11 @@ struct SpawnActions {
   std::size_t count;
 };
 
-// Makes such a list and compares, once in a process. It allocates, as adding an action does:
+// Makes such a list and compares it, once in a process. It allocates, as adding an action does;
 // call it only there.
 void learn_spawn_layout();
 
-// No actions, if the layout is not known.
+// No actions if the layout is not known.
 SpawnActions spawn_actions(const posix_spawn_file_actions_t* actions);
 
 // The same list with other actions in it.

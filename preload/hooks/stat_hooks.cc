@@ -1,9 +1,9 @@
 // The stat family: a copy shows its origin's identity (D9). By path the answer comes from the
-// copy, if there is one; by descriptor the file itself tells that it is a copy, so it does
-// not matter who opened it, in which process, or whether the daemon still lives.
+// copy, if there is one. By descriptor the file itself shows that it is a copy, whichever
+// process opened it and whether or not the daemon lives.
 //
-// struct stat64 is struct stat on this machine. The __xstat forms are what programs linked
-// before glibc 2.33 call.
+// struct stat64 is struct stat on this machine. Programs linked against a glibc older than 2.33
+// call the __xstat forms.
 #include "preload/calls/guard.h"
 #include "preload/calls/hook.h"
 #include "preload/calls/raw.h"
@@ -27,7 +27,7 @@ bool is_watching() {
   return zazen::settings.active && !zazen::guard_is_raised();
 }
 
-// The slow parts are functions of their own, so that the rest needs hardly a frame.
+// The slow parts are separate functions, so that the fast path needs almost no stack frame.
 [[gnu::noinline]] bool stat_frame(int dirfd, const char* path, struct stat* st,
                                   bool* is_frame) {
   zazen::Route route = zazen::find_route(dirfd, path);
@@ -43,11 +43,12 @@ bool is_watching() {
   }
 }
 
-// The name is a frame's, or led to a copy all the same: /proc/self/fd/3, or the cache itself.
+// The path names a frame, or leads to a copy in another way: /proc/self/fd/3, or the cache
+// itself.
 template <class Stat, class Forward>
 int stat_path(int dirfd, const char* path, Stat* result, int flags, Forward forward) {
-  // The real call is the last thing that happens to nearly every path: coming back here from
-  // the kernel would cost as much as the first look did.
+  // For nearly every path the real call is a tail call: returning here from the kernel would
+  // cost as much as the first look.
   if (!zazen::first_look.may_lead_to_copy(path)) [[likely]] {
     if (!zazen::first_look.may_be_beside(path)) [[likely]]
       return forward();
@@ -62,7 +63,7 @@ int stat_path(int dirfd, const char* path, Stat* result, int flags, Forward forw
   return status;
 }
 
-// Asks whoever answers stat behind us for the origin of an open copy.
+// Asks the library after us that changes stat for the origin of an open copy.
 [[gnu::noinline]] bool stat_foreign(int fd, struct stat* st) {
   zazen::ErrnoKeeper keep;
   zazen::CopyOrigin origin;
@@ -93,13 +94,13 @@ template <class Stat, class Forward>
 int stat_either(int dirfd, const char* path, Stat* st, int flags, Forward forward) {
   path = zazen::unpromised(path);
   if ((flags & ~kKnownFlags) != 0) return forward();
-  // The newest kernels take null for empty.
+  // The newest kernels accept null for an empty path.
   bool is_empty = path == nullptr || zazen::is_empty_string(path);
   if (is_empty) return (flags & AT_EMPTY_PATH) != 0 ? stat_fd(dirfd, st, forward) : forward();
   return stat_path(dirfd, path, st, flags, forward);
 }
 
-// __xstat's versions: 0 and 1 are the same structure here, all else is an error.
+// The versions of __xstat: 0 and 1 are the same structure here, all others are errors.
 int old_stat(int version, int dirfd, const char* path, struct stat* st, int flags) {
   if (version == 0 || version == 1) return raw::fstatat(dirfd, path, st, flags);
   errno = EINVAL;
@@ -161,7 +162,7 @@ ZAZEN_HOOK int fstatat64(int dirfd, const char* path, struct stat64* st, int fla
   });
 }
 
-// The names that programs of before glibc 2.33 call.
+// Programs linked against a glibc older than 2.33 call these names.
 ZAZEN_HOOK int __xstat(int version, const char* path, struct stat* st) {
   return stat_path(AT_FDCWD, path, st, 0, [&] {
     return ZAZEN_FORWARD(__xstat, (version, path, st),

@@ -1,6 +1,6 @@
-// statx: as stat, for the fields that were asked for. What a copy cannot know of its origin
-// (birth time, mount, attributes, alignment) is asked of the origin, if somebody wants to know,
-// and not claimed if that is gone.
+// statx: as stat, for the requested fields. Fields that a copy does not keep (birth time,
+// mount, attributes, alignment) are asked of the origin, if the caller requests them. If the
+// origin is gone, they are not reported.
 #include <sys/sysmacros.h>
 
 #include <cstring>
@@ -29,7 +29,7 @@ struct statx_timestamp timestamp(const struct timespec& time) {
   return out;
 }
 
-// The fields that struct stat lacks; those of newer kernels follow the known ones.
+// Copies the fields that struct stat lacks; those of newer kernels follow the known ones.
 void show_rest(const struct statx& from, struct statx* out) {
   constexpr std::size_t kKnown =
       offsetof(struct statx, stx_dev_minor) + sizeof from.stx_dev_minor;
@@ -42,7 +42,8 @@ void show_rest(const struct statx& from, struct statx* out) {
               reinterpret_cast<const char*>(&from) + kKnown, sizeof from - kKnown);
 }
 
-// The kernel leaves out what was not asked for; so does this. The rest is unknown.
+// The kernel leaves out fields that were not requested, and so does this. The other fields are
+// unknown.
 void show(const struct stat& st, struct statx* out) {
   show_rest({}, out);
   if (out->stx_mask & (STATX_TYPE | STATX_MODE)) {
@@ -64,7 +65,7 @@ struct timespec time_of(const struct statx_timestamp& time) {
   return {time.tv_sec, time.tv_nsec};
 }
 
-// What it takes to tell whose copy a file is. Who asks for less gets less from some kernels.
+// The fields that identify a copy. Some kernels return fewer fields if fewer are requested.
 constexpr unsigned kTelling =
     STATX_TYPE | STATX_MODE | STATX_UID | STATX_INO | STATX_SIZE | STATX_CTIME;
 
@@ -85,7 +86,7 @@ bool is_in_stat(unsigned mask) {
   return (mask & ~static_cast<unsigned>(STATX_BASIC_STATS)) == 0;
 }
 
-// The copy's own statx with the origin's identity over it.
+// The copy's own statx, overwritten with the origin's identity.
 bool statx_copy(const zazen::Route& route, unsigned mask, struct statx* out) {
   if (!route) [[likely]]
     return false;
@@ -112,7 +113,7 @@ bool statx_copy(const zazen::Route& route, unsigned mask, struct statx* out) {
   return true;
 }
 
-// Asks the origin of an open copy for what is not in struct stat.
+// Asks the origin of an open copy for the fields that struct stat lacks.
 [[gnu::noinline]] void ask_for_rest(int fd, unsigned mask, struct statx* out) {
   zazen::CopyOrigin origin;
   struct statx rest;
@@ -125,7 +126,7 @@ bool statx_copy(const zazen::Route& route, unsigned mask, struct statx* out) {
   out->stx_blksize = rest.stx_blksize;
 }
 
-// After a plain statx: if it was a copy's, the origin's identity goes over it.
+// After a plain statx: if the file is a copy, overwrites the result with the origin's identity.
 [[gnu::noinline]] void show_origin(int dirfd, const char* path, int flags, unsigned mask,
                                    struct statx* out) {
   zazen::ErrnoKeeper keep;

@@ -1,9 +1,9 @@
-// fopen and freopen: glibc opens the file by an internal name, so hooking open does not see
-// it. A hit is fdopen on the copy; everything after that is stdio on a real descriptor.
+// fopen and freopen: glibc opens the file by an internal name, which the hook of open does not
+// see. A hit is fdopen on the copy; after that, stdio works on a real descriptor.
 //
-// freopen, and fopen with ",ccs=", which fdopen does not know, need a path: that of the copy's
-// own descriptor, which nobody can evict. freopen closes the stream before it opens the new
-// file and cannot be tried twice, so that path is tried first.
+// freopen needs a path, and so does fopen with ",ccs=", which fdopen does not support. The path
+// is that of the copy's own descriptor, which eviction does not affect. freopen closes the
+// stream before it opens the new file, so it cannot be repeated; the path is tested first.
 #include <algorithm>
 #include <cstring>
 
@@ -18,7 +18,7 @@
 
 namespace {
 
-// The open flags that an fopen mode means; -1 for a mode that only libc should judge.
+// The open flags of an fopen mode; -1 for a mode that libc has to judge.
 int flags_of(const char* mode) {
   if (mode == nullptr) return -1;
   int flags = 0;
@@ -43,7 +43,7 @@ int flags_of(const char* mode) {
   return flags;
 }
 
-// The copy, open under a number that libc's next open does not get, and a path to it.
+// The copy, open under a number that libc's next open does not use, and a path to it.
 class CopyAside {
  public:
   CopyAside(const zazen::Route& route, int flags, int above) : flags_(flags | O_CLOEXEC) {
@@ -92,7 +92,7 @@ FILE* stream_of_copy(const zazen::Route& route, const char* mode, int flags, For
   return stream;
 }
 
-// As drop_if_written, for a stream; null if the file that was meant could not be had.
+// As drop_if_written, for a stream; null if the intended file could not be opened.
 FILE* written(const zazen::Route& named, int flags, FILE* stream) {
   if (stream == nullptr || zazen::drop_if_written(named, flags, ::fileno(stream)) >= 0) {
     return stream;
@@ -128,7 +128,7 @@ FILE* fopen_routed(const zazen::Route& route, const char* path, const char* mode
   return open_origin_stream(route, path, flags, forward);
 }
 
-// As open: through /proc/self/fd nobody gets a copy for writing.
+// As open: through /proc/self/fd no program gets a copy for writing.
 template <class Forward>
 FILE* fopen_frame(const char* path, const char* mode, Forward forward) {
   int flags = zazen::descriptor_link(path) != nullptr ? flags_of(mode) : -1;
@@ -143,7 +143,7 @@ int number_of(FILE* stream) {
   return ::fileno(stream);
 }
 
-// The stream keeps its number, whatever number the new file had at first.
+// Gives the stream its old number, whatever number the new file had.
 template <class Forward>
 FILE* freopen_routed(const zazen::Route& route, const char* path, const char* mode, FILE* old,
                      Forward forward) {
@@ -158,7 +158,7 @@ FILE* freopen_routed(const zazen::Route& route, const char* path, const char* mo
   return open_origin_stream(route, path, flags, forward);
 }
 
-// Without a path libc opens the stream's own file anew, through /proc/self/fd.
+// Without a path, libc reopens the stream's own file through /proc/self/fd.
 template <class Forward>
 FILE* freopen_frame(const char* path, const char* mode, FILE* old, Forward forward) {
   path = zazen::unpromised(path);

@@ -1,15 +1,16 @@
-// syscall(): the system calls that name files, or tell of a descriptor's file, go to the hooks
-// of the same meaning; everything else to libc. A program that calls the kernel in this way
-// (Rust's standard library, runtimes with wrappers of their own) sees what everybody sees.
+// syscall(): the system calls that name files, or that show a descriptor's file, go to the
+// hooks of the same meaning; all others go to libc. Some programs call the kernel in this way:
+// Rust's standard library, runtimes with wrappers of their own. They see the same as other
+// programs.
 //
-// The entry is written in the machine's language. It knows nothing of how many arguments there
-// are, so a sixth one must stay where it is, on the caller's stack: that place may as well hold
-// a variable that another thread is changing, and compilers write to it. All other numbers,
-// futex among them, leave by a jump; clone finds the stack as it expects it.
+// The entry is written in assembly. It does not know how many arguments there are, so a sixth
+// one must stay in place on the caller's stack. That stack slot may also hold a variable that
+// another thread is changing, and compiled code would write to it. All other numbers, futex
+// among them, leave by a jump; clone needs the stack unchanged.
 //
-// Somebody's own `open` may be written on top of syscall(). If it comes before us, nothing here
-// may call it: our calls bind within the library (-Bsymbolic-functions). If it comes behind us,
-// our hook of open does call it; what it then asks of syscall() is not taken up again.
+// A preloaded library may implement `open` by syscall(). If it comes before us, nothing here
+// may call it: our calls bind within the library (-Bsymbolic-functions). If it comes after us,
+// our hook of open calls it; its own syscall() then goes to libc directly.
 #include "preload/hooks/syscall_hook.h"
 
 #include <dirent.h>
@@ -66,9 +67,9 @@ long call(Result (*hook)(Types...), const Arguments& arguments) {
   return call(hook, arguments, std::index_sequence_for<Types...>());
 }
 
-// Whether a hook runs on this thread for syscall(), and in which frame of the stack: one that
-// was left by a jump is above those that come later. Holds the process that set it, too: a
-// vfork child that execs never takes it back, and the thread is its parent's.
+// Whether a hook runs on this thread for syscall(), and in which stack frame. A call that is not
+// deeper in the stack comes after the hook, even if a jump left the hook. The process is stored,
+// too: a vfork child that calls exec never clears this state, which is also its parent's.
 class Inside {
  public:
   explicit Inside(int process) {
@@ -91,8 +92,8 @@ class Inside {
 constinit thread_local int Inside::pid = 0;
 constinit thread_local std::uintptr_t Inside::frame = 0;
 
-// As the hook of openat, but for the real call: libc's is a cancellation point, this one is
-// none, and what blocks here may be left by a jump.
+// As the hook of openat, except for the real call. libc's openat is a cancellation point. This
+// call is not, and a signal handler may leave it by a jump while it blocks.
 int open_at(int dirfd, const char* path, int flags, mode_t mode) {
   return zazen::open_frame(dirfd, path, flags, [&](const char* name) {
     return static_cast<int>(zazen_next_syscall(SYS_openat, dirfd, name, flags, mode));
@@ -121,7 +122,7 @@ int chmod_at2(int dirfd, const char* path, mode_t mode, int flags) {  // newer t
   });
 }
 
-// The system call is what futimens is made of; libc's own utimensat refuses a null path.
+// futimens uses this system call; libc's own utimensat refuses a null path.
 int set_times_at(int dirfd, const char* path, const struct timespec* times, int flags) {
   if (path != nullptr) return ::utimensat(dirfd, path, times, flags);
   if (flags == 0) return ::futimens(dirfd, times);
@@ -132,7 +133,7 @@ int control(int fd, unsigned long request, void* argument) {
   return ::ioctl(fd, request, argument);
 }
 
-// The kernel's size is an int, and must be positive.
+// The kernel's size is an int and must be positive.
 ssize_t read_link_at(int dirfd, const char* path, char* out, int size) {
   if (size <= 0) return raw::call(SYS_readlinkat, dirfd, path, out, size);
   return ::readlinkat(dirfd, path, out, static_cast<std::size_t>(size));
@@ -142,13 +143,13 @@ ssize_t read_link(const char* path, char* out, int size) {
   return read_link_at(AT_FDCWD, path, out, size);
 }
 
-// Newer kernels take a null path, libc does not.
+// Newer kernels accept a null path, libc does not.
 int stat_at(int dirfd, const char* path, struct stat* st, int flags) {
   if (path == nullptr) return raw::fstatat(dirfd, path, st, flags);
   return ::fstatat(dirfd, path, st, flags);
 }
 
-// As openat would take it, which judges flags and modes less strictly and has no `resolve`.
+// openat would accept it: openat checks flags and modes less strictly and has no `resolve`.
 bool is_plain(const struct open_how& how) {
   constexpr std::uint64_t kKnownFlags = O_ACCMODE | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW |
                                         O_NONBLOCK | O_NOATIME | O_DIRECT | O_CREAT | O_EXCL |
@@ -158,7 +159,8 @@ bool is_plain(const struct open_how& how) {
   return how.resolve == 0 && (how.flags & ~kKnownFlags) == 0 && (how.mode & ~modes) == 0;
 }
 
-// The rest is the origin's: the kernel may refuse what the copy's path would allow.
+// Other forms go to the origin: the kernel may refuse something that the copy's path would
+// allow.
 int open_at2(int dirfd, const char* path, const struct open_how* how, std::size_t size) {
   auto forward = [&] {
     return static_cast<int>(raw::call(SYS_openat2, dirfd, path, how, size));

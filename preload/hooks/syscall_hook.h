@@ -1,5 +1,5 @@
-// syscall() forwards to the next definition of that name once this was called, after
-// real::prepare(); before, it is the instruction itself.
+// After a call of this function, which follows real::prepare(), syscall() forwards to the next
+// definition of that name. Until then it is the instruction itself.
 #pragma once
 
 namespace zazen {

@@ -57,7 +57,7 @@ StreamSource source_of(const struct stat& directory) {
   if (const CurrentView* view = current_view()) {
     for (std::uint32_t i = 0; i < view->view->dataset_count; ++i) {
       if (view->view->datasets[i].frame_directory_ino != key.ino) continue;
-      // Out of reach for a while, under another name perhaps, it is still the rank's.
+      // A directory that cannot be reached, perhaps renamed, still belongs to the rank.
       frame_directory(view->places[i], &own);
       if (own != key) continue;
       source.view = view;

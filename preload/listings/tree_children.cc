@@ -1,4 +1,4 @@
-// How a TreeStream finds the children of a directory, and what each of them is.
+// Finds the children of a directory for a TreeStream, and their types.
 #include <stdlib.h>
 
 #include <cstring>
@@ -9,11 +9,11 @@
 
 namespace zazen {
 
-struct TreeStream::Build {  // one directory's entries in the making
+struct TreeStream::Build {  // the entries of one directory, while they are read
   FTSENT* directory;
   std::size_t prefix;  // of the children's paths, with the slash
   long to_stat;        // how many entries need a stat: none, all (-1), or that many directories
-  bool trust_types;    // an entry that is plainly no directory needs none
+  bool trust_types;    // an entry whose type is not a directory needs none
   FTSENT* head = nullptr;
   FTSENT* tail = nullptr;
   std::size_t count = 0;

@@ -55,7 +55,7 @@ FTS* TreeStream::open(char* const* tops, int options, Compare compare) {
   return &fts;
 }
 
-// The first entry is none that is shown: the list of tops hangs on it.
+// The first entry is a hidden one, which holds the list of tops.
 bool TreeStream::add_tops(char* const* tops) {
   std::size_t longest = kLongestPath;
   for (char* const* top = tops; *top != nullptr; ++top) {
@@ -88,7 +88,7 @@ bool TreeStream::add_tops(char* const* tops) {
     top->fts_accpath = top->fts_name;
     top->fts_info = classify(top, has(FTS_COMFOLLOW));
     if (top->fts_info == FTS_DOT) top->fts_info = FTS_D;
-    if (last == nullptr || fts_.fts_compar != nullptr) {  // what will be sorted begins reversed
+    if (last == nullptr || fts_.fts_compar != nullptr) {  // before a sort the list is reversed
       top->fts_link = first;
       first = top;
     } else {
@@ -186,7 +186,7 @@ FTSENT* TreeStream::read() {
   return descend(entry);
 }
 
-// To come back from behind a link, ".." does not do.
+// Keeps a descriptor of the directory, because ".." does not lead back from behind a link.
 void TreeStream::follow(FTSENT* entry) {
   entry->fts_info = classify(entry, true);
   if (entry->fts_level == FTS_ROOTLEVEL) fts_.fts_dev = entry->fts_dev;
@@ -269,7 +269,7 @@ FTSENT* TreeStream::show(FTSENT* entry) {
   return fts_.fts_cur = entry;
 }
 
-// Where a name goes that is appended to the entry's path and a slash.
+// The offset at which a name is appended to the entry's path and a slash.
 std::size_t TreeStream::path_end(const FTSENT& entry) {
   std::size_t length = entry.fts_pathlen;
   return length > 0 && entry.fts_path[length - 1] == '/' ? length - 1 : length;
@@ -331,7 +331,7 @@ bool TreeStream::go_to(int fd) const {
   return has(FTS_NOCHDIR) || ::fchdir(fd) == 0;
 }
 
-// Only into the very directory that was seen, should somebody rename things meanwhile.
+// Enters only the directory that was seen, in case another process renames directories.
 bool TreeStream::go_into(const FTSENT* directory, int fd, const char* path) const {
   if (has(FTS_NOCHDIR)) return true;
   int opened = fd < 0 ? openat(AT_FDCWD, path, O_RDONLY) : -1;

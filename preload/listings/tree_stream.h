@@ -1,12 +1,12 @@
 // TreeStream: an FTS of our own, read over the hooked calls.
 //
-// Made by fts_open while listings are watched. It begins with the public FTS, whose fields
-// programs may look at, and is recognised by a bit in fts_options that no FTS of libc's can
-// have: libc's fts_open refuses it in its options. So no table is needed, and the streams of
-// both kinds may live side by side. FTS64 and FTSENT64 are the same structures here.
+// fts_open makes it while listings are watched. It begins with the public FTS, whose fields
+// programs may read. A bit in fts_options identifies it: libc's fts_open refuses this bit, so
+// no FTS of libc has it. So no table is needed, and streams of both kinds can coexist. FTS64
+// and FTSENT64 are the same structures here.
 //
 // Entries, order, changes of directory, errors and instructions are those of glibc's fts. The
-// path's buffer is as long as fts_pathlen can tell, so it never moves.
+// path's buffer has the greatest length that fts_pathlen can express, so it never moves.
 #pragma once
 #include <dirent.h>
 #include <fts.h>
@@ -22,7 +22,7 @@ class TreeStream {
 
   // Null with errno, as fts_open.
   static FTS* open(char* const* tops, int options, Compare compare);
-  // Null: not one of ours.
+  // Null: a stream of libc.
   static TreeStream* of(FTS* stream);
 
   FTSENT* read();

@@ -25,7 +25,7 @@ int compare_keys(const void* left, const void* right) {
   return 0;
 }
 
-// ftw knows fewer types than nftw.
+// ftw has fewer types than nftw.
 int plain_type(int type) {
   switch (type) {
     case FTW_SL:
@@ -71,7 +71,7 @@ int TreeWalk::run(const char* top) {
   return result;
 }
 
-// Without slashes at its end; the base is where the last component begins.
+// Without slashes at its end; the base is the offset of the last component.
 bool TreeWalk::set_path(const char* top) {
   std::size_t length = std::strlen(top);
   path_capacity_ = 2 * length < kUsualPath ? kUsualPath : 2 * length;
@@ -99,14 +99,14 @@ bool TreeWalk::append_name(const char* name) {
   return true;
 }
 
-// With FTW_CHDIR names are relative to where the walk is.
+// With FTW_CHDIR names are relative to the walk's current directory.
 const char* TreeWalk::top_name() const {
   if (!has(FTW_CHDIR)) return path_;
   const char* name = path_ + position_.base;
   return name[0] == '\0' ? "." : name;
 }
 
-// Remembers the working directory and goes to that of the walk's top.
+// Remembers the working directory and changes to that of the walk's top.
 bool TreeWalk::go_home_later() {
   home_fd_ = openat(AT_FDCWD, ".", O_RDONLY | O_DIRECTORY);
   if (home_fd_ < 0 && errno == EACCES) home_path_ = ::getcwd(nullptr, 0);
@@ -173,7 +173,7 @@ bool TreeWalk::stops(int result) const {
   return !has(FTW_ACTIONRETVAL) || result == -1 || result == FTW_STOP;
 }
 
-// A level may be closed while one of its entries is handled.
+// A level may be closed while one of its entries is processed.
 int TreeWalk::read_level(Level& level) {
   while (level.stream != nullptr) {
     struct dirent64* entry = readdir64(level.stream);
@@ -239,7 +239,8 @@ bool TreeWalk::open_level(Level* level) {
   return true;
 }
 
-// The limit on open directories: the outermost gives up its stream and keeps its names.
+// Keeps the limit on open directories: the outermost level closes its stream and keeps its
+// names.
 bool TreeWalk::close_outermost() {
   Level* level = nullptr;
   for (Level* each = innermost_; each != nullptr; each = each->outer) {

@@ -1,12 +1,11 @@
-// TreeWalk: what nftw and ftw do, over the hooked calls.
+// TreeWalk: nftw and ftw over the hooked calls.
 //
-// One walk over a file tree that calls the program's function for each object. Names come
-// from opendir and readdir, so a frame directory shows what the view or the origin shows
-// there; stat comes from the hooked calls, too. Order, flags, errors and results are glibc's.
+// One walk over a file tree that calls the program's function for each object. Names come from
+// opendir and readdir, so a frame directory shows the frames of the view or the origin. stat
+// comes from the hooked calls, too. Order, flags, errors and results are glibc's.
 //
-// Allocates, as the real ones do (the path, the directories already seen, the names of
-// directories that had to be closed), and frees everything when the walk ends, however it
-// ends.
+// Allocates, as glibc's functions do: the path, the directories already seen, the names of
+// directories that had to be closed. The end of the walk frees everything, in all cases.
 #pragma once
 #include <dirent.h>
 #include <ftw.h>
@@ -28,14 +27,14 @@ class TreeWalk {
   TreeWalk(const TreeWalk&) = delete;
   TreeWalk& operator=(const TreeWalk&) = delete;
 
-  // What nftw returns.
+  // The result of nftw.
   int run(const char* top);
 
  private:
   struct Level {  // a directory that the walk is in
     Level* outer;
-    DIR* stream;  // null: closed, to stay within the limit; then:
-    char* names;  // the names that were left, each with its NUL, after the last an empty one
+    DIR* stream;  // null: closed, to keep the limit; then:
+    char* names;  // the remaining names, each with its NUL; an empty one ends them
   };
 
   bool set_path(const char* top);

@@ -20,10 +20,10 @@ constinit std::atomic<RunRecord*> mapped_run{nullptr};
 
 namespace {
 
-constinit std::atomic<bool> is_ours{false};  // in memory of this process, not the job's file
+constinit std::atomic<bool> is_ours{false};  // in memory of this process, not in the job's file
 constinit std::atomic<bool> has_ended{false};
 
-// The directory may have been moved to the reports: by a rank that ended before this one began.
+// A rank that ended earlier may have moved the directory to the reports.
 RunRecord* map_file() {
   if (settings.run.directory[0] == '\0') return nullptr;
   RunRecord* record = map_run_record(settings.run.directory);
@@ -36,8 +36,8 @@ RunRecord* map_file() {
   return nullptr;
 }
 
-// cat, ls and their like close standard error when they end. The parent may have the same file:
-// the terminal, the log of a batch job, the other end of a pipe. -1 if not.
+// cat, ls and similar programs close standard error when they end. The parent may have the same
+// file: the terminal, the log of a batch job, the other end of a pipe. -1 if not.
 int stderr_of_parent() {
   constexpr int kDescriptors = 64;
   char path[48];
@@ -50,7 +50,7 @@ int stderr_of_parent() {
   return -1;
 }
 
-// A pipe that nobody empties, or a terminal that was stopped, must not hold up the end.
+// A full pipe or a stopped terminal must not delay the end of the process.
 void write_lines(const char* lines, std::size_t length) {
   const bool is_there = settings.first_stderr.is_there();
   const RawFd parents(is_there ? -1 : stderr_of_parent());

@@ -1,6 +1,6 @@
-// CurrentRun: the record of the job under `zazenctl run` that this process is of, and the line
-// that ends the job (bodhi/lean/run/run_record.h). The record is mapped when it is first
-// needed, and kept; fork inherits it. A job that nobody started with `zazenctl run` has none.
+// CurrentRun: the record of the job under `zazenctl run` that this process belongs to, and the
+// line at the job's end (bodhi/lean/run/run_record.h). The record is mapped at first use and
+// never unmapped; fork inherits it. A job without `zazenctl run` has no record.
 #pragma once
 #include "bodhi/lean/run/run_record.h"
 
@@ -17,17 +17,17 @@ inline RunRecord* current_run() {
   return record != nullptr ? record : map_current_run();
 }
 
-// At start, with settings.run and settings.place: a rank says that it is there.
+// To be called at start, with settings.run and settings.place: notes the presence of a rank.
 void begin_run();
 
-// Where the frames of a report are noted: the job's ledger, or for a rank one of its own.
+// The ledger that notes the frames of a report: the job's, or a rank's own.
 Ledger* ledger_of_report();
 
 // Is this the process that `zazenctl run` became?
 bool is_process_of_run();
 
-// At exit and in _exit: the end of this process is noted. One process of the job prints the
-// summary. Makes system calls only, and may be called again.
+// To be called at exit and in _exit: notes the end of this process. One process of the job
+// prints the summary. Makes system calls only, and may be called again.
 void end_run();
 
 }  // namespace zazen

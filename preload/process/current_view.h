@@ -1,8 +1,8 @@
-// CurrentView: the frames that this process may see in listings, as its rank agreed (D13).
+// CurrentView: the frames that this process sees in listings, as the ranks have agreed (D13).
 //
-// A view is adopted (mapped and checked) before the ranks agree, and acted on only after. Then
-// it holds until the process ends, whatever happens to the daemon. Fork inherits the mapping;
-// exec hands the directory's name on in ZAZEN_VIEW.
+// A view is adopted (mapped and checked) before the ranks agree, and used only afterwards. Then
+// it holds until the process ends, independently of the daemon. Fork inherits the mapping;
+// ZAZEN_VIEW passes the directory's name to programs after exec.
 #pragma once
 #include "bodhi/lean/frames/view.h"
 #include "preload/process/place.h"
@@ -24,20 +24,21 @@ inline const CurrentView* current_view() {
   return active_view.load(std::memory_order_acquire);
 }
 
-// PluginHost's three; see coord/plugin.h.
+// The three functions of PluginHost; see coord/plugin.h.
 int adopt_view(const char* directory, const View** view, Tally** tally);
 void activate_view();
 void drop_view();
 
-// At start, with ZAZEN_VIEW from the environment.
+// To be called at start, with ZAZEN_VIEW from the environment.
 void inherit_view(const char* directory);
-// In MPI_Finalize, and at exit: how the rank ended, for `zazenctl report`.
+// To be called in MPI_Finalize and at exit: records how the rank ended, for `zazenctl report`.
 void note_ending(Ending ending);
-// At exit: the rank itself moves the directory of its view to the reports of the node, or
+// At exit the rank itself moves the directory of its view to the reports of the node, or
 // removes it if there are none.
 void put_away_own_view();
 
-// <runtime>/jobs/X becomes <runtime>/reports/X; false if it is not below there, or does not fit.
+// Turns <runtime>/jobs/X into <runtime>/reports/X; false if the path is elsewhere or does not
+// fit.
 bool path_in_reports(const char* directory, char* out, std::size_t capacity);
 bool move_to_reports(const char* directory);
 

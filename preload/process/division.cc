@@ -18,7 +18,7 @@ ZAZEN_SELDOM_USED constinit std::atomic<bool> listed_early[kMaxDatasets] = {};
 
 constexpr int kFailed = 1;  // the exit status
 
-// In ZAZEN_DATASETS, whose paths may end with '/'.
+// Looks in ZAZEN_DATASETS, whose paths may end with '/'.
 Named named(const char* path) {
   if (settings.datasets[0] == '\0') return Named::kNobody;
   const std::size_t length = std::strlen(path);
@@ -39,7 +39,7 @@ FilterMode wanted(const TableDataset& dataset) {
   return wanted_filter(settings.filter, named(dataset.path), dataset.filter);
 }
 
-// ", /sim2"; a path that does not fit is left out.
+// Adds ", /sim2"; a path that does not fit is left out.
 void add_path(const char* path) {
   std::size_t used = std::strlen(paths), length = std::strlen(path);
   std::size_t comma = used == 0 ? 0 : 2;
@@ -63,7 +63,7 @@ FilterMode by_table(const Table& table) {
   return most;
 }
 
-// What `zazenctl run` knew.
+// The expectation that `zazenctl run` passed on.
 FilterMode by_variable() {
   const char* blank = std::strchr(settings.division, ' ');
   if (blank == nullptr) return FilterMode::kOff;
@@ -75,7 +75,7 @@ FilterMode by_variable() {
   for (;;) raw_call(SYS_exit_group, kFailed);
 }
 
-// Until the line of the one that speaks has come; the launcher ends the others meanwhile.
+// Gives the speaking rank time to print its line; usually the launcher ends this rank meanwhile.
 void let_another_speak() {
   constexpr struct timespec kLong = {5, 0};
   raw_call(SYS_nanosleep, &kLong, nullptr);

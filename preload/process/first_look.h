@@ -1,10 +1,10 @@
-// FirstLook: what tells nearly every path of a program from a frame's, in one cache line: the
-// bytes that the names of frames end in. It is asked before anything else, and when it says no,
-// nothing else is.
+// FirstLook: separates nearly every path of a program from the frames, with one cache line of
+// data: the last bytes of the frames' names. Every hook asks it first. If it answers no, the
+// hook looks no further.
 //
-// As long as the daemon whose datasets it knows says that it serves, the answer holds.
-// Otherwise every path may be a frame: it may be time to look for a daemon. A shim that is not
-// active never looks.
+// The answer is valid while the daemon that published the datasets says that it serves.
+// Otherwise every path may be a frame, and the hook may have to look for a daemon. An inactive
+// shim never looks.
 #pragma once
 #include <emmintrin.h>
 
@@ -16,8 +16,8 @@
 
 namespace zazen {
 
-// strlen, without the call (8 of the 15 ns that a first look then took). Loads of 16 aligned
-// bytes touch no page that the string does not.
+// strlen without the call, which took 8 of the 15 ns of a first look. Loads of 16 aligned bytes
+// touch no page that the string does not.
 inline std::size_t text_length(const char* text) {
   const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(text);
   const __m128i* at = reinterpret_cast<const __m128i*>(address & ~std::uintptr_t{15});
@@ -45,8 +45,8 @@ class alignas(64) FirstLook {
     const CompanionPatterns& companions = name.companions();
     for (std::size_t i = 0; i < companions.count(); ++i) set(companions.last_byte(i));
   }
-  // For jobs that count the calls for files beside the frames: the bytes that the paths of all
-  // datasets begin with, as many as fit.
+  // For jobs that count calls for files beside the frames: the common first bytes of all
+  // datasets' paths, as many as fit.
   void add_directory(const char* path) {
     const std::uint64_t known = beside_.load(std::memory_order_relaxed);
     std::uint64_t common = 0;
@@ -61,12 +61,12 @@ class alignas(64) FirstLook {
     state_.store(state, std::memory_order_release);
   }
 
-  // False: no frame, by its text alone. Null and "" are none.
+  // False: no frame, by its text alone. Null and "" are no frames.
   bool may_be_frame(const char* path) const {
     char last = last_byte(path);
     return last != '\0' && ends_a_frame(last);
   }
-  // False: neither a frame nor a link of procfs to an open one, by its text alone.
+  // False: neither a frame nor a link of procfs to an open frame, by its text alone.
   bool may_lead_to_copy(const char* path) const {
     char last = last_byte(path);
     if (last == '\0') return false;
@@ -75,7 +75,7 @@ class alignas(64) FirstLook {
     bool is_number = path[0] != '/' && last >= '0' && last <= '9';
     return in_proc || is_number || ends_a_frame(last);
   }
-  // False: it does not begin as a dataset's path does, or nobody counts.
+  // False: it does not begin as a dataset's path does, or this job does not count.
   bool may_be_beside(const char* path) const {
     std::uint64_t begin = beside_.load(std::memory_order_relaxed);
     if (begin == 0 || !may_be_string(path)) [[likely]]
@@ -85,7 +85,7 @@ class alignas(64) FirstLook {
     }
     return true;
   }
-  // By its text a relative path may lie anywhere.
+  // By its text a relative path may lead anywhere.
   bool may_be_beside_by_file(const char* path) const {
     return counts_beside() && may_be_string(path) && *path != '/' && *path != '\0';
   }
@@ -113,7 +113,7 @@ class alignas(64) FirstLook {
 };
 
 extern FirstLook first_look;
-// What first_look trusts before it knows a daemon.
+// The state that first_look reads before it knows a daemon.
 extern const std::atomic<DaemonState> kNobodyServes;
 
 }  // namespace zazen

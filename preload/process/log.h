@@ -1,9 +1,9 @@
-// What the shim has to say: nothing, unless ZAZEN_LOG asks. One line is one write(2), to
-// standard error, if that is still what it was at the start (first_stderr.h), or to
-// ZAZEN_LOG_FILE, which is opened for the line and closed again.
+// The messages of the shim: none, unless ZAZEN_LOG asks for them. One line is one write(2), to
+// standard error, if that is the same file as at the start (first_stderr.h). With
+// ZAZEN_LOG_FILE, the file is opened for the line and closed again.
 //
-// Said always, and to the same standard error: a value that makes no sense, and what would make a result
-// wrong in silence (D24).
+// Two messages are always printed, to the same standard error: an invalid value, and a
+// condition that would make a result wrong in silence (D24).
 #pragma once
 #include "preload/process/settings.h"
 

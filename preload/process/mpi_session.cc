@@ -27,7 +27,7 @@ constinit std::atomic<std::int64_t> job_began_ms{0};
 namespace {
 
 struct SupportedMpi {
-  char library[16];  // the file name begins so
+  char library[16];  // the beginning of the file name
   char plugin[24];
 };
 constexpr MpiLibraries kMpiLibraries = {"libmpi.so.", "libmpich.so."};
@@ -38,7 +38,7 @@ constexpr SupportedMpi kSupported[] = {
 
 enum class Stage { kBefore, kPrepared, kJoined, kOver };
 
-// "" unless the path of this library begins there.
+// "" unless the path of this library is relative to this directory.
 ZAZEN_SELDOM_USED constinit char start_directory[kMaxPath] = {};
 constinit std::atomic<int> depth{0};
 constinit Stage stage = Stage::kBefore;  // only the outermost call touches it
@@ -49,7 +49,7 @@ constinit PluginHost host{};
 ZAZEN_SELDOM_USED constinit char obstacle[kMaxPath] = {};  // why there is no plug-in
 
 struct LibrarySearch {
-  const char* prefix;   // of its file name, or null:
+  const char* prefix;   // of the library's file name, or null:
   const void* address;  // in it
   char path[kMaxPath];
 };
@@ -98,8 +98,8 @@ bool find_owner(const void* address, LibrarySearch* search) {
   return ::dl_iterate_phdr(match_library, search) != 0;
 }
 
-// Libraries that a program was linked with may bring in a second MPI. The one that it calls
-// is the first that has PMPI_Init, or, if all are loaded with RTLD_LOCAL, any that is there.
+// A program's libraries may load a second MPI. The program calls the first one that has
+// PMPI_Init or, if all are loaded with RTLD_LOCAL, any of them.
 const SupportedMpi* find_mpi() {
   if (&::dlsym == nullptr) return nullptr;
   LibrarySearch search;
@@ -185,9 +185,9 @@ void fill_host() {
   host.run = current_run();
 }
 
-// MPI_COMM_WORLD: a pointer in Open MPI, to an object that the program may have a copy of, which
-// then counts; an int in all that have MPICH's ABI. An int in a pointer's register keeps its
-// value.
+// MPI_COMM_WORLD. In Open MPI it is a pointer to an object; if the program has a copy of the
+// object, the copy counts. In all MPIs with MPICH's ABI it is an int. An int in a pointer's
+// register keeps its value.
 void* comm_world() {
   constexpr std::uintptr_t kMpichCommWorld = 0x44000000;
   constexpr char kOpenMpiName[] = "ompi_mpi_comm_world";
@@ -204,7 +204,7 @@ Type* mpi_function(const char* name) {
   return reinterpret_cast<Type*>(find_mpi_function(name, kMpiLibraries));
 }
 
-// By MPI itself, which has begun; of a library that nobody knows, by the launcher.
+// By MPI itself, which is initialised; for an unknown MPI library, by the launcher.
 Standing standing_in_mpi() {
   using Question = int(void*, int*);
   auto* ask_rank = mpi_function<Question>("PMPI_Comm_rank");
@@ -215,7 +215,7 @@ Standing standing_in_mpi() {
       ask_rank(world, &rank) != 0 || ask_size(world, &size) != 0) {
     return {settings.place.rank, settings.place.size};
   }
-  // Several that are alone in MPI each: another MPI's launcher started them.
+  // Several processes that are each alone in MPI: another MPI's launcher started them.
   if (size == 1 && settings.place.is_one_of_several()) {
     return {settings.place.rank, settings.place.size};
   }
@@ -227,7 +227,7 @@ void abort_mpi() {
   if (void* world = comm_world(); world != nullptr && abort != nullptr) abort(world, 1);
 }
 
-// A process that a rank started keeps the rank's view, MPI program or not.
+// A process that a rank started keeps the rank's view, whether it is an MPI program or not.
 bool takes_part() {
   return settings.active && settings.inherited_view[0] == '\0';
 }
@@ -286,7 +286,8 @@ void MpiCall::before_init() {
   mpi_starts = true;
   initialised.store(true, std::memory_order_relaxed);
   stage = Stage::kPrepared;
-  // MPI has met already: a word that this rank leaves now may reach some ranks and not others.
+  // MPI has already synchronised the ranks: a word that this rank leaves now may reach only
+  // some of them.
   if (!has_session.load(std::memory_order_relaxed)) plugin = load_plugin();
   if (plugin == nullptr) return;
   fill_host();
@@ -301,7 +302,7 @@ void MpiCall::after_init(int mpi_error) {
   Guard guard;
   if (plugin != nullptr) {
     plugin->after_init(&host);
-  } else if (!has_session.load(std::memory_order_relaxed)) {  // which was told of
+  } else if (!has_session.load(std::memory_order_relaxed)) {  // a session was already reported
     answer_for_undivided_job(standing_in_mpi(), obstacle, abort_mpi);
   }
   job_began_ms.store(monotonic_ms(), std::memory_order_relaxed);

@@ -1,26 +1,27 @@
-// The MPI side of a process: which plug-in serves it, and when it is called (D12, D13).
+// The MPI side of a process: chooses the plug-in and calls it (D12, D13).
 //
-// The shim links no libmpi. When a hooked MPI_Init runs, the MPI library is in the process;
-// the plug-in for its ABI is loaded then, and called before and after the real MPI_Init and
-// before the real MPI_Finalize, with the hooks passing through on that thread. Calls may
-// nest (a Fortran binding or a profiler calls the C symbol): only the outermost counts.
+// The shim links no libmpi. When a hooked MPI_Init runs, the MPI library is in the process, and
+// the shim loads the plug-in for its ABI. It calls the plug-in before and after the real
+// MPI_Init and before the real MPI_Finalize; meanwhile the hooks pass everything through on
+// that thread. Calls may nest (a Fortran binding or a profiler calls the C symbol): only the
+// outermost counts.
 #pragma once
 #include <atomic>
 #include <cstdint>
 
 namespace zazen {
 
-// If the path of this library is a relative one: what it is relative to, before that changes.
+// If the path of this library is relative: remembers the directory that it is relative to.
 void remember_start_directory();
 
-struct MpiLibraries {  // how the file names begin of those that have a function
+struct MpiLibraries {  // the beginnings of the file names of the libraries that have a function
   const char* openmpi;
   const char* mpich;
 };
 
-// The real function of this name: the next one in the global scope, or, if its library was
-// loaded with RTLD_LOCAL as mpi4py does, that of a loaded library with one of these names.
-// Null if there is none.
+// The real function of this name: the next one in the global scope. If its library was loaded
+// with RTLD_LOCAL, as mpi4py does, the one of a loaded library with one of these names. Null if
+// there is none.
 void* find_mpi_function(const char* name, MpiLibraries libraries);
 
 bool mpi_was_initialised();
@@ -28,15 +29,16 @@ bool mpi_was_initialised();
 // When MPI_Init returned (monotonic_ms()); 0: it has not.
 extern std::atomic<std::int64_t> job_began_ms;
 
-// MPI_Session_init was called; this process is not filtered, nor is a job that it is part of. If
-// MPI_Init was not, that is told now: it may never be. Where the process must end it does so after
-// the session began: hydra ends the others only then.
+// To be called for MPI_Session_init: this process, and a job that contains it, is not filtered.
+// If MPI_Init was not called, the shim reports that at once, since it may never be called. If
+// the process must end, it ends after the session has begun: only then does hydra end the other
+// ranks.
 void note_mpi_session();
 
-// For a process that ends by _exit with this status: the status that it ends with.
+// For a process that ends by _exit with this status: returns its final status.
 int status_at_end(int status);
 
-class MpiCall {  // around one real MPI_Init or MPI_Finalize
+class MpiCall {  // surrounds one real MPI_Init or MPI_Finalize
  public:
   MpiCall();
   ~MpiCall();

@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::int64_t kRetryMs = 1000;
 
-constinit std::atomic<Node*> orphan{nullptr};  // of a table that was found without a daemon
+constinit std::atomic<Node*> orphan{nullptr};  // a table that was found without a daemon
 constinit std::atomic<std::int64_t> retry_at_ms{0};
 
 ZAZEN_SELDOM_USED constinit Counters unheard{};
@@ -37,8 +37,8 @@ std::size_t node_size(std::uint32_t room) {
   return sizeof(Node) + room * (sizeof(Place) + kMaxCopies);
 }
 
-// The turn to change what is mapped. It is short, and no signal comes in between, so that who
-// waits for it never waits for himself.
+// The lock for changes of what is mapped. It is held briefly and with signals blocked, so a
+// thread that waits for it never waits for itself.
 class Turn {
  public:
   Turn() : pid_(static_cast<int>(raw_call(SYS_getpid))) {
@@ -69,13 +69,13 @@ constinit std::atomic<int> Turn::owner_{0};
 
 constinit std::atomic<Node*> all_nodes{nullptr};  // the latest first; changed in turn
 
-// The mapping at `from` takes the place of that at `to`, for all threads at once.
+// Moves the mapping at `from` over the one at `to`, for all threads at once.
 bool move_mapping(const void* from, std::size_t size, const void* to) {
   return raw_call(SYS_mremap, from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to) ==
          static_cast<long>(reinterpret_cast<std::uintptr_t>(to));
 }
 
-// What the process has learnt of a dataset's copies holds for the next table of that daemon.
+// Keeps the process's trust in a dataset's copies for the next table of the same daemon.
 void take_over(const Node& old, Node* fresh) {
   if (old.table->instance != fresh->table->instance) return;
   for (std::uint32_t i = 0; i < old.table->dataset_count; ++i) {
@@ -84,7 +84,7 @@ void take_over(const Node& old, Node* fresh) {
   }
 }
 
-// `dataset` may lie elsewhere than in the node's table, for now.
+// `dataset` may be in another table than the node's for a moment.
 void add_place(Node* node, std::uint32_t i, const TableDataset& dataset, const Table& table) {
   Place& place = node->places[i];
   if (!make_place(dataset.path, dataset.frames, &place) || !names_of(dataset, &place.name)) {
@@ -97,7 +97,7 @@ void add_place(Node* node, std::uint32_t i, const TableDataset& dataset, const T
       static_cast<std::uint32_t>(copy_path(table, dataset, "", copies, kMaxCopies));
 }
 
-// A process that has had a table before gets room for all that may come.
+// Allocates room for kMaxDatasets, unless this is the first table of the process.
 Node* compile(const Table* table, bool is_first) {
   std::uint32_t room = is_first ? table->dataset_count : std::uint32_t{kMaxDatasets};
   void* memory =
@@ -121,7 +121,7 @@ Node* compile(const Table* table, bool is_first) {
   return node;
 }
 
-// Every dataset of the old one is in the fresh one under the same number.
+// Every dataset of the old table is in the fresh one under the same number.
 bool continues(const Table& old, const Table& fresh) {
   if (std::strcmp(old.cache, fresh.cache) != 0 || old.dataset_count > fresh.dataset_count) {
     return false;
@@ -136,7 +136,7 @@ bool continues(const Table& old, const Table& fresh) {
   return true;
 }
 
-// The table is the node's from then on; false if it cannot be, and then it is still there.
+// Makes the table the node's. False if that is not possible; the table is then still mapped.
 bool renew(Node* node, const Table* table) {
   const Table& old = *node->table;
   if (table->dataset_count > node->room || !continues(old, *table)) return false;
@@ -158,8 +158,8 @@ bool renew(Node* node, const Table* table) {
   return true;
 }
 
-// One for this table, renewed or made; null if there is no memory. Nodes with the very same
-// datasets come first: of two configurations that take turns, each has its own.
+// A node for this table, renewed or made; null if there is no memory. A node with the same
+// datasets is preferred: so two configurations that alternate have one node each.
 Node* node_for(const Table* table, bool serves, Node* current) {
   for (Node* node = all_nodes.load(std::memory_order_relaxed); node != nullptr;
        node = node->next) {
@@ -176,7 +176,7 @@ Node* node_for(const Table* table, bool serves, Node* current) {
   return fresh;
 }
 
-// Takes up the table that is there, or forgets it again.
+// Uses the present table, or unmaps it again.
 Node* take_up(const Table* table, bool serves, std::int64_t now_ms) {
   Turn turn;
   Node* current = mapped_node.load(std::memory_order_acquire);
@@ -195,16 +195,15 @@ Node* take_up(const Table* table, bool serves, std::int64_t now_ms) {
     orphan.store(node, std::memory_order_release);
     return current;
   }
-  // While there is a descriptor: they tell of changes when there is none.
+  // Opened while a descriptor is available: programs without one report changes here.
   counters_of(*node);
   mapped_node.store(node, std::memory_order_release);
-  orphan.store(nullptr, std::memory_order_release);  // it is the older one
+  orphan.store(nullptr, std::memory_order_release);  // the orphan is older
   first_look.trust(&node->table->state);
   return node;
 }
 
-// A table that nobody holds tells at least where copies are, unless it is the one that is
-// known.
+// A table without a daemon still tells where copies are, unless it is the known one.
 Node* look_for_table(Node* old, std::int64_t now_ms) {
   ErrnoKeeper keep;
   CancellationOff no_cancellation;  // an asynchronous one would leak the file, or the mapping
@@ -229,13 +228,13 @@ void unmap_index(const IdentityIndex* index) {
   raw_unmap(index, index_size(index->slots_log2));
 }
 
-// An orphan is newer than the table of a daemon that served once.
+// An orphan is newer than the table of a daemon that served earlier.
 const Node* orphan_or(const Node* node) {
   const Node* left = orphan.load(std::memory_order_acquire);
   return left != nullptr ? left : node;
 }
 
-// What nobody has heard of yet is told.
+// Passes on the counts that no daemon has read.
 void move_counts(Counters& from, Counters& to, std::uint32_t datasets) {
   for (std::uint32_t i = 0; i < datasets; ++i) {
     to.datasets[i].hits += from.datasets[i].hits.exchange(0);
@@ -259,8 +258,8 @@ const Node* current_node(bool* alive, std::int64_t now_ms) {
     node->successor_is_missing = true;
   }
 
-  // The first look is everybody's: who came second and did not wait for it would change frames
-  // whose copies nobody drops.
+  // All threads wait for the first look: a thread that did not wait could change frames without
+  // dropping their copies.
   std::int64_t due_ms = retry_at_ms.load(std::memory_order_acquire);
   if (due_ms != 0 &&
       (now_ms < due_ms || !retry_at_ms.compare_exchange_strong(due_ms, now_ms + kRetryMs))) {
@@ -276,8 +275,8 @@ Counters& counters_of(const Node& node) {
   Counters* counters = node.counters.load(std::memory_order_acquire);
   if (counters != nullptr) [[likely]]
     return *counters;
-  // A daemon for all users makes a user's counters when it first meets him: until then they
-  // are looked for once a second.
+  // A daemon for all users makes a user's counters at the first contact; until then the process
+  // looks for them once a second.
   std::int64_t now_ms = monotonic_ms();
   if (now_ms < node.counters_due_ms.load(std::memory_order_relaxed)) return unheard;
   ErrnoKeeper keep;
@@ -314,8 +313,8 @@ const IdentityIndex* index_of(const Node& node) {
     node.index_due_ms.store(now_ms + kRetryMs, std::memory_order_relaxed);
     return nullptr;
   }
-  // Another thread may be looking at the old one: what it finds there is as true of the new
-  // one, if that has as many slots. Otherwise the old one stays mapped.
+  // Another thread may be using the old index. The new one may replace it at the same address
+  // if it has as many slots. Otherwise the old one stays mapped.
   if (index != nullptr && index->slots_log2 == fresh->slots_log2 &&
       move_mapping(fresh, index_size(fresh->slots_log2), index)) {
     return index;

@@ -9,7 +9,7 @@ namespace zazen {
 namespace {
 
 // The directory that a path's first `length` bytes name. The callers' stacks may be small, and
-// nearly all paths are short.
+// nearly all paths are short; so there are two sizes of buffer.
 template <std::size_t kRoom>
 [[gnu::noinline]] bool stat_parent(int dirfd, const char* path, std::size_t length,
                                    DirectoryKey* key) {

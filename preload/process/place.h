@@ -1,8 +1,8 @@
-// Place: where the frames of one dataset lie, in the form in which routing asks (D21).
+// Place: where the frames of one dataset are, in the form that routing needs (D21).
 //
-// "Could this be a frame?" is first asked of the last component alone. Only if it could, and
-// the path is not plainly the dataset's, one stat of the parent directory is compared with
-// the dataset's frame directory (bodhi/lean/requests/directory_watch.h).
+// Routing first tests the last component alone. If that could be a frame's and the text of the
+// path does not decide, one stat of the parent directory is compared with the dataset's frame
+// directory (bodhi/lean/requests/directory_watch.h).
 //
 // Lives in zeroed memory of its own; never moves; only the atomics change.
 #pragma once
@@ -14,7 +14,7 @@ struct Place {
   const char* path;           // of the dataset, in memory that outlives the place
   std::uint32_t path_length;  // 0: not usable, nothing matches
   std::uint32_t copies_length;
-  const char* copies;  // where they lie, with '/' at its end; null in a view
+  const char* copies;  // the directory of the copies, with '/' at its end; null in a view
   FrameName name;
   std::uint64_t key;  // of the path, see bodhi/lean/run/ledger.h
   mutable CopyTrust trust;  // of this process
@@ -23,7 +23,7 @@ struct Place {
 // False if the template does not parse; then the place matches nothing.
 bool make_place(const char* path, const char* frames, Place* place);
 
-// Does the path name a frame of this dataset letter by letter? Asks no file system.
+// Does the text of the path name a frame of this dataset? Asks no file system.
 bool match_letters(const Place& place, const char* path, std::size_t length, FrameSeq* seq);
 
 // Does (dirfd, path) name a frame of this dataset?
@@ -34,8 +34,7 @@ bool match_path(const Place& place, int dirfd, const char* path, std::size_t len
 bool match_entry_path(const Place& place, int dirfd, const char* path, std::size_t length,
                       FrameSeq* seq);
 
-// The last component of a path whose directory is the dataset's frame directory; null if it is
-// another one.
+// The last component of a path whose directory is the dataset's frame directory; else null.
 const char* name_in(const Place& place, int dirfd, const char* path);
 
 inline bool frame_directory(const Place& place, DirectoryKey* key,
@@ -43,8 +42,7 @@ inline bool frame_directory(const Place& place, DirectoryKey* key,
   return place.trust.directory.look(place.path, place.name, now_ms, key);
 }
 
-// Writes <dataset path>/<name of the frame>; false if it does not fit in there. The room that
-// it takes.
+// Writes <dataset path>/<name of the frame>; false if it does not fit. The room for it.
 inline std::size_t origin_path_room(const Place& place) {
   return place.path_length + 1 + place.name.most_length() + 1;
 }

@@ -19,7 +19,7 @@ std::uint64_t own_position(const View& view, const ViewDataset& dataset, FrameSe
 
 struct Decimal {
   FrameSeq number;
-  std::uint64_t scale;  // the power of ten that has as many digits
+  std::uint64_t scale;  // the power of ten with the same number of digits
 };
 
 Decimal decimal(FrameSeq number) {
@@ -30,15 +30,15 @@ Decimal decimal(FrameSeq number) {
 
 __extension__ using Product = unsigned __int128;
 
-// As their digits are sorted: "10" before "2", "1" before "10".
+// In the order of their digits as text: "10" before "2", "1" before "10".
 bool is_before(const Decimal& a, const Decimal& b) {
   const Product left = static_cast<Product>(a.number) * b.scale;
   const Product right = static_cast<Product>(b.number) * a.scale;
   return left != right ? left < right : a.scale < b.scale;
 }
 
-// The same in the order of the names, which are longer the larger the number. Four of these are
-// asked for in the life of a rank.
+// The same in the order of the names, where a larger number may have a longer name. A rank calls
+// this four times in total.
 std::uint64_t position_by_name(const View& view, const ViewDataset& dataset, FrameSeq seq) {
   const Decimal mine = decimal(seq);
   std::uint64_t before = 0;
@@ -87,7 +87,7 @@ Pattern ReadingPattern::note_other(const View& view, Tally* tally, const ViewDat
   if (seq < lowest_) lowest_ = seq;
   if (seq > highest_) highest_ = seq;
   if (other_opens_ < kFewestOthers || dataset.own_count == 0) return Pattern::kNone;
-  // Of those that lie in between, or of all after many.
+  // It leaves out an own frame between the others' or, after many opens, all own frames.
   if (own_opens_ == 0 && other_opens_ >= kManyOthers) return Pattern::kOpensOthers;
   const std::uint64_t next = own_position(view, dataset, lowest_);
   if (next >= dataset.own_count || own_opens_ >= other_opens_) return Pattern::kNone;
@@ -119,11 +119,11 @@ Pattern ReadingPattern::note(const View& view, Tally* tally, std::uint32_t datas
     are_all_rank_0s_ = false;
   }
   const bool has_listed = tally->datasets[dataset].listed.load(std::memory_order_relaxed) != 0;
-  // Otherwise the program knows the names from elsewhere.
+  // Otherwise the program got the names from another source.
   if (pattern == Pattern::kOpensOthers ? !are_all_rank_0s_ : !has_listed) {
     pattern = Pattern::kNone;
   }
-  if (listed_early) {  // such a list has the frames of all: only reading them all is wrong
+  if (listed_early) {  // the list has all frames: only reading all of them is wrong
     pattern = in_a_row_ >= kFewestInARow && own_opens_ > 0 && other_opens_ >= kFewestOthers
                   ? Pattern::kReadsAll
                   : Pattern::kNone;

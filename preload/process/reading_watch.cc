@@ -18,7 +18,7 @@ ZAZEN_SELDOM_USED constinit ReadingPattern pattern;
 ZAZEN_SELDOM_USED constinit const View* view_of_rank_0 = nullptr;
 ZAZEN_SELDOM_USED constinit const Tally* tally_of_rank_0 = nullptr;
 
-// If it is known that rank 0 has listed the dataset.
+// The view of rank 0, if it is known that rank 0 has listed the dataset.
 const View* rank_0_that_listed(std::uint32_t dataset) {
   if (view_of_rank_0 == nullptr) return nullptr;
   const bool has = tally_of_rank_0->datasets[dataset].listed.load(std::memory_order_relaxed) != 0;
@@ -61,7 +61,7 @@ void watch_reading(bool does, const View* rank_0, const Tally* of_rank_0) {
 
 void look_at_open(const CurrentView& current, std::uint32_t dataset, FrameSeq seq) {
   const View& view = *current.view;
-  // A forked child reads a part for the rank.
+  // A forked child reads a part of the rank's frames.
   if (is_busy.exchange(true) || view.owner_pid != raw_call(SYS_getpid)) {
     end_watch();
     return;

@@ -26,7 +26,7 @@ bool begins_with(const char* text, const char* prefix) {
   return *prefix == '\0';
 }
 
-// The environment from the first variable of ours on.
+// The environment from the first ZAZEN_ variable on.
 class Variables {
  public:
   explicit Variables(const char* const* environment) {
@@ -38,7 +38,7 @@ class Variables {
   }
   bool empty() const { return first_ == nullptr || *first_ == nullptr; }
 
-  // As getenv does it, which would cost a page of libc that no other start needs.
+  // As getenv, which would cost a page of libc that no other start needs.
   const char* find(const char* name) const {
     std::size_t length = std::strlen(name);
     for (const char* const* at = first_; *at != nullptr; ++at) {
@@ -51,7 +51,7 @@ class Variables {
   const char* const* first_;
 };
 
-// A value that is empty or too long is taken as not set.
+// A value that is empty or too long counts as not set.
 template <std::size_t kSize>
 bool copy_variable(const Variables& variables, const char* name, char (&out)[kSize]) {
   const char* value = variables.find(name);
@@ -62,7 +62,7 @@ bool copy_variable(const Variables& variables, const char* name, char (&out)[kSi
   return true;
 }
 
-// A relative name means one in the directory where the program was started.
+// A relative name is relative to the directory where the program was started.
 bool copy_file_variable(const Variables& variables, const char* name, char (&out)[kMaxPath]) {
   if (!copy_variable(variables, name, out)) return false;
   if (out[0] == '/') return true;
@@ -76,8 +76,8 @@ bool copy_file_variable(const Variables& variables, const char* name, char (&out
   return true;
 }
 
-// Somebody who sets it does not want us, whatever else the value may mean. It is told of once, as
-// other wrong values are.
+// Any value disables the shim, even an invalid one. An invalid one is reported once, as other
+// invalid values.
 bool is_disabled(const Variables& variables, const char* const* environment) {
   const char* value = variables.find("ZAZEN_DISABLE");
   if (value == nullptr || *value == '\0' || std::strcmp(value, "0") == 0) return false;
@@ -89,7 +89,7 @@ bool is_disabled(const Variables& variables, const char* const* environment) {
   return true;
 }
 
-// As the strings of a new process's environment are its own to change.
+// A new process may change the strings of its environment.
 void forget(const char* value) {
   if (value != nullptr) *const_cast<char*>(value) = '\0';
 }
@@ -124,7 +124,7 @@ LogLevel log_level(const Variables& variables) {
   return LogLevel::kOff;
 }
 
-// A relative runtime directory would mean another one after the next chdir.
+// A relative runtime directory would change its meaning with the next chdir.
 void find_runtime(const Variables& variables) {
   char config[kMaxPath];
   bool named = copy_variable(variables, "ZAZEN_RUNTIME", settings.runtime);

@@ -1,24 +1,25 @@
-// A rank's view goes with the environment of a program that it starts, so that the program
-// sees the same listing (D13). An environment that names a view already, or is empty, is left
-// alone.
+// Adds a rank's view to the environment of a program that it starts, so that the program sees
+// the same listing (D13). An environment that names a view already, or is empty, is left
+// unchanged.
 //
-// May run in a vfork child: nothing but the stack and new pages are written. Such pages are for
-// an environment that a thread's small stack could not hold; after a successful exec in a vfork
-// child the parent keeps them.
+// May run in a vfork child: writes only the stack and new pages. The pages hold an environment
+// that a thread's small stack could not hold. After a successful exec in a vfork child, the
+// pages stay in the parent.
 #pragma once
 #include <cstddef>
 
 namespace zazen {
 
-// Pointers that the environment takes with the view in it; 0 if it stays as it is.
+// The number of pointers that the environment needs with the view in it; 0 if it stays
+// unchanged.
 std::size_t room_for_view(char* const* environment);
 
-// `out` has that room.
+// `out` has this many pointers.
 char* const* add_view(char* const* environment, std::size_t room, char** out);
 
 inline constexpr std::size_t kMaxOnStack = 2048;  // pointers
 
-class EnvironmentPages {  // none, if that many pointers go on the stack
+class EnvironmentPages {  // none, if the pointers fit on the stack
  public:
   explicit EnvironmentPages(std::size_t room);
   ~EnvironmentPages();

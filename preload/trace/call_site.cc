@@ -62,7 +62,7 @@ const CallSites* load_callsites() {
   return found != nullptr && found->version == kCallSitesVersion ? found : nullptr;
 }
 
-// Libraries that everybody has, and code without a module.
+// Libraries that every program has, and code without a module.
 bool is_everybodys(std::uintptr_t address) {
   ModuleOffset place;
   if (!module_of(address, &place)) return true;
@@ -92,8 +92,8 @@ bool look_for_signal(std::uintptr_t, bool signal_frame, void* context) {
   return !signal_frame;
 }
 
-// libunwind takes the loader's lock. A thread that waits for ours while it holds that one, in a
-// callback of dl_iterate_phdr, must not wait for ever.
+// libunwind takes the loader's lock. A thread that holds that lock, in a callback of
+// dl_iterate_phdr, and waits for ours must not wait for ever.
 bool lock_walks() {
   if (::pthread_mutex_trylock(&walks) == 0) return true;
   struct timespec until;
@@ -102,7 +102,8 @@ bool lock_walks() {
   return ::pthread_mutex_clocklock(&walks, CLOCK_MONOTONIC, &until) == 0;
 }
 
-// One at a time, and never left half-way by a cancelled thread. False if it had to be left out.
+// One walk at a time; a cancelled thread never leaves it unfinished. False if it had to be
+// skipped.
 bool walk(Visitor visit, void* context) {
   int cancelling = 0;
   ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
@@ -142,7 +143,7 @@ std::uintptr_t call_site(const void* caller) {
 }
 
 bool is_in_signal_handler() {
-  if (mode != Mode::kTracing || walks_ended) return true;  // it interrupted us, or who knows
+  if (mode != Mode::kTracing || walks_ended) return true;  // within our own code, or unknown
   bool found = false;
   return callsites != nullptr && (!walk(look_for_signal, &found) || found);
 }

@@ -1,6 +1,6 @@
-// What libzazen-callsites.so does for libzazen-trace.so: walks a stack, and names addresses.
-// libzazen-trace.so works without it, but then sees no further than its direct caller, and
-// knows modules and offsets only.
+// The interface of libzazen-callsites.so to libzazen-trace.so: walks a stack, and names
+// addresses. Without it, libzazen-trace.so sees only its direct caller, and only modules and
+// offsets.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -17,14 +17,14 @@ struct SourceLine {
   int line;
 };
 
-// Told for each frame of a stack, innermost first; false ends the walk.
+// Called for each frame of a stack, innermost first; false ends the walk.
 using Visitor = bool (*)(std::uintptr_t return_address, bool signal_frame, void* context);
 
 struct CallSites {
   std::uint32_t version;
-  // Of the calling thread. Opens no file and does not allocate.
+  // Walks the calling thread's stack. Opens no file and does not allocate.
   void (*walk)(Visitor visit, void* context);
-  // Of calls that return to these addresses. Reads debug information; allocates.
+  // Describes the calls that return to these addresses. Reads debug information; allocates.
   void (*describe)(const std::uintptr_t* return_addresses, std::size_t count,
                    SourceLine* lines);
 };

@@ -1,5 +1,5 @@
-// close and fclose. Whether it is a frame's descriptor is asked before, while it is one. When
-// the program closes its standard error, what there is to print is printed first (printout.h).
+// close and fclose. The hook finds out before the call whether the descriptor is a frame's.
+// Before the program closes its standard error, the hook prints the trace (printout.h).
 #include "preload/trace/frame_files.h"
 #include "preload/trace/next.h"
 #include "preload/trace/printout.h"

@@ -53,7 +53,7 @@ bool expand(char (&out)[kMaxPath]) {
 
 }  // namespace
 
-// A relative name means one in the directory where the program was started.
+// A relative name is relative to the directory where the program was started.
 void read_destination() {
   first_stderr.remember();
   const char* value = ::secure_getenv("ZAZEN_TRACE_FILE");

@@ -1,5 +1,5 @@
-// _exit skips the destructors; forked workers, those of Python's multiprocessing among them,
-// end by it. (A child of vfork is not counted, and prints nothing.)
+// _exit skips the destructors; forked workers, for example of Python's multiprocessing, end by
+// it. (A child of vfork is not counted, and prints nothing.)
 #include "preload/calls/hook.h"
 #include "preload/trace/next.h"
 #include "preload/trace/printout.h"

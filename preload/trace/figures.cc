@@ -27,7 +27,7 @@ void forget_sites() {
   ::madvise(sites, kMaxSites * sizeof(Site), MADV_DONTNEED);
 }
 
-// The last slot is for those that find no other.
+// The last slot is shared by call sites that find no other.
 Site& site_at(std::uintptr_t return_address) {
   constexpr std::size_t kLast = kMaxSites - 1;
   std::size_t first = (return_address * 0x9e3779b97f4a7c15) >> 40;

@@ -1,5 +1,5 @@
-// The figures of each call site. A table of fixed size whose slots are taken once, without
-// locks: threads and signal handlers add to it as they come.
+// The figures of each call site. A table of fixed size; a slot is claimed once, without locks.
+// Threads and signal handlers add to it concurrently.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -23,10 +23,10 @@ struct Site {
 };
 
 constexpr std::size_t kMaxSites = std::size_t{1} << 13;
-constexpr std::uintptr_t kUnknownSite = 1;  // shared by what found no slot
+constexpr std::uintptr_t kUnknownSite = 1;  // shared by call sites without a slot
 
 bool make_sites();    // false: no memory
-void forget_sites();  // all zero again; only while nobody adds
+void forget_sites();  // sets all to zero; only while no thread adds
 
 Site& site_at(std::uintptr_t return_address);
 const Site* all_sites();  // kMaxSites of them

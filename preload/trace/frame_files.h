@@ -1,9 +1,9 @@
-// Which files are frames: the (device, inode) of each that was opened as one, whether the copy
-// or the origin. A descriptor is asked about by fstat, so that it does not matter whether it
-// was dup'ed, inherited or put into a stream (numpy.fromfile does two of these), and a number
-// that was closed behind our back and used again is no riddle.
+// The set of files that were opened as frames, by (device, inode), for the copy or the origin.
+// A descriptor is identified by fstat, so dup, inheritance and streams need no tracking
+// (numpy.fromfile uses two of these). A number that was closed without our hook and used again
+// causes no error.
 //
-// A set that only grows, of fixed size, without locks: a signal handler may use it.
+// A set of fixed size that only grows, without locks: a signal handler may use it.
 #pragma once
 #include <cstddef>
 
@@ -15,6 +15,6 @@ bool make_frame_files();  // false: no memory
 
 void add_frame_file(int fd);
 bool is_frame_file(int fd);
-bool frame_files_are_full();  // some were not taken in any more
+bool frame_files_are_full();  // some files did not fit
 
 }  // namespace zazen::trace

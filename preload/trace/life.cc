@@ -1,7 +1,6 @@
-// The life of the plug-in in a process. It is a guest like the shim and keeps the shim's rules,
-// but for three that a trace cannot keep: it prints, it takes a lock around libunwind, and it
-// has handlers around fork, so that the lock is free in the child and the child's figures
-// start at zero.
+// The life of the plug-in in a process. It follows the shim's rules with three exceptions: it
+// prints, it takes a lock around libunwind, and it has handlers around fork. These make the
+// lock free in the child and start the child's figures at zero.
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
@@ -40,7 +39,8 @@ bool is_alone() {
   return raw::fstatat(AT_FDCWD, "/proc/self/task", &tasks, 0) == 0 && tasks.st_nlink == 3;
 }
 
-// Other handlers may do anything, I/O included, while the lock is held: quietly.
+// Other fork handlers may do anything, I/O included, while the lock is held; none of it is
+// traced.
 void before_fork() {
   hold_walks();
   mode_before_fork = mode;

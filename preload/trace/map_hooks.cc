@@ -1,5 +1,6 @@
-// mmap of a file: how much of it is mapped. What the program then reads from memory, and the
-// time of its page faults, nobody sees. Allocators map, too: a mapping of no file passes by.
+// mmap of a file: counts the mapped bytes. Later reads from memory, and the time of page
+// faults, are not visible here. Mappings without a file, as allocators make them, are not
+// counted.
 #include "preload/trace/next.h"
 #include "preload/trace/record.h"
 

@@ -1,6 +1,6 @@
-// The functions behind the hooks: libzazen.so's where it has them, else libc's. As in
-// preload/calls/real.h they are looked up in the constructor, and a raw system call stands in for
-// one that is not known yet; streams, which allocate anyway, are looked up late.
+// The functions behind the hooks: those of libzazen.so where it has them, else libc's. As in
+// preload/calls/real.h they are looked up in the constructor. A raw system call replaces a
+// function that is not known yet. Streams, which allocate anyway, are looked up later.
 #pragma once
 #include <stdio.h>
 #include <sys/mman.h>
@@ -74,6 +74,6 @@ Type* late(Pointer<Type>& pointer) {
 
 }  // namespace zazen::trace
 
-// The next function, or the system call that stands in for it.
+// The next function, or the system call that replaces it.
 #define ZAZEN_NEXT(name, arguments, instead) \
   ZAZEN_CALL_OR(::zazen::trace::next.name.get(), arguments, instead)

@@ -1,4 +1,4 @@
-// open and its spellings, as in preload/hooks/open_hooks.cc. An open that fails is not counted.
+// open and its variants, as in preload/hooks/open_hooks.cc. A failed open is not counted.
 #include "preload/calls/mode_argument.h"
 #include "preload/trace/next.h"
 #include "preload/trace/record.h"

@@ -1,7 +1,7 @@
-// pipe2, against libunwind: it opens a pipe when it starts, to check doubtful addresses by
-// writing bytes from them into it, and keeps it. Those would be two descriptors that the
-// program did not ask for, and after a closefrom() the same numbers might be the program's
-// files. So there is none for libunwind; stack_walk.cc has another way to check.
+// pipe2 fails for libunwind. At its start libunwind opens a pipe, and keeps it, to check
+// doubtful addresses by writing bytes from them into it. These would be two descriptors that
+// the program did not open. After a closefrom() the same numbers might be the program's files.
+// stack_walk.cc checks addresses in another way.
 #include "preload/calls/hook.h"
 #include "preload/trace/next.h"
 #include "preload/trace/tracing.h"

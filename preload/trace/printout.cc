@@ -35,7 +35,7 @@ struct Row {
   Sums sums;
 };
 
-// What printing needs, in pages that are touched only then.
+// The memory for printing, in pages that are touched only then.
 struct Workspace {
   Row rows[kMaxSites];
   std::uintptr_t addresses[kMaxSites];
@@ -44,7 +44,7 @@ struct Workspace {
 };
 
 constinit Workspace* workspace = nullptr;
-constinit int pid = 0;  // of the process whose figures these are
+constinit int pid = 0;  // the process that these figures belong to
 constinit std::atomic<bool> printed{false};
 constinit char prefix[32] = "";
 
@@ -89,7 +89,7 @@ Label label_of(std::uintptr_t address, const SourceLine& line) {
   return label;
 }
 
-// Calls on one line of the source become one row. The rows, and what all others add up to.
+// Calls on one line of the source become one row. Returns the rows, and the sums of all others.
 std::size_t collect_rows(bool with_names, Sums* frames, Sums* others) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < kMaxSites; ++i) {

@@ -1,11 +1,12 @@
-// The trace as people read it: one table of the call sites that opened, read or closed frames,
+// The trace as people read it. One table has the call sites that opened, read or closed frames,
 // the slowest first, and one line for all other files. A process that touched no frame prints
-// nothing; without libzazen.so, which knows the frames, the table is of all files.
+// nothing. Without libzazen.so, which knows the frames, the table is of all files.
 //
-// It is printed when the process ends, by its destructors or by _exit, or before the program
-// closes its standard error, as coreutils do on their way out: what comes after that is lost.
-// (A duplicate of the descriptor would be worse: whoever waits for the end of a pipe would wait
-// for a program that has long become a daemon.) Nor does it print before exec replaces it.
+// It is printed when the process ends, by its destructors or by _exit. If the program closes
+// its standard error, as coreutils do at their end, it is printed before that, and later calls
+// are lost. (With a duplicate of the descriptor, a process that waits for the end of a pipe
+// would wait also for a program that has become a daemon.) It is not printed before exec
+// replaces the program.
 #pragma once
 
 namespace zazen::trace {

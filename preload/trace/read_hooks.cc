@@ -1,5 +1,5 @@
-// read and its spellings, on descriptors. The end of a file is a read of no bytes; a read that
-// fails is not counted.
+// read and its variants, on descriptors. The end of a file is a read of no bytes; a failed read
+// is not counted.
 #include "preload/trace/next.h"
 #include "preload/trace/record.h"
 
@@ -74,7 +74,7 @@ ZAZEN_HOOK ssize_t preadv64v2(int fd, const struct iovec* parts, int count, off_
   });
 }
 
-// The fortified forms end the program if the buffer is too small; that is libc's to do.
+// The fortified forms end the program if the buffer is too small; libc does that.
 ZAZEN_HOOK ssize_t __read_chk(int fd, void* out, size_t size, size_t capacity) {
   return traced_read(fd, ZAZEN_CALLER,
                      [&] { return late(next.__read_chk)(fd, out, size, capacity); });

@@ -1,5 +1,5 @@
-// What the hooks report: one call of the program each, with its duration and where it came
-// from. `measured` runs the call; what is written down, and that errno stays, is here once.
+// The hooks report here: one call of the program each, with its duration and its call site.
+// `measured` runs the call, writes the record and keeps errno.
 #pragma once
 #include <time.h>
 

@@ -1,4 +1,4 @@
-// The two halves of libzazen-callsites.so; callsites.h says what they do.
+// The two halves of libzazen-callsites.so; see callsites.h.
 #pragma once
 #include "preload/trace/callsites.h"
 

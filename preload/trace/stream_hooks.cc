@@ -1,6 +1,7 @@
 // Streams: opened by fopen and freopen, read by fread, fgets and getline. libc reads a stream
-// through names of its own, so each of these is one read here, whatever the kernel is asked
-// for. getc and scanf are not traced: they would be, a byte or a word at a time, slower by far.
+// through internal names, so each of these calls counts as one read here, independently of the
+// system calls. getc and scanf are not traced: the cost for each byte or word would slow them
+// down too much.
 #include <cstring>
 
 #include "preload/trace/next.h"
@@ -21,7 +22,7 @@ FILE* traced_fopen(const void* caller, Call call) {
       });
 }
 
-// bytes_of(result) says how much was read, or -1 if nothing was.
+// bytes_of(result) is the number of bytes read, or -1 if nothing was read.
 template <class Call, class BytesOf>
 auto traced_stream_read(FILE* stream, const void* caller, Call call, BytesOf bytes_of) {
   return zazen::trace::measured(call, [&](auto result, std::uint64_t nanoseconds) {
@@ -127,7 +128,7 @@ ZAZEN_HOOK ssize_t getdelim(char** line, size_t* capacity, int end, FILE* stream
                         [&] { return late(next.getdelim)(line, capacity, end, stream); });
 }
 
-// What getline is in programs that were compiled with optimisation.
+// Programs that were compiled with optimisation call this for getline.
 ZAZEN_HOOK ssize_t __getdelim(char** line, size_t* capacity, int end, FILE* stream) {
   return traced_getline(stream, ZAZEN_CALLER,
                         [&] { return late(next.__getdelim)(line, capacity, end, stream); });

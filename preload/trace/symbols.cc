@@ -1,6 +1,6 @@
-// Names calls by function, file and line, with libdw: from the debug information in the
-// modules themselves or, by build id, in /usr/lib/debug. Never from the network: the program
-// is about to end and should not wait for a server.
+// Names calls by function, file and line, with libdw: from the debug information in the modules
+// themselves or, by build id, in /usr/lib/debug. Never from the network: the program is about
+// to end and should not wait for a server.
 #include <cxxabi.h>
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
@@ -21,7 +21,8 @@ void copy_text(char (&out)[size], const char* text) {
   std::snprintf(out, size, "%s", text);
 }
 
-// Only what begins so is C++'s: to the demangler a function `a` would be a signed char.
+// Only names with this prefix are C++'s: the demangler would read a function `a` as a signed
+// char.
 void copy_function(SourceLine& out, const char* name) {
   bool mangled = std::strncmp(name, "_Z", 2) == 0;
   char* plain = mangled ? abi::__cxa_demangle(name, nullptr, nullptr, nullptr) : nullptr;
@@ -55,8 +56,8 @@ Dwarf_Word number_of(Dwarf_Die* die, unsigned attribute_name) {
   return number;
 }
 
-// Headers of the system hold inline functions (getline, the fortified read, those of streams
-// in C++) in which nobody looks for the program's line.
+// The system's headers hold inline functions (getline, the fortified read, those of C++
+// streams). A user does not look there for the program's line.
 bool is_system_header(const char* file) {
   for (const char* directory : {"/usr/include/", "/usr/lib/gcc/"}) {
     if (std::strncmp(file, directory, std::strlen(directory)) == 0) return true;
@@ -64,8 +65,8 @@ bool is_system_header(const char* file) {
   return false;
 }
 
-// Goes outwards from the innermost function, which may be an inlined one, to the first that is
-// not of the system; `file` and `line` are where the address itself lies.
+// Goes outwards from the innermost function, which may be inlined, to the first one outside of
+// the system's headers; `file` and `line` are those of the address itself.
 bool describe_by_scopes(Dwarf_Die* unit, Dwarf_Addr address, const char* file, int line,
                         SourceLine& out) {
   Dwarf_Die *around = nullptr, *scopes = nullptr;
@@ -121,7 +122,7 @@ void describe_calls(const std::uintptr_t* return_addresses, std::size_t count,
   if (modules == nullptr) return;
   if (dwfl_linux_proc_report(modules, getpid()) == 0 &&
       dwfl_report_end(modules, nullptr, nullptr) == 0) {
-    // One before the return address lies the call itself.
+    // The byte before the return address belongs to the call itself.
     for (std::size_t i = 0; i < count; ++i)
       describe_call(modules, return_addresses[i] - 1, lines[i]);
   }

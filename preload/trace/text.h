@@ -1,5 +1,5 @@
-// Text of a bounded length that is put together without an allocator, and the numbers in it.
-// Sizes are rounded down.
+// Text of bounded length that is assembled without an allocator, and the numbers in it. Sizes
+// are rounded down.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@ class Text {
  public:
   Text(char* place, std::size_t capacity) : place_(place), capacity_(capacity) {}
 
-  // What does not fit any more is cut off.
+  // Text that does not fit is cut off.
   __attribute__((format(printf, 2, 3))) void add(const char* format, ...);
 
   const char* begin() const { return place_; }

@@ -1,5 +1,5 @@
-// Whether calls are traced: in this process, and in this thread right now. Lean as the shim's
-// guard: one load, never allocates.
+// Whether calls are traced: in this process, and in this thread at the moment. Lean as the
+// shim's guard: one load, never allocates.
 #pragma once
 #include <atomic>
 
@@ -8,7 +8,7 @@ namespace zazen::trace {
 enum class Mode {
   kTracing,
   kWalking,  // a signal handler that interrupts a walk is traced, but must not walk
-  kQuiet,    // what this thread does is our own
+  kQuiet,    // our own code, which is not traced
 };
 
 extern constinit thread_local Mode mode __attribute__((tls_model("initial-exec")));

@@ -1,4 +1,5 @@
-// Memory of the plug-in's own: pages that read as zero and cost nothing until they are touched.
+// Memory of the plug-in's own: pages that read as zero and take no memory until they are
+// touched.
 #pragma once
 #include <sys/mman.h>
 #include <sys/syscall.h>

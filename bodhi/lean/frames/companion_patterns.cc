@@ -9,7 +9,7 @@ namespace {
 
 constexpr char kLetters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
 
-// 1 to 65; 0 if it is none.
+// 1 to 65; 0 if the character is not allowed.
 std::uint64_t digit_of(char c) {
   if (c >= 'A' && c <= 'Z') return static_cast<std::uint64_t>(c - 'A') + 1;
   if (c >= 'a' && c <= 'z') return static_cast<std::uint64_t>(c - 'a') + 27;

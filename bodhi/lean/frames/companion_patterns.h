@@ -1,11 +1,11 @@
-// CompanionPatterns: files beside a dataset's frames that are cached as the frames are, and a
-// number for each name, by which the whole cache knows it.
+// CompanionPatterns: files beside a dataset's frames that are cached as frames are. Each such
+// name maps to a number, which identifies it in the whole cache.
 //
 // A pattern is a name with at most one '*' in it: "top.pdb", "*.pdb", ".*_offsets.npz". A
-// number spells its name out, so nobody keeps names, and two names never have the same number.
-// The '*' therefore stands for the name of a frame, or for up to kMostLetters of A-Z a-z 0-9
-// '_' '.' '-'. Other names are ordinary files. The numbers are those from kFirstCompanion on.
-// Lean, trivially copyable, no allocation.
+// number encodes the whole name, so no table of names is needed, and two names never have the
+// same number. The '*' therefore stands for the name of a frame, or for up to kMostLetters of
+// A-Z a-z 0-9 '_' '.' '-'. Other names are ordinary files. The numbers begin at
+// kFirstCompanion. Lean, trivially copyable, no allocation.
 #pragma once
 #include "bodhi/lean/system/base_types.h"
 
@@ -48,8 +48,8 @@ class CompanionPatterns {
     }
     return false;
   }
-  // Writes the name without a NUL; its length, or 0 if the number spells none, or does not fit.
-  // format_frame(seq, out, capacity) writes the name of a frame.
+  // Writes the name without a NUL. Returns its length, or 0 if the number encodes no name or
+  // the name does not fit. format_frame(seq, out, capacity) writes the name of a frame.
   template <class FormatFrame>
   std::size_t format(FrameSeq seq, FormatFrame format_frame, char* out,
                      std::size_t capacity) const {
@@ -75,7 +75,7 @@ class CompanionPatterns {
   }
 
  private:
-  static constexpr std::uint64_t kBase = 66;  // the letters, and 0 for none
+  static constexpr std::uint64_t kBase = 66;  // the letters, and 0 for "no letter"
   static constexpr std::uint64_t kTexts = [] {
     std::uint64_t all = 1;
     for (std::size_t i = 0; i < kMostLetters; ++i) all *= kBase;
@@ -85,9 +85,9 @@ class CompanionPatterns {
   static constexpr std::uint64_t kFrames = kOfPattern - kTexts;  // 2.7e17
 
   bool has_star(std::size_t i) const { return star_[i] < length_[i]; }
-  std::size_t head(std::size_t i) const { return star_[i]; }  // what comes before the '*'
+  std::size_t head(std::size_t i) const { return star_[i]; }  // length before the '*'
   void copy(char* out, std::size_t i, std::size_t from, std::size_t size) const;
-  // *rest: what the '*' stands for, null if there is none.
+  // *rest: the text that the '*' stands for, null if there is none.
   bool fits(std::size_t i, const char* name, std::size_t length, const char** rest,
             std::size_t* rest_length) const;
   static bool letters_to_number(const char* text, std::size_t length, std::uint64_t* number);
@@ -96,7 +96,7 @@ class CompanionPatterns {
 
   char text_[kMaxAlso] = {};
   std::uint16_t begin_[kMost] = {}, length_[kMost] = {};
-  std::uint16_t star_[kMost] = {};  // where it is; the length if there is none
+  std::uint16_t star_[kMost] = {};  // position of the '*'; the length if there is none
   std::uint16_t count_ = 0;
 };
 

@@ -1,6 +1,6 @@
-// A template is split once, at its number, into what comes before and what comes after. A
-// name then matches if it begins and ends so, and what is left is the one spelling of a
-// number: fixed lengths on both sides, so a digit in the prefix or suffix is no ambiguity.
+// A template is split once, at its number, into a prefix and a suffix. A name matches if it has
+// both and the rest is the one spelling of a number. Both have a fixed length, so a digit in
+// the prefix or suffix is not ambiguous.
 #include "bodhi/lean/frames/frame_name.h"
 
 #include <cstring>
@@ -24,7 +24,7 @@ std::size_t find_number(const char* text, std::size_t length, std::size_t from) 
   return length;
 }
 
-// The width in "0W}" at text; its length with the brace in *used. 0 if it is bad.
+// The width in "0W}" at text; *used is its length including the brace. 0 if it is malformed.
 std::uint16_t parse_width(const char* text, std::size_t length, std::size_t* used) {
   if (length < 3 || text[0] != '0' || text[1] < '1' || text[1] > '9') return 0;
   unsigned width = static_cast<unsigned>(text[1] - '0');
@@ -62,7 +62,7 @@ const char* complain_of_components(const char* text, std::size_t length) {
   return nullptr;
 }
 
-// The number that these digits are the one spelling of.
+// The number whose only spelling these digits are.
 bool parse_number(const char* digits, std::size_t length, std::size_t width, FrameSeq* seq) {
   std::size_t shortest = width > 0 ? width : 1;
   if (length < shortest || length > kMaxDigits) return false;
@@ -151,7 +151,7 @@ bool FrameName::parse(const char* text, std::size_t length, FrameName* out, cons
   return true;
 }
 
-// Many keep room for kMaxTemplate + 32 bytes.
+// Callers have buffers of kMaxTemplate + 32 bytes.
 bool FrameName::add_also(const char* text, std::size_t length, const char** why) {
   CompanionPatterns patterns;
   if (!CompanionPatterns::parse(text, length, &patterns, why)) return false;
@@ -217,7 +217,7 @@ std::size_t FrameName::format(FrameSeq seq, char* out, std::size_t capacity) con
         },
         out + above, capacity - above - 1);
     FrameSeq own;
-    // A name has one number, though several patterns may fit it.
+    // Each name has one number, also if several patterns match it.
     if (size == 0 || !match(out, above + size, &own) || own != seq) return 0;
     out[above + size] = '\0';
     return above + size;

@@ -1,4 +1,4 @@
-// The attribute is read and written by raw system calls: the shim hides it from the
+// The attribute is read and written by raw system calls, because the shim hides it from the
 // program's own getxattr and listxattr.
 #include "bodhi/lean/frames/identity.h"
 

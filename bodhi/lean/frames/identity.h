@@ -1,12 +1,12 @@
-// OriginIdentity: what the origin said of a frame when it was copied (D9, D10), kept in an
-// extended attribute of the copy, so that it goes with the file, whoever opens it.
+// OriginIdentity: the origin's stat of a frame at the time of the copy (D9, D10). An extended
+// attribute of the copy holds it, so it stays with the file, whichever process opens it.
 //
-// A copy also carries the sticky bit, which no regular file has otherwise: after a plain
-// stat, (st_dev of the cache, regular, sticky) tells a copy from an unrelated file of the
+// A copy also has the sticky bit, which other regular files practically never have. So after a
+// plain stat (st_dev of the cache, regular, sticky) tells a copy from an unrelated file of the
 // same disk without a second system call.
 //
-// A native that was pushed before the origin had the file has no identity yet: ino is 0, which
-// no file has, and only size and checksum say anything (daemon/disk/waiting_natives.h). Lean.
+// A native that was pushed before the origin had the file has no identity. Its ino is 0, which
+// no file has, and only size and checksum are valid (daemon/disk/waiting_natives.h). Lean.
 #pragma once
 #include <sys/stat.h>
 
@@ -20,10 +20,10 @@ inline constexpr mode_t kSharedBits = S_IRGRP | S_IROTH;  // of a copy that othe
 
 struct OriginIdentity {
   std::uint16_t version;
-  FrameKind kind;      // which log a copy belongs to, should the logs be lost
+  FrameKind kind;      // tells which log a copy belongs to, if the logs are lost
   std::uint16_t mode;  // st_mode, with the type bits
-  std::uint16_t mark;  // of the copy's own inode and of all fields: a copy of the copy is
-                       // none, and a flipped bit in here is seen
+  std::uint16_t mark;  // of the copy's own inode and of all fields: detects a copy of the copy
+                       // and a flipped bit
   std::uint32_t uid;
   std::uint32_t gid;
   std::uint64_t size;
@@ -36,7 +36,7 @@ struct OriginIdentity {
 };
 static_assert(sizeof(OriginIdentity) == 64);
 inline constexpr std::uint16_t kIdentityVersion = 3;
-// The kind of a copy that lost its name with its frame, whose links are counted for good.
+// The kind of a copy that lost its name with its frame. Its link count is final.
 inline constexpr FrameKind kLostFrame{0};
 inline constexpr std::uint64_t kMostLinks = 0xffff, kMostBlocks = (1ULL << 48) - 1;
 

@@ -15,7 +15,7 @@ bool index_is_valid(const IdentityIndex& index, std::size_t size, std::uint64_t 
          size == index_size(index.slots_log2);
 }
 
-// A program with a limit of its address space keeps nearly all of it for itself.
+// Under a limit of the address space the index takes only a small part of it.
 bool leaves_room(std::size_t size) {
   constexpr rlim_t kPart = 64;
   struct rlimit limit = {};

@@ -1,13 +1,13 @@
-// IdentityIndex: whose copy a local file is, without asking the file (D9).
+// IdentityIndex: tells of which frame a local file is the copy, without opening the file (D9).
 //
-// A hash table in <runtime>/index, written by the daemon, mapped read-only by the programs of
-// the node. The key is the copy's own inode number and change time: a file that was altered
-// or replaced has another, and is then asked itself (the attribute in identity.h). A look-up is
-// a few loads; the attribute would cost two microseconds.
+// A hash table in <runtime>/index that the daemon writes and the programs of the node map
+// read-only. The key is the copy's own inode number and change time. A file that was altered or
+// replaced has another key; then the attribute (identity.h) is read. A look-up is a few loads;
+// the attribute costs two microseconds.
 //
-// A slot is written once: its fields first, then the inode number, which publishes them. A
-// copy that goes marks its slot removed; the slot is not used again. When the table is full
-// the daemon makes a new file and says so in the old one. Lean.
+// A slot is written once: first its fields, then the inode number, which publishes them. When a
+// copy goes, its slot is marked removed and not used again. When the table is full, the daemon
+// makes a new file and sets `superseded` in the old one. Lean.
 #pragma once
 #include <atomic>
 
@@ -48,7 +48,7 @@ struct IdentityIndex {
   IndexEntry slots[];
 
   std::uint64_t mask() const { return (std::uint64_t{1} << slots_log2) - 1; }
-  // Neighbours in number are neighbours in the table: copies are made, and read, in order.
+  // Consecutive inode numbers have consecutive slots: copies are made and read in order.
   std::uint64_t first_slot(std::uint64_t local_ino) const {
     return (local_ino ^ (local_ino >> slots_log2)) & mask();
   }
@@ -57,14 +57,14 @@ static_assert(sizeof(IdentityIndex) == 64);
 
 std::size_t index_size(std::uint32_t slots_log2);
 
-// Null if there is none, if it is not valid, or if another daemon wrote it; also if it is larger
+// Null if there is no index, if it is not valid, if another daemon wrote it, or if it is larger
 // than a 64th of the process's limit of address space.
 const IdentityIndex* map_index(const char* runtime, std::uint64_t instance);
 
 // The entry of a local file, by its plain stat; null if it has none.
 const IndexEntry* find_entry(const IdentityIndex& index, const struct stat& local);
 
-// What the attribute of that copy says, but for kind and checksum.
+// The content of that copy's attribute, without kind and checksum.
 OriginIdentity identity_of(const IndexEntry& entry, const struct stat& local);
 
 }  // namespace zazen

@@ -1,5 +1,5 @@
-// The table's file is trusted only as far as it is checked: another user's, a writable one,
-// a short or damaged one, or one that a dead daemon left behind is as good as none.
+// The table's file is checked before it is trusted. A file of another user, a writable, short
+// or damaged one, or one that a dead daemon left, is ignored.
 #include "bodhi/lean/frames/table.h"
 
 #include <stdio.h>
@@ -33,7 +33,7 @@ bool dataset_is_valid(const TableDataset& dataset) {
          dataset.validate <= Validate::kNever && dataset.fill <= Fill::kWait;
 }
 
-// For writing: whoever can read the table could lock it for reading.
+// Tests for a write lock: any process that can read the table could hold a read lock.
 bool is_locked(int fd) {
   struct flock lock = {};
   lock.l_type = F_WRLCK;
@@ -41,7 +41,7 @@ bool is_locked(int fd) {
   return raw_call(SYS_fcntl, fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_WRLCK;
 }
 
-// The daemon's own user has one file with it, every other user has his own.
+// The daemon's own user shares one file with it; every other user has a file of its own.
 int open_counters(const char* runtime, std::size_t* size) {
   int fd = open_published(runtime, kCountersFile, O_RDWR, size);
   if (fd >= 0) return fd;

@@ -1,14 +1,14 @@
-// Table: what a daemon publishes for the programs of its node (D3).
+// Table: the file that a daemon publishes for the programs of its node (D3).
 //
-// <runtime>/table is mapped read-only by the shim: where the cache is, which datasets there
-// are, whether the daemon lives. <runtime>/counters is mapped read-write: hits and misses
-// are added there with plain atomics, so the daemon learns of them without any call; and so are
-// changes of frames that a program could not tell the daemon of, and news of frames for the
-// worker of the program's user (program_news.h). A new table replaces the old one by rename; only the atomics of a table change in place. A dataset
-// keeps its index as long as the daemon lives.
+// The shim maps <runtime>/table read-only: where the cache is, which datasets there are,
+// whether the daemon lives. It maps <runtime>/counters read-write. Programs add hits and misses
+// there with plain atomics, so the daemon learns of them without a call. They also count
+// changes of frames there that they could not tell the daemon, and leave news of frames for the
+// worker of their user (program_news.h). A new table replaces the old one by rename; only the
+// atomics of a table change in place. A dataset keeps its index as long as the daemon lives.
 //
-// A live daemon holds an OFD write lock on the table file: a fresh process sees with one
-// fcntl that a daemon was killed. Later the heartbeat tells. Lean.
+// A live daemon holds an OFD write lock on the table file. A fresh process sees with one fcntl
+// that a daemon was killed; later the heartbeat shows it. Lean.
 #pragma once
 #include <atomic>
 
@@ -23,16 +23,16 @@ inline constexpr char kCountersFile[] = "counters";
 inline constexpr char kUserCountersDirectory[] = "users";  // of a daemon for all: one each
 inline constexpr char kSocketFile[] = "socket";
 inline constexpr char kJobsDirectory[] = "jobs";        // views and tallies, see view.h
-inline constexpr char kReportsDirectory[] = "reports";  // those of ranks that ended
+inline constexpr char kReportsDirectory[] = "reports";  // of ranks that have ended
 inline constexpr std::uint64_t kTableMagic = 0x31656c626174617aULL;  // "zatable1"
 inline constexpr std::uint32_t kTableVersion = 8;
 inline constexpr std::int64_t kHeartbeatPeriodMs = 500;
 inline constexpr std::int64_t kHeartbeatStaleMs = 5'000;
-// Who waits for an answer gives up after so long without a heartbeat.
+// A client that waits for an answer gives up after this time without a heartbeat.
 inline constexpr std::int64_t kMissedBeatsMs = 4 * kHeartbeatPeriodMs;
 
-// kSuperseded: the same daemon has published another table, which is there by now.
-// kOutOfUse: the daemon lives, its disk fails; programs read the origin.
+// kSuperseded: the same daemon has already published another table. kOutOfUse: the daemon
+// lives, but its disk fails; programs read the origin.
 enum class DaemonState : std::uint32_t {
   kStarting = 0,
   kServing = 1,
@@ -44,11 +44,11 @@ enum class Validate : std::uint32_t { kSample = 0, kAlways = 1, kNever = 2 };
 enum class Fill : std::uint32_t { kBackground = 0, kWait = 1 };
 // Whether a job's ranks divide the frames; kRequire: a job that cannot ends in MPI_Init (D24).
 enum class FilterMode : std::uint32_t { kOff = 0, kOn = 1, kRequire = 2 };
-// Frames that a divided job left unread are a failure of the job, or worth a message.
+// Whether frames that a divided job left unread are a failure of the job or only a warning.
 enum class AuditMode : std::uint32_t { kFail = 0, kWarn = 1 };
 
 // Why copies of a dataset are compared with the origin before they are served, as bits of
-// TableDataset::doubts. Until when is in daemon/origin/trust.h.
+// TableDataset::doubts. daemon/origin/trust.h decides how long.
 enum DoubtCause : std::uint32_t {
   kStale = 1,      // a copy was stale
   kUnwatched = 2,  // changes may have been missed
@@ -62,10 +62,10 @@ struct TableDataset {
   FilterMode filter;
   Validate validate;
   Fill fill;
-  std::uint32_t removed;  // 1: not served since a reload; who changes a frame still says so
-  std::uint32_t push;     // 0 or 1: who writes a frame says so, and it is pushed when closed
+  std::uint32_t removed;  // 1: not served since a reload; programs still report changes
+  std::uint32_t push;     // 0 or 1: programs report frames that they write, for a push
   AuditMode audit;
-  std::atomic<std::uint32_t> doubts;        // 0, or each open is checked (D10)
+  std::atomic<std::uint32_t> doubts;        // 0: none; else each open is checked (D10)
   std::atomic<std::int64_t> sampled_at_ms;  // monotonic; 0: never
 };
 
@@ -73,7 +73,7 @@ inline constexpr std::size_t kPendingSlots = 4096;
 inline std::size_t pending_slot(std::uint32_t dataset, FrameSeq seq) {
   return (seq + dataset * std::uint64_t{0x9e37}) % kPendingSlots;
 }
-// How many there are now is in the lower half of a slot, how many there ever were in the upper.
+// The lower half of a slot counts the present ones, the upper half all that there ever were.
 inline constexpr std::uint64_t kOnePending = (std::uint64_t{1} << 32) + 1;
 inline std::uint32_t pending_now(std::uint64_t slot) {
   return static_cast<std::uint32_t>(slot);
@@ -89,16 +89,16 @@ struct Table {
   char cache[kMaxPath];  // absolute, no '/' at its end
   std::uint64_t cache_dev;
   std::uint64_t cache_ino;
-  std::uint64_t instance;  // another one for each start of a daemon
+  std::uint64_t instance;  // differs for each start of a daemon
   std::int32_t pid;
   std::atomic<DaemonState> state;
   std::atomic<std::int64_t> heartbeat_ms;  // CLOCK_MONOTONIC
-  std::atomic<std::uint32_t> orders_reads;  // 0 or 1: copies are read in by turns (D17)
-  std::uint32_t has_peers;  // 0 or 1: other nodes may hold copies of a frame that is made anew
-  // Copies without a name that may get one: fills and pushes under way, suspended copies,
-  // natives that wait. A program that has changed the frame looks here first and then for the
-  // copy's name: in this order it misses none. A slot that is the same before and after the
-  // change, without one, says that no copy has got a name in between.
+  std::atomic<std::uint32_t> orders_reads;  // 0 or 1: copies are read in turns (D17)
+  std::uint32_t has_peers;  // 0 or 1: other nodes may hold copies of a changed frame
+  // Counts copies without a name that may get one: fills and pushes under way, suspended
+  // copies, natives that wait. A program that has changed the frame reads its slot first and
+  // then looks for the copy's name; in this order it misses no copy. If the slot counts no copy
+  // and is the same before and after the change, no copy has got a name in between.
   std::atomic<std::uint64_t> pending[kPendingSlots];
   TableDataset datasets[];
 };
@@ -114,8 +114,8 @@ bool names_of(const TableDataset& dataset, FrameName* name);
 struct Counters {
   std::uint64_t magic;                     // kTableMagic
   DatasetCounters datasets[kMaxDatasets];  // by index in the table
-  // Changes that the daemon could not be told of: no descriptor was free, or the socket is
-  // outside of the program's root.
+  // Changes that a program could not tell the daemon: it had no free descriptor, or the socket
+  // is outside of the program's root.
   std::atomic<std::uint64_t> untold_changes[kMaxDatasets];
   ProgramNews news;
 };
@@ -133,10 +133,10 @@ inline bool is_superseded(const Table& table) {
   return table.state.load(std::memory_order_acquire) == DaemonState::kSuperseded;
 }
 
-// Maps <runtime>/table read-only by raw system calls. Null if there is none, if it is
-// another user's (neither ours nor root's) or writable by others, if it is not valid, or if
-// no daemon holds its lock. The mapping is table->file_size bytes. Who passes is_held is told
-// about the lock instead, and gets a killed daemon's table, too.
+// Maps <runtime>/table read-only by raw system calls. Null if there is none, if its owner is
+// neither this user nor root, if others can write to it, if it is not valid, or if no daemon
+// holds its lock. The mapping is table->file_size bytes. A caller that passes is_held gets the
+// state of the lock there, and also gets the table of a killed daemon.
 const Table* map_table(const char* runtime, bool* is_held = nullptr);
 void unmap_table(const Table* table);
 // Maps <runtime>/counters, or this user's file of <runtime>/users, read-write; null if that
@@ -147,7 +147,7 @@ Counters* map_counters(const char* runtime);
 std::size_t copy_path(const Table& table, const TableDataset& dataset, const char* name,
                       char* out, std::size_t capacity);
 
-// Where a dataset's logs and listing lie, relative to its directory in the cache (D4).
+// The directory of a dataset's logs and listing, relative to its directory in the cache (D4).
 inline constexpr char kDatasetStateDirectory[] = ".zazen";
 inline constexpr char kNativeLog[] = ".zazen/native.seq";
 inline constexpr char kAlienLog[] = ".zazen/alien.seq";

@@ -1,5 +1,5 @@
-// A view is checked whole when it is mapped, so that nothing later need doubt it. It comes
-// through an environment variable: another user's file, or a damaged one, is no view.
+// A view is checked completely when it is mapped; later code relies on it. Its directory comes
+// from an environment variable, so a file of another user or a damaged file is refused.
 #include "bodhi/lean/frames/view.h"
 
 #include <cstring>
@@ -71,8 +71,8 @@ bool own_runs_are_valid(const ViewDataset& dataset, const ViewOwnRun* runs) {
   return true;
 }
 
-// The last of the runs, of which there is one, whose member is not above the value; 0 if all
-// are.
+// The last run whose member is not above the value; 0 if all are above it. There is at least
+// one run.
 std::uint64_t last_not_above(const ViewOwnRun* runs, std::uint64_t count,
                              std::uint64_t ViewOwnRun::*member, std::uint64_t value) {
   std::uint64_t low = 0;

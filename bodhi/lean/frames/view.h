@@ -1,15 +1,16 @@
-// View and tally: what a rank may see, and what it did (D13).
+// View and tally: the frames that a rank may see, and the opens that it made (D13).
 //
-// When the ranks have agreed, each gets a directory of its own, <runtime>/jobs/XXXXXX, named
-// by ZAZEN_VIEW in its environment, with two files: `view`, which is mapped read-only and
-// never changes, and `tally`, which is mapped shared and written with plain atomics by the
-// rank and by every process that it starts. The tally is on file, so what a rank did is
-// known even if it was killed; `zazenctl report` reads it. What is over is kept for a while in
-// <runtime>/reports (daemon/worker/job_sweep.h).
+// When the ranks have agreed, each gets a directory of its own, <runtime>/jobs/XXXXXX, which
+// ZAZEN_VIEW in its environment names. It has two files. `view` is mapped read-only and never
+// changes. `tally` is mapped shared; the rank and every process that it starts write it with
+// plain atomics. The tally is a file, so `zazenctl report` can read it even if the rank was
+// killed. Directories of ended ranks are kept for a while in <runtime>/reports
+// (daemon/worker/job_sweep.h).
 //
-// For each dataset the view has the *domain* (every frame of the agreed listing, as strided
-// runs in ascending order; a frame's index is its position there), the rank's own frames
-// with their inode numbers, as runs too, and the names that are no frames. Lean.
+// For each dataset the view has the *domain*, the rank's own frames with their inode numbers,
+// and the names that are no frames. The domain is every frame of the agreed listing, as strided
+// runs in ascending order; a frame's index is its position there. The own frames are runs, too.
+// Lean.
 #pragma once
 #include <atomic>
 
@@ -35,12 +36,12 @@ struct ViewFrame {
   FrameSeq seq;
   std::uint64_t ino;
 };
-// Own frames whose numbers and inode numbers go up by the same steps. Any two frames that are
-// not far apart make one: so however they lie, they take 16 bytes each or less.
+// Own frames whose numbers and inode numbers increase by constant steps. Two frames that are
+// not far apart always form a run, so a frame takes at most 16 bytes in any arrangement.
 struct ViewOwnRun {
   FrameSeq first;
   std::uint64_t ino;        // of the first
-  std::uint64_t index;      // how many own frames come before it; the next run ends this one
+  std::uint64_t index;      // number of own frames before it; the next run's ends this one
   std::uint32_t stride;     // 1 if it is one frame
   std::int32_t ino_stride;  // modulo 2^64, like the inode numbers
 };
@@ -75,18 +76,19 @@ struct View {
   std::int32_t nodes;
   std::int32_t owner_pid;        // of the rank; removes the directory when it ends
   char node_name[kMaxNodeName];  // "" if the rank has no daemon
-  std::uint64_t job;             // the same for all ranks, another one for each job
+  std::uint64_t job;             // the same for all ranks, different for each job
   std::int64_t started_ns;       // since 1970, by rank 0's clock
-  char command[kMaxCommand];     // the words of the program, as far as they fit
+  char command[kMaxCommand];     // the program's arguments, as far as they fit
   ViewDataset datasets[];
 };
 
 struct TallyDataset {
-  std::atomic<std::uint64_t> listed;          // how often a listing of it was begun
-  std::atomic<std::uint64_t> opened_outside;  // opens of frames that the domain lacks
+  std::atomic<std::uint64_t> listed;          // number of listings that were begun
+  std::atomic<std::uint64_t> opened_outside;  // opens of frames that are not in the domain
   std::atomic<std::uint64_t> listed_early;    // 1: the rank listed it before it had the view
 };
-// How a rank ended, as far as it could say: nothing if it was killed, crashed or called _exit.
+// How a rank ended, as far as it reported it. Nothing if it was killed, crashed or called
+// _exit.
 enum class Ending : std::uint64_t { kNoWord = 0, kExited = 1, kFinalized = 2 };
 
 struct Tally {
@@ -95,7 +97,7 @@ struct Tally {
   std::atomic<std::uint64_t> protocol_us;
   std::atomic<std::uint64_t> hits;
   std::atomic<std::uint64_t> misses;
-  std::atomic<std::uint64_t> bytes_local;  // sizes of the frames opened, by where from
+  std::atomic<std::uint64_t> bytes_local;  // sizes of the frames opened, by the source
   std::atomic<std::uint64_t> bytes_origin;
   TallyDataset datasets[];  // then the bitmaps
 };
@@ -116,7 +118,7 @@ inline const ViewName* other_names(const View& view, const ViewDataset& dataset)
 }
 // Is the frame among the rank's own?
 bool is_own(const View& view, const ViewDataset& dataset, FrameSeq seq);
-// Is it one of the names that are no frames?
+// Is it the name of an ordinary file?
 bool has_name(const View& view, const ViewDataset& dataset, const char* name);
 // A frame's index in the domain, or -1.
 std::int64_t domain_index(const View& view, const ViewDataset& dataset, FrameSeq seq);
@@ -126,8 +128,8 @@ inline std::atomic<std::uint64_t>* opened_words(Tally* tally, const ViewDataset&
   return reinterpret_cast<std::atomic<std::uint64_t>*>(reinterpret_cast<char*>(tally) +
                                                        dataset.opened_offset);
 }
-// Sets the frame's bit; a frame that the domain lacks counts as opened_outside. True if it was
-// not set.
+// Sets the frame's bit; a frame that is not in the domain counts as opened_outside. True if the
+// bit was not set.
 bool mark_opened(const View& view, Tally* tally, const ViewDataset& dataset, FrameSeq seq);
 
 }  // namespace zazen

@@ -12,7 +12,7 @@
 namespace zazen {
 namespace {
 
-// By SIGSTOP or a debugger. False also where the process cannot be seen.
+// Stopped by SIGSTOP or a debugger. False also if the process is not visible.
 bool is_stopped(std::int32_t pid) {
   char path[32], text[128];  // "7 (zazend) T 1 ..."
   ::snprintf(path, sizeof path, "/proc/%d/stat", pid);
@@ -25,8 +25,8 @@ bool is_stopped(std::int32_t pid) {
          (name_end[2] == 'T' || name_end[2] == 't');
 }
 
-// As receive_message(), for at most kAnswerMs. A request whose answer need not be heard ends
-// when a signal comes: -EINTR.
+// As receive_message(), for at most kAnswerMs. For a request whose answer may be skipped, a
+// signal ends the wait: -EINTR.
 int receive_soon(bool must_hear, const SignalsOff& signals, int socket, char* reply,
                  std::size_t size) {
   constexpr int kLookMs = 10;
@@ -40,7 +40,8 @@ int receive_soon(bool must_hear, const SignalsOff& signals, int socket, char* re
 }
 
 // As receive_message(). After the first kAnswerMs it goes on as long as the daemon's heart
-// beats and, but for a change, which the daemon has to hear of, the daemon is not stopped.
+// beats and the daemon is not stopped. For a change it waits also for a stopped daemon, because
+// the daemon must learn of the change.
 int receive_answer(const Table& table, const DaemonRequest& request, const SignalsOff& signals,
                    int socket, char* reply, std::size_t size) {
   bool must_hear = request.type == MessageType::kInvalidate;
@@ -83,7 +84,7 @@ int ask_daemon(DaemonLink& link, const Table& table, const DaemonRequest& reques
 
   SignalsOff no_signals;
   const bool is_notice = !waits && request.breaks_quiet;
-  // Not the program's own open file: a lock on it, or its flags, would live on in the daemon.
+  // Not the program's own open file description: the daemon would share its locks and flags.
   RawFd passed(request.origin_fd < 0 ? -1
                                      : raw_open(FdLink(request.origin_fd).text(), O_RDONLY));
   if (request.origin_fd >= 0 && !passed.valid()) return -EBADF;
@@ -95,7 +96,7 @@ int ask_daemon(DaemonLink& link, const Table& table, const DaemonRequest& reques
     int got = receive_answer(table, request, no_signals, socket.get(), reply, sizeof reply);
     result = reply_status(got, reply, kRequest);
   }
-  // A notice has no patience: its failure tells little about a daemon that is waited for.
+  // The failure of a notice, which is sent in one try, says little about a busy daemon.
   if (result < 0 && result != -EINTR && !is_notice) {
     link.quiet_until_ms.store(monotonic_ms() + kQuietMs, std::memory_order_relaxed);
   }

@@ -25,7 +25,7 @@ void DirectoryWatch::look_anew(const char* dataset, const FrameName& name,
   path[length++] = '/';
   std::memcpy(path + length, name.directory(), name.directory_length());
   length += name.directory_length();
-  // A process that may not search the directory itself has no business with what is in it.
+  // A process without search permission for the directory must not learn about its content.
   std::memcpy(path + length, "/.", sizeof "/.");
   DirectoryKey key;
   bool found = directory_key(path, &key);

@@ -1,9 +1,8 @@
 // DirectoryWatch: where a dataset's frame directory is, and whether this process may search it.
 //
-// The directory is looked up at first use and again every 30 s: so a directory that was
-// replaced, or that this process may no longer reach, counts (D15). A directory that could not
-// be reached is looked for again after a second. Zeroed memory is a watch that has not looked.
-// Lean.
+// The directory is looked up at first use and again every 30 s, to notice that it was replaced
+// or that this process lost access (D15). After a failure the next look-up is a second later.
+// Zeroed memory is a watch without a look-up. Lean.
 #pragma once
 #include <sys/types.h>
 
@@ -25,7 +24,7 @@ bool directory_key(const char* path, DirectoryKey* key);
 // Readable without a lock.
 class DirectoryWatch {
  public:
-  // False if the directory cannot be reached; *key is where it was found last (ino 0: never).
+  // False if the directory cannot be reached. *key: where it was found last (ino 0: never).
   bool look(const char* dataset, const FrameName& name, std::int64_t now_ms,
             DirectoryKey* key) {
     if (!has_looked(now_ms)) [[unlikely]]
@@ -33,7 +32,7 @@ class DirectoryWatch {
     *key = {dev_.load(std::memory_order_relaxed), ino_.load(std::memory_order_relaxed)};
     return reachable_.load(std::memory_order_relaxed);
   }
-  // Lately: look() asks no file system.
+  // True within this time: look() does not access the file system.
   bool has_looked(std::int64_t now_ms) const {
     const std::int64_t looked_at_ms = looked_at_ms_.load(std::memory_order_acquire);
     return looked_at_ms != 0 && now_ms - looked_at_ms <= kAgainMs;

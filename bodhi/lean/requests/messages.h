@@ -1,11 +1,11 @@
-// The messages between a daemon and its local clients, and the table that says of each what it
-// looks like and who may send it. Validation (messages.cc), the daemon's dispatch
-// (daemon/worker/clients/client_service.cc), the fuzzer and the hostile tests are all made from
-// it: a new message is a MessageType, a row and a handler, and the build or a test asks for the
-// rest.
+// The messages between a daemon and its local clients. One table states the form of each
+// message and who may send it. Validation (messages.cc), the daemon's dispatch
+// (daemon/worker/clients/client_service.cc), the fuzzer and the hostile tests use this table. A
+// new message needs a MessageType, a row and a handler; the build or a test fails if one is
+// missing.
 //
 // A flag that is not in a type's row makes a message malformed, as an unknown type does.
-// Another socket may have a table of its own, with rows of the same kind. Lean: rows hold no
+// Another socket may have a table of its own with the same kind of rows. Lean: rows hold no
 // pointers, which a loader would have to relocate.
 #pragma once
 #include <iterator>
@@ -28,21 +28,21 @@ enum class MessageType : std::uint16_t {
   kUnpin = 21,        // the same
   kReadIn = 22,       // answered when the copy's beginning is in memory (D17)
   kVerify = 23,       // answered with VerifyReply and its findings
-  kPushContent = 24,  // an fd of the content (a memory file: sealed), which the origin may not
-                      // have yet: nothing tells whether it will
+  kPushContent = 24,  // an fd of the content (a memory file: sealed); the origin may not have
+                      // the frame, and possibly never will
   kWritten = 25,      // a program of this node has opened the frame for writing, or changed it;
-                      // to be pushed when nobody writes to it any more
+                      // it is pushed when no program writes to it
   kPeerNotice = 30,   // a ChangeNotice (change_notice.h) of another daemon of this machine
-  kHistory = 31,      // answered with JSON text: what became of the frame's copy
+  kHistory = 31,      // answered with JSON text: why the frame's copy is gone
   kReply = 100,
 };
 
 enum : std::uint32_t {  // header.flags
   kWaitForIt = 1,
-  kFoundStale = 2,    // kInvalidate: the copy differs from its origin, which nobody told us of
-  kNotYetOpened = 4,  // kFill: no program waits for it; only what lies idle gives way
-  kOpenForWriting = 8,  // kInvalidate: a program has opened the frame for writing, and has not
-                        // changed it yet; the copy is not served until the last one closes it
+  kFoundStale = 2,    // kInvalidate: the copy differs from its origin; no program reported this
+  kNotYetOpened = 4,  // kFill: no program waits for it; evicts only copies of idle datasets
+  kOpenForWriting = 8,  // kInvalidate: a program has opened the frame for writing, but has not
+                        // changed it; the copy is suspended until all such programs close it
 };
 
 enum class BodyForm : std::uint8_t {
@@ -56,9 +56,10 @@ enum class BodyForm : std::uint8_t {
   kNotice,        // 1 to kLongestNotice bytes, which the receiver decodes
   kAny,
 };
-// In a row: what must come. Of a packet: what came, kEither if that is not known.
+// In a row: what the message must carry. In a packet: what arrived, kEither if that is not
+// known.
 enum class Descriptor : std::uint8_t { kNone, kOne, kEither };
-enum class Answered : std::uint8_t { kAlways, kIfAsked, kNever };  // kIfAsked: by kWaitForIt
+enum class Answered : std::uint8_t { kAlways, kIfAsked, kNever };  // kIfAsked: with kWaitForIt
 enum class Sender : std::uint8_t {
   kAnybody,
   kOwnUser,  // the daemon's own user and root
@@ -66,12 +67,12 @@ enum class Sender : std::uint8_t {
 };
 // The right at the origin that the sender needs, unless it is the daemon's own user (D15).
 enum class Wish : std::uint8_t {
-  kNone,    // or the handler looks closer: at the descriptor, at the single frame
-  kSearch,  // to reach the dataset's frames
-  kList,    // to see which frames there are
-  kWrite,   // to make frames
-  kVouch,   // to say which frames there are
-  kManage,  // to let frames go: only the dataset's owner
+  kNone,    // or the handler checks the descriptor or the single frame
+  kSearch,  // reach the dataset's frames
+  kList,    // list the frames
+  kWrite,   // create frames
+  kVouch,   // state which frames exist
+  kManage,  // let frames be evicted: only the dataset's owner
 };
 
 struct MessageRule {
@@ -79,7 +80,7 @@ struct MessageRule {
   char name[16];
   BodyForm body = BodyForm::kNone;
   Descriptor descriptor = Descriptor::kNone;
-  std::uint32_t flags = kWaitForIt;  // those that it may carry
+  std::uint32_t flags = kWaitForIt;  // the flags that it may carry
   Answered answered = Answered::kAlways;
   Sender from = Sender::kAnybody;
   Wish wish = Wish::kNone;
@@ -170,8 +171,8 @@ constexpr bool names_dataset(BodyForm form) {
   return form >= BodyForm::kFrame && form <= BodyForm::kVerify;
 }
 
-// The types rise; only what names a dataset can ask for a right to one; nobody can ask for an
-// answer without the flag.
+// The types ascend. Only a message that names a dataset may require a right at one. A message
+// without kWaitForIt among its flags cannot be kIfAsked.
 consteval bool is_sound(std::span<const MessageRule> rules) {
   for (std::size_t i = 0; i < rules.size(); ++i) {
     const MessageRule& rule = rules[i];
@@ -195,7 +196,7 @@ constexpr const MessageRule* find_rule(MessageType type,
 }
 
 // A packet is well formed: magic, version and length are right, and its type's row allows its
-// flags, its body and what came with it. Texts fill the body exactly and contain no NUL.
+// flags, its body and its descriptor. Texts fill the body exactly and contain no NUL.
 bool message_is_valid(const char* packet, std::size_t size,
                       Descriptor came = Descriptor::kEither,
                       std::span<const MessageRule> rules = kMessages);

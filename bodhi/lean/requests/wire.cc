@@ -1,5 +1,5 @@
-// Sending and receiving are non-blocking calls and a poll in between, so that a daemon that
-// hangs costs its client no more than the time it was willing to give.
+// Sends and receives by non-blocking calls with a poll in between, so a daemon that hangs
+// delays its client by no more than the client's time limit.
 #include "bodhi/lean/requests/wire.h"
 
 #include <poll.h>
@@ -37,7 +37,7 @@ class Deadline {
   std::int64_t end_ns_;
 };
 
-// Waits for the events, or with fd -1 merely for the time. False if the time is over.
+// Waits for the events, or with fd -1 only for the time. False when the time is over.
 bool wait_for(int fd, short events, std::int64_t wait_ns) {
   if (wait_ns <= 0) return false;
   struct pollfd entry = {fd, events, 0};
@@ -46,7 +46,7 @@ bool wait_for(int fd, short events, std::int64_t wait_ns) {
   return raw_call(SYS_ppoll, &entry, 1, &wait, nullptr, 0) != 0;
 }
 
-// CMSG_NXTHDR may be a function, and one that only glibc has.
+// Replaces CMSG_NXTHDR, which may be a function, and one that only glibc has.
 cmsghdr* part_after(const struct msghdr& message, cmsghdr* part) {
   char* next = reinterpret_cast<char*>(part) + CMSG_ALIGN(part->cmsg_len);
   const char* end = static_cast<const char*>(message.msg_control) + message.msg_controllen;
@@ -137,7 +137,7 @@ int connect_daemon(const char* runtime, int timeout_ms) {
     if (result == 0) return socket.release();
     if (result == -EINTR) continue;
     if (result != -EAGAIN) return static_cast<int>(result);
-    // The backlog is full; no poll tells when it is not.
+    // The backlog is full, and poll does not tell when it has room.
     std::int64_t left = deadline.left_ns();
     if (left == 0) return -ETIMEDOUT;
     wait_for(-1, 0, left < kConnectPauseNs ? left : kConnectPauseNs);

@@ -1,10 +1,10 @@
 // The messages between a daemon and its local clients, over a SOCK_SEQPACKET socket
 // <runtime>/socket. One packet is one message: a header, then a body of header.length bytes.
-// Large answers (status, ls) and frames travel as file descriptors, never as bytes.
-// Identity is the kernel's word (SO_PEERCRED), never the message's.
+// Large answers (status, ls) and frames travel as file descriptors, never as bytes. The kernel
+// tells the sender's identity (SO_PEERCRED); a message cannot claim one.
 //
-// Requests carry a number that the reply repeats; replies may come in any order. Which messages
-// there are is in messages.h. Lean.
+// The reply repeats the number of its request; replies may come in any order. messages.h lists
+// the messages. Lean.
 #pragma once
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -17,8 +17,8 @@ inline constexpr std::uint32_t kWireMagic = 0x315a415a;  // "ZAZ1"
 inline constexpr std::uint16_t kWireVersion = 1;
 inline constexpr std::size_t kMaxMessage = 8192;
 inline constexpr std::size_t kLongestNotice = 8'000;  // the body of a kPeerNotice
-inline constexpr int kReadInMs = 10'000;  // nobody waits longer for a kReadIn
-// Smaller copies are not read in by turns: the kernel's read-ahead reads them at once.
+inline constexpr int kReadInMs = 10'000;  // the time limit of a kReadIn
+// Smaller copies are not read in turns: the kernel's read-ahead fetches them at once.
 inline constexpr std::int64_t kOrderedBytes = 128 << 10;
 
 struct MessageHeader {
@@ -53,7 +53,7 @@ struct EvictReply {
   std::uint64_t bytes;
   std::uint64_t pinned;  // frames of the range that were left because they are pinned
 };
-// A part of the range is read, and all of it by asking again from `next` on.
+// A request reads a part of the range; the client asks again from `next` on.
 struct VerifyBody {  // followed by the dataset's path; frames with first <= seq <= last
   FrameSeq first;
   FrameSeq last;
@@ -62,10 +62,10 @@ struct VerifyBody {  // followed by the dataset's path; frames with first <= seq
 };
 enum class Verdict : std::uint32_t {
   kGood = 0,
-  kMissing = 1,   // its file is gone, which does no harm
-  kChecksum = 2,  // from here on bad: the content is not what was copied
+  kMissing = 1,   // its file is gone, which is harmless
+  kChecksum = 2,  // this and the following are bad: the content differs from what was copied
   kSize = 3,
-  kIdentity = 4,  // its mode or its attribute is not a copy's
+  kIdentity = 4,  // its mode or its attribute is not that of a copy
   kUnreadable = 5,
 };
 struct VerifyFinding {
@@ -73,11 +73,11 @@ struct VerifyFinding {
   Verdict verdict;
   std::int32_t error;  // kUnreadable: why
 };
-struct VerifyReply {     // followed by VerifyFinding[findings]; they are dropped by now
+struct VerifyReply {     // followed by VerifyFinding[findings]; those copies are dropped
   std::uint64_t frames;  // read
   std::uint64_t bytes;
   FrameSeq next;
-  std::uint32_t done;  // 1: there is no next
+  std::uint32_t done;  // 1: the range is finished
   std::uint32_t findings;
 };
 
@@ -97,13 +97,13 @@ std::size_t encode_frame_message(MessageType type, std::uint64_t request, std::u
                                  const char* dataset, const char* name, char* buffer,
                                  std::size_t capacity);
 
-// The address of the socket in a runtime directory that is open as directory_fd, and its
-// size: "/proc/self/fd/N/socket", because sun_path has room for 107 characters only. Both
-// sides use it, for bind and for connect.
+// The address of the socket in a runtime directory that is open as directory_fd, and its size.
+// "/proc/self/fd/N/socket", because sun_path has room for 107 characters only. Used for bind
+// and for connect.
 std::size_t socket_address(int directory_fd, struct sockaddr_un* out);
 
-// Raw system calls, bounded by timeout_ms in all (0: one try), no signal (MSG_NOSIGNAL), errno
-// results.
+// By raw system calls, bounded by timeout_ms in total (0: one try). No signal (MSG_NOSIGNAL);
+// errors are -errno.
 int connect_daemon(const char* runtime, int timeout_ms);  // fd or -errno
 int send_message(int socket, const char* packet, std::size_t size, int passed_fd,
                  int timeout_ms);  // 0 or -errno
@@ -115,8 +115,8 @@ int receive_message(int socket, char* buffer, std::size_t capacity, int* passed_
 int send_once(int socket, std::span<struct iovec> parts, int passed_fd);  // 0 or -errno
 struct Arrival {
   int size;       // of the packet, or -errno
-  int passed_fd;  // the first that came, or -1; the others are closed
-  bool is_whole;  // nothing was cut off, and no other descriptor came
+  int passed_fd;  // the first one that arrived, or -1; the others are closed
+  bool is_whole;  // nothing was truncated, and no second descriptor arrived
 };
 Arrival receive_once(int socket, char* buffer, std::size_t capacity);
 

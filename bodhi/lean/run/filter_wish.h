@@ -1,5 +1,4 @@
-// FilterWish: what a job asks for by ZAZEN_FILTER, and what that means for one dataset (D24).
-// Lean.
+// FilterWish: the value of ZAZEN_FILTER, and its effect on one dataset (D24). Lean.
 #pragma once
 #include <cstring>
 
@@ -7,8 +6,8 @@
 
 namespace zazen {
 
-// kAuto: the datasets' keys decide. kOn: the same, and the user vouches that every rank has the
-// shim. kRequire: a job that cannot be divided ends in MPI_Init.
+// kAuto: the datasets' keys decide. kOn: the same, and the user guarantees that every rank has
+// the shim. kRequire: a job that cannot be divided ends in MPI_Init.
 enum class FilterWish : std::uint32_t { kAuto, kOn, kOff, kRequire };
 
 inline FilterWish filter_wish(const char* value) {
@@ -18,10 +17,10 @@ inline FilterWish filter_wish(const char* value) {
   return std::strcmp(value, "require") == 0 ? FilterWish::kRequire : FilterWish::kAuto;
 }
 
-// Of one dataset in ZAZEN_DATASETS; kNobody: the variable names none.
+// Whether ZAZEN_DATASETS names this dataset; kNobody: the variable names none.
 enum class Named : std::uint32_t { kNobody, kThisOne, kOthers };
 
-// A dataset that is named is divided by `require` whatever its key says.
+// A dataset that is named is divided under `require`, whatever its key says.
 inline FilterMode wanted_filter(FilterWish wish, Named named, FilterMode key) {
   if (wish == FilterWish::kOff || named == Named::kOthers) return FilterMode::kOff;
   if (wish != FilterWish::kRequire) return key;
@@ -29,8 +28,8 @@ inline FilterMode wanted_filter(FilterWish wish, Named named, FilterMode key) {
   return wanted ? FilterMode::kRequire : FilterMode::kOff;
 }
 
-// ZAZEN_DIVISION: what `zazenctl run` reads in the configuration, for ranks that find no table.
-// "off", or "on" or "require", a blank, and the datasets as people read them: "/sim1, /sim2".
+// ZAZEN_DIVISION: what `zazenctl run` finds in the configuration, for ranks that find no table.
+// "off"; or "on" or "require", a blank, and the datasets as text: "/sim1, /sim2".
 inline constexpr char kDivisionVariable[] = "ZAZEN_DIVISION";
 
 }  // namespace zazen

@@ -1,6 +1,6 @@
-// Neighbouring frames share a block of slots, one page, so that a few thousand frames touch
-// a few pages. A taken slot sends the search to another block, chosen by hashing again:
-// full neighbours do not pile up into long searches.
+// Neighbouring frames share a block of slots, one page, so that a few thousand frames touch a
+// few pages. If a slot is taken, the search goes on in another block, chosen by hashing again,
+// so full neighbours do not cause long searches.
 #include "bodhi/lean/run/ledger.h"
 
 #include <linux/futex.h>
@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::uint64_t kMaxProbes = 64;
 
-// Whether this page can be written to. The kernel ORs a word of it with 0, which gives the page
-// its memory, or EFAULT where an access of our own would be a SIGBUS.
+// Whether this page can be written to. The kernel ORs a word of it with 0. This gives the page
+// its memory, or EFAULT where our own access would raise SIGBUS.
 bool can_write(void* page) {
   constexpr int kChangesNothing = FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_EQ, 0);
   return raw_call(SYS_futex, page, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, nullptr, page,
@@ -50,7 +50,7 @@ std::uint32_t Ledger::dataset_of(std::uint64_t key, const char* path) {
       found = key;
     }
     if (found != key) continue;
-    // Whoever came first may still be on the way to do the same.
+    // Another thread may have claimed the slot and not yet written the path.
     if (has_path[i].load(std::memory_order_relaxed) == 0) [[unlikely]] keep_path(i, path);
     return i;
   }

@@ -1,11 +1,10 @@
 // Ledger: which frames were listed and opened, and how often, by all processes that share it. A
-// job under `zazenctl run` has one on each node (run_record.h); a rank has one of its own if
-// ZAZEN_REPORT asks for a report and it has no view. A fixed hash table in shared memory, sparse:
-// plain atomics, no lock, no allocation. Lean.
+// job under `zazenctl run` has one on each node (run_record.h). A rank has one of its own if
+// ZAZEN_REPORT asks for a report and the rank has no view. A sparse hash table of fixed size in
+// shared memory: plain atomics, no lock, no allocation. Lean.
 //
-// The memory may be a file on a disk that is full, where a first touch of a page would be a
-// SIGBUS. So the kernel is asked before (can_write), and a frame whose page cannot be had is
-// counted as one that could not be noted.
+// The memory may be a file on a full disk, where the first write to a page would raise SIGBUS.
+// So can_write asks the kernel first. A frame whose page cannot be allocated sets `overflowed`.
 #pragma once
 #include <atomic>
 
@@ -22,7 +21,7 @@ inline std::uint64_t mix_bits(std::uint64_t x) {
   return x;
 }
 
-// A text as a number, never 0: the path of a dataset, the words of a command.
+// Maps a text (the path of a dataset, the arguments of a command) to a number that is never 0.
 inline std::uint64_t text_key(const char* text) {
   std::uint64_t key = 0xcbf29ce484222325ULL;
   for (; *text != '\0'; ++text) {
@@ -45,23 +44,23 @@ struct Ledger {
   std::atomic<std::uint64_t> frames;  // opened, each counted once
   std::atomic<std::uint64_t> hits;    // opens
   std::atomic<std::uint64_t> misses;
-  std::atomic<std::uint64_t> bytes_local;  // of the frames, by where their first open went
+  std::atomic<std::uint64_t> bytes_local;  // sizes of frames, by the source of the first open
   std::atomic<std::uint64_t> bytes_origin;
-  std::atomic<std::uint32_t> overflowed;  // a frame could not be noted: the counts are short
-  std::atomic<std::uint64_t> used_blocks[kBlocks / 64];  // bitmap: which were written to
+  std::atomic<std::uint32_t> overflowed;  // a frame could not be noted: the counts are too low
+  std::atomic<std::uint64_t> used_blocks[kBlocks / 64];  // bitmap of the blocks written to
   std::atomic<std::uint64_t> dataset_keys[kDatasets];    // 0: free
   std::atomic<std::uint8_t> has_path[kDatasets];
   alignas(4096) char paths[kDatasets][kMaxPath];
   // (dataset + 1) << 56 | seq << 2 | flags; 0: free
   alignas(4096) std::atomic<std::uint64_t> slots[kSlots];
 
-  // The number of a dataset in this ledger; kNoDataset if there are too many.
+  // The number of a dataset in this ledger; kNoDataset if it has too many datasets.
   std::uint32_t dataset_of(std::uint64_t key, const char* path);
 
   void keep_path(std::uint32_t dataset, const char* path);
 
-  // Notes flags for a frame; true if they are new. A number above kMaxSeq has no slot: it
-  // overflows, and so does kNoDataset.
+  // Notes flags for a frame; true if they are new. A number above kMaxSeq has no slot and sets
+  // `overflowed`, as kNoDataset does.
   bool note(std::uint32_t dataset, FrameSeq seq, std::uint32_t flags);
 
   // "" if it could not be kept.
@@ -69,8 +68,8 @@ struct Ledger {
     return has_path[dataset].load(std::memory_order_acquire) != 0 ? paths[dataset] : "";
   }
 
-  // Calls visit(dataset, seq, flags) for each frame noted, in no order, and touches no page
-  // that note() did not: reading shared memory for the first time would allocate it.
+  // Calls visit(dataset, seq, flags) for each noted frame, in no order. Touches no page that
+  // note() did not: reading shared memory for the first time would allocate it.
   template <class Visit>
   void for_each(Visit visit) const {
     for (std::size_t block = 0; block < kBlocks; ++block) {
@@ -86,7 +85,7 @@ struct Ledger {
   }
 };
 
-// Null if the memory cannot be had.
+// Null if there is no memory.
 Ledger* make_ledger();
 
 }  // namespace zazen

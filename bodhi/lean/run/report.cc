@@ -1,5 +1,5 @@
-// JSON by hand: a fixed buffer, integers only (a host's locale may have a decimal comma),
-// and text that is made valid UTF-8 on the way.
+// Writes JSON into a fixed buffer: integers only, because a host program's locale may have a
+// decimal comma. Text is converted to valid UTF-8.
 #include "bodhi/lean/run/report.h"
 
 #include <time.h>
@@ -245,7 +245,7 @@ int write_report_to(int fd, const JobReport& report) {
 
 int write_report(const char* path, const JobReport& report) {
   QuietSignals quiet;
-  // A terminal, a pipe or a link (/dev/stdout) is written to, never replaced.
+  // A terminal, a pipe or a link (/dev/stdout) is written to, never replaced by a rename.
   struct stat st;
   if (raw_call(SYS_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
       !S_ISREG(st.st_mode)) {

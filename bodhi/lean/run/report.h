@@ -5,7 +5,7 @@
 
 namespace zazen {
 
-// Of every JSON that Zazen prints: "schema_version". A field that is added does not change it.
+// The "schema_version" of every JSON that Zazen prints. An added field does not change it.
 inline constexpr int kSchemaVersion = 1;
 
 struct RankReport {
@@ -44,9 +44,9 @@ struct JobReport {
   std::uint64_t bytes_local;
   std::uint64_t bytes_origin;
   double duration_seconds;    // of the whole job; -1: not known
-  double protocol_seconds;    // what MPI_Init took longer, but for listing_seconds
-  double listing_seconds;     // reading the origin's directories, where no node had a listing
-  const PhaseReport* phases;  // of both, on rank 0; `phase_count` of them
+  double protocol_seconds;    // the extra time of MPI_Init, without listing_seconds
+  double listing_seconds;     // reading the origin's directories, if no node has a listing
+  const PhaseReport* phases;  // the phases of both, on rank 0; `phase_count` of them
   std::size_t phase_count;
   std::int32_t nodes;
   std::int32_t ranks;

@@ -105,7 +105,7 @@ RunRecord* make_run_record(const RunPlace& place) {
   auto* record = static_cast<RunRecord*>(raw_map(
       sizeof(RunRecord), kReadWrite, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1));
   if (record == nullptr) return nullptr;
-  // Another host's process of the same number has another record.
+  // Another host's process with the same number has another record.
   record->number = place.number ^ static_cast<std::uint64_t>(wall_clock_ns()) ^
                    static_cast<std::uint64_t>(raw_call(SYS_getpid)) << 40;
   record->started_ns = place.started_ns;
