@@ -1,7 +1,7 @@
 // Natives that were pushed before the origin had them (waiting_natives.h, adoption.h).
 //
-// The identity is flushed before the copy gets its name, so that whatever a crash leaves under
-// a frame's name has one.
+// The identity is flushed before the copy gets its name, so that after a crash every file under a
+// frame's name has one.
 #include <fcntl.h>
 
 #include "daemon/process/beneath.h"
@@ -10,7 +10,7 @@
 namespace zazen {
 namespace {
 
-// The copy keeps its mode, whatever it comes to.
+// The copy keeps its mode in every case.
 int write_identity_of_copy(int fd, const OriginIdentity& identity, const struct stat& origin) {
   if (::fchmod(fd, kCopyMode | S_IWUSR) != 0) return errno;
   int code = write_identity(fd, identity);
@@ -46,13 +46,14 @@ int CopyFiles::adopt(std::uint32_t dataset, FrameSeq seq, UniqueFd copy,
   auto [below, leaf] = split_name(files.name_of(seq));
   UniqueFd directory = make_directory_beneath(files.directory.get(), below);
   if (!directory.valid()) return errno;
-  // A crash must not take the directory and leave the move into it.
+  // A crash must not lose the directory and keep the move into it.
   if (!below.empty()) code = flush_directories_beneath(files.directory.get(), below);
   if (code != 0) return code;
   code = rights_.grant_way(names, dataset, files.directory.get(), below, reached);
   if (code != 0) return code;
   code = files.waiting->move_out(seq, directory.get(), leaf.c_str());
-  // Nor must the move be lost when frame and directory go: it would be back where it waited.
+  // If the frame and its directory are removed, a crash must not undo the move: the copy would wait
+  // again.
   if (code == 0 && !below.empty() && ::fsync(directory.get()) != 0) code = errno;
   if (code == 0) {
     index(names, dataset, copy.get());

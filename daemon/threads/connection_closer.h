@@ -6,8 +6,8 @@
 // interruption counts for all sockets of a connection. Nothing interrupts the close of a file
 // whose FUSE mount caches writes and whose server does not answer.
 //
-// A user occupies at most kThreadsOfAUser threads; that user's other connections wait. Thread
-// safe.
+// A user's connections take at most kThreadsOfAUser threads; the user's other connections wait.
+// Thread safe.
 #pragma once
 #include <sys/types.h>
 
@@ -30,7 +30,7 @@ class ConnectionCloser {
 
   // Returns at once. If the system refuses memory, the caller's thread closes the connection.
   void close(uid_t uid, UniqueFd connection) noexcept;
-  // Closes all that wait. False: a thread is still blocked when the limit has passed.
+  // Closes all connections that wait. False: a thread is still blocked when the limit has passed.
   bool stop(std::chrono::milliseconds limit);
 
  private:
