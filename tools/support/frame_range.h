@@ -7,7 +7,7 @@
 
 namespace zazen {
 
-// "" is all.
+// "" means all.
 Result<FrameRange> parse_range(const std::string& text);
 
 }  // namespace zazen
