@@ -2,8 +2,8 @@
 // or as an alien. An entry that comes from a sequence log has no known size until the store has
 // seen its file.
 //
-// The frames are in tables of mapped files (frame_table.h), so their number costs the process
-// no memory, and a clean stop leaves what the next start needs. No lock; RoomLedger has one.
+// The frames are in tables of mapped files (frame_table.h), so their number costs the process no
+// memory. A clean stop leaves the tables for the next start. No lock; RoomLedger has one.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -1,10 +1,10 @@
-// AccessList: who may read one of the origin's files, or search or list one of its
-// directories, and the same right granted on something of ours (D15).
+// AccessList: the users and groups who have a right on one of the origin's files or directories: to
+// read, search or list it. The same right can be granted on a file of the cache (D15).
 //
 // The files of the cache belong to root. A POSIX ACL on each names the origin's owner and group,
-// and all users and groups that the origin's mode and ACL name, with the origin's mask applied. So
-// the kernel decides on every open as it would at the origin. An ACL of another kind (NFSv4, CIFS)
-// is not translated: then only the owner has the right, unless the list says no more than the mode.
+// and the users and groups in the origin's mode and ACL, with the origin's mask applied. So the
+// kernel decides on every open as it would at the origin. An ACL of another kind (NFSv4, CIFS) is
+// not translated: then only the owner has the right, unless the list says no more than the mode.
 // Where two lists must both allow, and neither is their intersection, only a common owner has the
 // right. A list may grant less than the origin, never more: a user who is refused reads the origin.
 #pragma once

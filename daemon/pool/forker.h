@@ -3,8 +3,9 @@
 // itself, so each worker begins in a known state, as in sshd.
 //
 // A worker takes on the credentials of its user. A worker of another user than root keeps one
-// capability, CAP_LEASE, by which it sees whether somebody writes to a frame. Only root can trace
-// The forker ends when zazend ends, and the kernel then kills the workers.
+// capability, CAP_LEASE, by which it sees whether a frame has a writer. Only root can trace a
+// worker or read its memory. The forker ends when zazend ends, and the kernel then kills the
+// workers.
 #pragma once
 #include <sys/types.h>
 

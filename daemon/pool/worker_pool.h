@@ -15,7 +15,6 @@
 //
 // order() asks a worker and waits, up to a limit. All such waits end with the worker or with
 // stop(). Thread safe but for run().
-// stop() is called. Thread safe but for run().
 #pragma once
 #include <atomic>
 #include <chrono>

@@ -32,7 +32,7 @@ bool stderr_is_journal() {
   return fmt::format("{}:{}", st.st_dev, st.st_ino) == stream;
 }
 
-// Says whether a line may be written now, and how many were left out before it.
+// Says whether a line may be written, and how many were left out since the last one.
 class LineBudget {
  public:
   bool take(std::int64_t second, int* left_out) {

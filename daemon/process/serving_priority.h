@@ -4,7 +4,6 @@
 // queue at the socket then grows for as long as this thread waits for the CPU. Measured on two
 // cores with one such process: the p99 of another user's status was 24 to 46 ms, and 6 ms with this
 // priority and connection_queue.h. A process that merely spins costs 4 ms.
-// with this and connection_queue.h; a process that merely spins costs 4 ms.
 #pragma once
 
 namespace zazen {

@@ -1,5 +1,5 @@
-// Publisher: the table and the counters in the runtime directory (D3), the lock on the table
-// that says "this daemon lives", and the heartbeat, which says "this daemon serves".
+// Publisher: the table and the counters in the runtime directory (D3), a lock, and a heartbeat. The
+// lock on the table means "this daemon lives", and the heartbeat "this daemon serves".
 //
 // The table is complete before it gets its name; afterwards only its atomics change. The lock is an
 // OFD lock, which ends with the process in every case.

@@ -1,11 +1,11 @@
 // ReadOrder: brings copies into the page cache, one at a time, first come first served.
 //
-// A spinning disk gives two readers together half of the throughput of one, or less (D17). So on
-// disks with expensive seeks (seek_cost.h), or if the configuration says so, a program asks here
-// before it reads a copy that is not in memory. It waits for its turn up to a limit; a request
-// whose turn comes later is skipped. It is answered when the first megabyte is in memory. The turn
-// goes on to the copy's end, or until a process closes the copy: a program that reads only the
-// header delays nobody. Thread safe.
+// A spinning disk gives two readers together half of the throughput of one, or less (D17). So a
+// program asks here before it reads a copy that is not in memory, if seeks are expensive
+// (seek_cost.h) or the configuration says so. It waits for its turn up to a limit; a request whose
+// turn comes later is skipped. It is answered when the first megabyte is in memory. The turn goes
+// on to the copy's end, or until a process closes the copy: a program that reads only the header
+// delays nobody. Thread safe.
 #pragma once
 #include <sys/types.h>
 

@@ -1,5 +1,5 @@
 // Measures the cost of a seek on the cache's disk, by reads of its copies that bypass the page
-// cache. What many virtual disks say of themselves (`rotational`) is wrong.
+// cache. The attribute `rotational` of many virtual disks is wrong.
 #pragma once
 #include <optional>
 #include <vector>

@@ -5,8 +5,8 @@
 // dataset's own directory in the cache is closed first, and opened last. In between, copies whose
 // frames were found in another frame directory are dropped.
 //
-// Datasets share the directories above them. If a dataset sees other directories or rights there
-// than another dataset has seen, that other one is closed until a worker looks at its origin again.
+// Datasets share the directories above them. Another dataset may have seen other directories or
+// rights there. That dataset is then closed until a worker looks at its origin again.
 //
 // Thread safe. Store describes the public functions that it passes on.
 #pragma once

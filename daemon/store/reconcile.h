@@ -1,4 +1,4 @@
-// What a start finds in one dataset's part of the cache, and which of it is true (D4, D22).
+// The state of one dataset's part of the cache at a start, and which of it is true (D4, D22).
 //
 // After a clean stop the tables of the inventory are believed at once. Otherwise the sequence logs
 // are replayed, which say what is held, but not how large it is. The files are the truth, and a

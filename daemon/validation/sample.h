@@ -1,6 +1,6 @@
 // Compares copies with the origin's files (D10). The sample at the start of a job compares the
-// first, the last, the newest and 64 random copies, in parallel, because an origin may be far away.
-// The checks of young copies and the sweep use the same comparison.
+// first, the last, the newest and 64 random copies. It does so in parallel, because an origin may
+// be far away. The checks of young copies and the sweep use the same comparison.
 //
 // zazend knows the copies, and a worker the origin's files: so a comparison has two halves.
 //

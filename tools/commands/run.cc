@@ -3,8 +3,8 @@
 // shell's for "not executable" and "not found".
 //
 // It works behind mpirun (mpirun -n 8 zazenctl run -- prog) and in front of it. In front, ranks on
-// this host inherit the environment. For other hosts it sets a parameter that tells Open MPI to
-// forward the environment, and that does not mix with the user's own -x options.
+// this host inherit the environment. For other hosts it sets a parameter by which Open MPI forwards
+// the environment. That parameter does not mix with the user's own -x options.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <unistd.h>

@@ -46,7 +46,7 @@ struct Totals {
   nlohmann::ordered_json failures = nlohmann::ordered_json::array();
 };
 
-// What the command line asks for of one dataset.
+// The part of the command line that is about one dataset.
 struct Order {
   const DatasetConfig* dataset;
   bool whole = false;           // all that it lists, within --frames

@@ -1,5 +1,5 @@
-// TableState: the table of this node's daemon as a program that starts at this moment finds it, or
-// the reason why the program would bypass the cache.
+// TableState: the table of this node's daemon, as a program that starts at this moment finds it. If
+// there is none, the reason why the program would bypass the cache.
 #pragma once
 #include <string>
 

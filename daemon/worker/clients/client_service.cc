@@ -1,5 +1,6 @@
-// What each message of a client means: one handler for each row of kMessages
-// (bodhi/lean/requests/messages.h), which also says who may send it and what it names.
+// The meaning of each message of a client: one handler for each row of kMessages
+// (bodhi/lean/requests/messages.h). The table also has the allowed senders and the names in a
+// message.
 //
 // A name from a client counts only if it is a configured dataset's path, byte by byte, or a name of
 // its template. So no name can lead anywhere else.

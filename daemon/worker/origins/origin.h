@@ -19,9 +19,9 @@
 
 namespace zazen {
 
-// 0 and the descriptor's stat, or an errno: EBADF not open for reading, EINVAL not a regular file,
-// EPERM not the file of that name, ENOENT no such file or dataset, EACCES not reachable. `reached`,
-// if given, gets the directories through which it was found.
+// 0 and the descriptor's stat, or an errno. EBADF: not open for reading. EINVAL: not a regular
+// file. EPERM: not the file of that name. ENOENT: no such file or dataset. EACCES: not reachable.
+// `reached`, if given, gets the directories through which it was found.
 int verify_origin(const DatasetConfig& dataset, const std::string& name, int fd,
                   struct stat* out, ReachedDirectories* reached = nullptr);
 
@@ -48,8 +48,8 @@ std::optional<bool> knows_writer(int origin_fd, bool is_own = false);
 UniqueFd own_description(int fd);
 
 // True if a given lease proves that no process has the file mapped for writing, and that every
-// change has changed the times. False on tmpfs and its like, where a store to a mapped page changes
-// none, and on overlayfs, where a mapping outlives the writer that a lease knows of.
+// change has changed the times. False on tmpfs and its like: a store to a mapped page changes no
+// time. False on overlayfs: a mapping outlives the writer that a lease knows of.
 bool times_tell_changes(int origin_fd);
 // True if mappings of this file cannot be known.
 bool hides_mappings(int origin_fd);
