@@ -60,8 +60,8 @@ T require(Result<T> result) {
   return std::move(*result);
 }
 
-// A shell may export the shim for all programs. Behind it, changes of our copies would reach the
-// origin. So this process executes itself again, with the shim disabled.
+// A shell may export the shim for all programs. Behind it, changes of our copies would reach
+// the origin. So this process executes itself again, with the shim disabled.
 void step_out_of_the_shim(char** argv) {
   const char* preloaded = ::getenv("LD_PRELOAD");
   if (preloaded == nullptr || std::strstr(preloaded, "libzazen") == nullptr) return;
@@ -97,8 +97,8 @@ bool reload_is_asked_for(int signal_fd) {
   return ::read(signal_fd, &info, sizeof info) != sizeof info || info.ssi_signo == SIGHUP;
 }
 
-// The second signal ends the process at once. The first one is read from the descriptor, because
-// otherwise it would count as the second.
+// The second signal ends the process at once. The first one is read from the descriptor,
+// because otherwise it would count as the second.
 void unblock_signals(int signal_fd) {
   signalfd_siginfo info;
   while (::read(signal_fd, &info, sizeof info) > 0) {
@@ -110,8 +110,8 @@ void unblock_signals(int signal_fd) {
   ::pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
 }
 
-// Raises the limit of descriptors to its maximum, for zazend and the workers. A client has one, and
-// a queued fill up to two.
+// Raises the limit of descriptors to its maximum, for zazend and the workers. A client has one,
+// and a queued fill up to two.
 void raise_descriptor_limit() {
   rlimit limit = {};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;

@@ -1,5 +1,5 @@
-// zazenctl, the command line tool. This file parses the command line; each command is in a file of
-// its own. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no daemon, 4 unhealthy (status -x,
+// zazenctl, the command line tool. This file parses the command line; each command is in a file
+// of its own. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no daemon, 4 unhealthy (status -x,
 // doctor); for run see run.cc.
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -256,9 +256,9 @@ void FrameTable::use(void* memory, std::uint32_t slots_log2) {
   mask_ = (std::uint64_t{1} << slots_log2) - 1;
 }
 
-// A zeroed table of this size. With a directory it is a new file, which replaces the old one. The
-// file's blocks are allocated, so that a full disk cannot become a SIGBUS. Otherwise it is in
-// memory.
+// A zeroed table of this size. With a directory it is a new file, which replaces the old one.
+// The file's blocks are allocated, so that a full disk cannot become a SIGBUS. Otherwise it is
+// in memory.
 void* FrameTable::make_memory(std::uint32_t slots_log2) {
   std::size_t size = file_size(slots_log2);
   std::string fresh = name_ + ".new";

@@ -1,11 +1,11 @@
-// FrameTable: the frames of one kind that one dataset holds, with their sizes and owners. It is a
-// hash table in a mapped file, which is its own snapshot.
+// FrameTable: the frames of one kind that one dataset holds, with their sizes and owners. It is
+// a hash table in a mapped file, which is its own snapshot.
 //
-// A slot has sixteen bytes. At least an eighth and at most three quarters of the slots are used;
-// beyond that the table is rebuilt. Ten million frames take 256 MB of page cache and no memory of
-// the process. While the daemon serves, the file is marked invalid. A clean stop seals it with a
-// checksum and a stamp, and the next start resumes it if both are right. The table is in memory
-// where no file can be made.
+// A slot has sixteen bytes. At least an eighth and at most three quarters of the slots are
+// used; beyond that the table is rebuilt. Ten million frames take 256 MB of page cache and no
+// memory of the process. While the daemon serves, the file is marked invalid. A clean stop
+// seals it with a checksum and a stamp, and the next start resumes it if both are right. The
+// table is in memory where no file can be made.
 //
 // Open addressing with linear probing; removing an entry moves its followers up. Sixteen frames
 // with neighbouring numbers are neighbours in the table.
@@ -30,7 +30,8 @@ namespace zazen {
 
 struct FrameTableHeader;
 
-// The owner of a frame: a user's number modulo 65,535. Users with the same remainder count as one.
+// The owner of a frame: a user's number modulo 65,535. Users with the same remainder count as
+// one.
 using OwnerKey = std::uint16_t;
 inline constexpr uid_t kNoUser = static_cast<uid_t>(-1);
 inline constexpr OwnerKey kUnknownOwner = 0;
@@ -77,9 +78,9 @@ class FrameTable {
   // A random frame, each about as likely as the others. Constant time.
   std::optional<FrameSeq> random(std::mt19937_64& random) const;
 
-  // The least and the greatest number; none if there is no frame. The result of the last search is
-  // kept while it holds. Otherwise a walk finds them and releases the mutex between its parts, so a
-  // frame that is removed meanwhile may still be returned.
+  // The least and the greatest number; none if there is no frame. The result of the last search
+  // is kept while it holds. Otherwise a walk finds them and releases the mutex between its
+  // parts, so a frame that is removed meanwhile may still be returned.
   struct Extent {
     FrameSeq first, last;
   };
@@ -103,8 +104,8 @@ class FrameTable {
     return found;
   }
 
-  // Shows the entries of a part of the slots, so that a walk can be taken in parts. It starts with
-  // 0 and goes on with the return value until that is 0 again.
+  // Shows the entries of a part of the slots, so that a walk can be taken in parts. It starts
+  // with 0 and goes on with the return value until that is 0 again.
   template <class Show>
   std::uint64_t look(std::uint64_t from, std::uint64_t slots, Show&& show) const {
     if (from >= slot_count()) return 0;  // the table has shrunk
@@ -118,9 +119,10 @@ class FrameTable {
   void for_each(Show&& show) const {
     look(0, slot_count(), show);
   }
-  // Shows all entries, a part at a time, and releases the mutex, which protects the table, between
-  // the parts. An entry that is there all the time is shown. After a rearrangement the walk calls
-  // begin() again and starts anew. The last attempt holds the mutex for the whole walk.
+  // Shows all entries, a part at a time, and releases the mutex, which protects the table,
+  // between the parts. An entry that is there all the time is shown. After a rearrangement the
+  // walk calls begin() again and starts anew. The last attempt holds the mutex for the whole
+  // walk.
   template <class Mutex, class Begin, class Show>
   void look_at_all(Mutex& mutex, Begin&& begin, Show&& show) const {
     constexpr int kMostAttempts = 8;

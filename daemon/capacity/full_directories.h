@@ -1,7 +1,7 @@
-// FullDirectories: datasets whose directory in the cache takes no more names although the disk has
-// room (ext4 without large_dir, a limit of subdirectories). Such a cache is not full, and nothing
-// is evicted. Fills of the dataset pause. They are tried again after a while, or when copies of the
-// dataset have gone. Thread safe.
+// FullDirectories: datasets whose directory in the cache takes no more names although the disk
+// has room (ext4 without large_dir, a limit of subdirectories). Such a cache is not full, and
+// nothing is evicted. Fills of the dataset pause. They are tried again after a while, or when
+// copies of the dataset have gone. Thread safe.
 #pragma once
 #include <cstdint>
 #include <map>

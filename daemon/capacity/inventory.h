@@ -1,9 +1,9 @@
-// Inventory: which frames the node holds, of which kind and size. A frame is held once, as a native
-// or as an alien. An entry that comes from a sequence log has no known size until the store has
-// seen its file.
+// Inventory: which frames the node holds, of which kind and size. A frame is held once, as a
+// native or as an alien. An entry that comes from a sequence log has no known size until the
+// store has seen its file.
 //
-// The frames are in tables of mapped files (frame_table.h), so their number costs the process no
-// memory. A clean stop leaves the tables for the next start. No lock; RoomLedger has one.
+// The frames are in tables of mapped files (frame_table.h), so their number costs the process
+// no memory. A clean stop leaves the tables for the next start. No lock; RoomLedger has one.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -12,7 +12,8 @@
 namespace zazen {
 namespace {
 
-// Aliens first: a frame that is pushed during a walk then appears among the natives, or among both.
+// Aliens first: a frame that is pushed during a walk then appears among the natives, or among
+// both.
 constexpr FrameKind kAliensFirst[] = {FrameKind::kAlien, FrameKind::kNative};
 
 std::uint64_t known(std::uint64_t bytes) {
@@ -126,8 +127,8 @@ std::vector<FrameSeq> RoomLedger::frames_from(std::uint32_t dataset, FrameSeq fi
   return frames;
 }
 
-// The walk for the first and the last frame releases the lock between its parts. Frames that come
-// or go meanwhile do not matter.
+// The walk for the first and the last frame releases the lock between its parts. Frames that
+// come or go meanwhile do not matter.
 std::vector<FrameSeq> RoomLedger::sample(std::uint32_t dataset, std::size_t at_random) const {
   constexpr FrameKind kKinds[] = {FrameKind::kNative, FrameKind::kAlien};
   std::mt19937_64 random(std::random_device{}());

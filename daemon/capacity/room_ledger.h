@@ -1,9 +1,9 @@
 // RoomLedger: which frames the node holds, who owns them, and how much room is left.
 //
-// It counts copies, reservations, pins and the natives of each owner, and it chooses the copies to
-// evict (D16, eviction.h). It removes no copy itself: CopyFiles does, and keeps the ledger true to
-// the disk. The held frames change only under the NamesLock. A caller that has it sees the same
-// frames until it releases it.
+// It counts copies, reservations, pins and the natives of each owner, and it chooses the copies
+// to evict (D16, eviction.h). It removes no copy itself: CopyFiles does, and keeps the ledger
+// true to the disk. The held frames change only under the NamesLock. A caller that has it sees
+// the same frames until it releases it.
 //
 // Thread safe. A walk over all frames of a dataset releases the mutex between its parts.
 #pragma once
@@ -147,10 +147,10 @@ class RoomLedger {
   int seal(const NamesLock&, std::uint32_t dataset, std::uint64_t stamp,
            std::uint64_t native_log_bytes, std::uint64_t alien_log_bytes);
 
-  // Reserves room for a claim at once, or returns a plan of what must be evicted first, if anything
-  // may be. The caller then holds the NamesLock and revises the plan (false: nothing may be
-  // evicted). When the copies are gone, it reserves the room, unless another claim took it
-  // meanwhile.
+  // Reserves room for a claim at once, or returns a plan of what must be evicted first, if
+  // anything may be. The caller then holds the NamesLock and revises the plan (false: nothing
+  // may be evicted). When the copies are gone, it reserves the room, unless another claim took
+  // it meanwhile.
   void note_fills(std::uint64_t fills, std::span<const std::uint32_t> datasets);
   Reservation reserve(const Claim& claim, EvictionPlan* plan);
   bool revise(const Claim& claim, EvictionPlan* plan);
@@ -212,7 +212,7 @@ class RoomLedger {
 
   const Config& config_;
   const CacheDisk& disk_;
-  std::atomic<bool> giving_up_ = false;  // set under mutex_, so that no waiting thread misses it
+  std::atomic<bool> giving_up_ = false;  // set under mutex_, for the threads that wait
   std::condition_variable reconciled_;
 
   // Protects all members below it. The only system calls under it are statvfs(2) and those of a

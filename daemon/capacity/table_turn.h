@@ -1,7 +1,7 @@
 // TableTurn: walks through the frames of a dataset in rounds, a bounded slice at a time.
 //
-// A frame that is added, removed or moved between two slices may appear twice in a round or not at
-// all; the next round has it. The caller holds the lock of the tables.
+// A frame that is added, removed or moved between two slices may appear twice in a round or not
+// at all; the next round has it. The caller holds the lock of the tables.
 #pragma once
 #include <array>
 #include <cstdint>

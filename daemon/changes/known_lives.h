@@ -1,6 +1,6 @@
-// KnownLives: which lives of other daemons this node has met (reported_changes.h). They are kept in
-// a file of the cache, so that they are still known after a restart. The file is not flushed: a
-// life that is lost counts as new once more. Thread safe.
+// KnownLives: which lives of other daemons this node has met (reported_changes.h). They are
+// kept in a file of the cache, so that they are still known after a restart. The file is not
+// flushed: a life that is lost counts as new once more. Thread safe.
 #pragma once
 #include <cstdint>
 #include <deque>

@@ -1,6 +1,6 @@
-// PeerChanges: exchanges changed frames between this node and the nodes in `peers`. It is the only
-// part of this subject that the service knows. Programs and comparisons report changes here,
-// notices of other daemons arrive here, and `explain` asks here why a copy is gone.
+// PeerChanges: exchanges changed frames between this node and the nodes in `peers`. It is the
+// only part of this subject that the service knows. Programs and comparisons report changes
+// here, notices of other daemons arrive here, and `explain` asks here why a copy is gone.
 //
 // Without peers nothing is watched, sent or waited for. Thread safe.
 #pragma once
@@ -39,8 +39,8 @@ class PeerChanges {
   void tell(const Tell& news);
   // Any frame of the dataset may have changed.
   void distrust(std::uint32_t dataset);
-  // The worker that tells the peers has begun: the peers learn that this daemon lives. `again`: the
-  // last one has ended, and changes that it had not told are lost.
+  // The worker that tells the peers has begun: the peers learn that this daemon lives. `again`:
+  // the last one has ended, and changes that it had not told are lost.
   void greet(bool again);
   // A comparison has found that these copies are stale.
   void found_stale(std::uint32_t dataset, const std::vector<ExactCopy>& copies);

@@ -1,16 +1,16 @@
 // ReportedChanges: what other daemons tell this one about changed frames
 // (bodhi/node/change_notice.h).
 //
-// A copy that is older than the version in the notice is dropped at once. So is the copy of a frame
-// that is gone, if the copy was there before the sender looked. This node does not ask the origin
-// itself: the origin may hang, and a network file system may show old attributes for a minute. The
-// sender may be believed, because it has proved that it may push frames; a wrong notice costs a
-// fetch. Any other copy that differs may be newer than the notice: it is compared with the origin.
-// A native that waits for its origin stays.
+// A copy that is older than the version in the notice is dropped at once. So is the copy of a
+// frame that is gone, if the copy was there before the sender looked. This node does not ask
+// the origin itself: the origin may hang, and a network file system may show old attributes for
+// a minute. The sender may be believed, because it has proved that it may push frames; a wrong
+// notice costs a fetch. Any other copy that differs may be newer than the notice: it is
+// compared with the origin. A native that waits for its origin stays.
 //
-// A sender that is unknown has just started, or started while this node did not hear it. Nobody was
-// told of earlier changes on its node. So every dataset is in doubt until all copies have been
-// compared once, as after an unclean stop.
+// A sender that is unknown has just started, or started while this node did not hear it. Nobody
+// was told of earlier changes on its node. So every dataset is in doubt until all copies have
+// been compared once, as after an unclean stop.
 //
 // A fill that is under way may publish an old copy after the notice. So each notice is applied
 // again, 2 and 10 seconds later. Thread safe.
@@ -52,8 +52,8 @@ class ReportedChanges {
   ReportedChanges(const Config& config, Store& store, DropHistory& history,
                   std::uint64_t own_life, Hooks hooks);
 
-  // 0 or an errno: EINVAL it is no notice, ELOOP it is this daemon's own. Names that are no dataset
-  // or no frame of this node are skipped.
+  // 0 or an errno: EINVAL it is no notice, ELOOP it is this daemon's own. Names that are no
+  // dataset or no frame of this node are skipped.
   int take(std::string_view body);
   // The caller calls this about once a second.
   void look_again();

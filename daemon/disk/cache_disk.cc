@@ -69,7 +69,8 @@ int Temporary::write_failure() const {
   return ::fsync(fd_.get()) == 0 ? 0 : errno;
 }
 
-// A read lease needs a read-only descriptor, and our own descriptor for writing would refuse it.
+// A read lease needs a read-only descriptor, and our own descriptor for writing would refuse
+// it.
 int Temporary::seal_content() {
   const std::string self = fmt::format("/proc/self/fd/{}", fd_.get());
   // O_NONBLOCK: a worker that somebody has taken over may have a lease on the file.

@@ -1,8 +1,9 @@
 // CacheDisk: the cache's directory on the local disk, and new files in it.
 //
-// A copy is written to a Temporary that no reader can see, and gets its name only when it is whole
-// (D6). A Temporary is an O_TMPFILE that linkat names. Where the file system lacks that, it is a
-// name below <cache>/.zazen/tmp that is renamed; the start empties that directory. Thread safe.
+// A copy is written to a Temporary that no reader can see, and gets its name only when it is
+// whole (D6). A Temporary is an O_TMPFILE that linkat names. Where the file system lacks that,
+// it is a name below <cache>/.zazen/tmp that is renamed; the start empties that directory.
+// Thread safe.
 #pragma once
 #include <sys/stat.h>
 
@@ -30,11 +31,11 @@ class Temporary {  // removed with its owner, unless published
   int fd() const { return fd_.get(); }
   // Allocates this much room on the disk, if the file system can do that. 0 or an errno.
   int allocate(std::uint64_t bytes) const;
-  // 0, or an errno if flushed data of the file did not reach the disk. It writes only where there
-  // is no other way to know.
+  // 0, or an errno if flushed data of the file did not reach the disk. It writes only where
+  // there is no other way to know.
   int write_failure() const;
-  // Reopens the file for reading only; nobody writes to it after that. EBUSY: somebody has it open
-  // or mapped for writing, as a lease on it tells. EINVAL: the file system has no leases.
+  // Reopens the file for reading only; nobody writes to it after that. EBUSY: somebody has it
+  // open or mapped for writing, as a lease on it tells. EINVAL: the file system has no leases.
   int seal_content();
   // Gives the file a name, and replaces a file that has it already. 0 or an errno.
   int publish(int directory_fd, const char* leaf);
@@ -51,7 +52,8 @@ constexpr bool is_out_of_room(int code) {
   return code == ENOSPC || code == EDQUOT;
 }
 
-// The room that a file takes and is charged for: its size, or its allocated blocks if it has holes.
+// The room that a file takes and is charged for: its size, or its allocated blocks if it has
+// holes.
 inline std::uint64_t room_of(const struct stat& file) {
   return std::min(static_cast<std::uint64_t>(file.st_size),
                   static_cast<std::uint64_t>(file.st_blocks) * 512);
@@ -65,8 +67,8 @@ struct DiskRoom {
   std::uint64_t disk_bytes = 0;  // of the whole disk; 0 if it cannot be known
 };
 
-// Flushes the whole file system of an open directory. The kernel reports each failed write since
-// the last call with the same open directory. 0 or an errno.
+// Flushes the whole file system of an open directory. The kernel reports each failed write
+// since the last call with the same open directory. 0 or an errno.
 int sync_disk(int directory);
 
 class CacheDisk {
@@ -91,9 +93,9 @@ class CacheDisk {
   Temporary make_temporary(int directory_fd) const;
   // The room that the file system has for the cache.
   DiskRoom room() const;
-  // Flushes the file system by an open file of its own. The kernel reports a failed write once for
-  // each open file, so this sync does not hide one from other threads that must know it. 0 or an
-  // errno.
+  // Flushes the file system by an open file of its own. The kernel reports a failed write once
+  // for each open file, so this sync does not hide one from other threads that must know it. 0
+  // or an errno.
   int sync() const;
   // Writes a small file, flushes it and reads it back: 0, also if the disk is full, or an
   // errno.

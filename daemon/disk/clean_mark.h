@@ -1,5 +1,5 @@
-// CleanMark: the file <cache>/.zazen/clean. A clean stop makes it, and the next start removes it
-// before it changes anything. So if the file is there, nothing has changed since the stop.
+// CleanMark: the file <cache>/.zazen/clean. A clean stop makes it, and the next start removes
+// it before it changes anything. So if the file is there, nothing has changed since the stop.
 #pragma once
 #include <cstdint>
 #include <optional>

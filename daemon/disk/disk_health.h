@@ -1,13 +1,13 @@
 // DiskHealth: whether the cache's disk can be used at the moment.
 //
-// The cache goes out of use after an error of the disk itself, such as EIO. It is also out of use
-// while an operation takes longer than the limit. Programs then read the origin, and nothing is
-// lost. A probe writes, flushes and reads back a small file. The first probe runs at once; after a
-// failure the next one follows after 1, 2, 4 ... and at most 30 seconds. The first probe that
-// succeeds ends the outage. A full disk is not a failing disk.
+// The cache goes out of use after an error of the disk itself, such as EIO. It is also out of
+// use while an operation takes longer than the limit. Programs then read the origin, and
+// nothing is lost. A probe writes, flushes and reads back a small file. The first probe runs at
+// once; after a failure the next one follows after 1, 2, 4 ... and at most 30 seconds. The
+// first probe that succeeds ends the outage. A full disk is not a failing disk.
 //
-// A disk may hang without an error. So the cache goes out of use before it is probed, and the probe
-// has its own thread. Thread safe.
+// A disk may hang without an error. So the cache goes out of use before it is probed, and the
+// probe has its own thread. Thread safe.
 #pragma once
 #include <condition_variable>
 #include <cstdint>

@@ -84,8 +84,8 @@ IdentityIndex* IndexFile::make(std::uint32_t slots_log2) {
   return index;
 }
 
-// Makes a new index with at least twice as many slots as wanted entries, and without the removed
-// ones.
+// Makes a new index with at least twice as many slots as wanted entries, and without the
+// removed ones.
 void IndexFile::grow(std::uint64_t wanted) {
   std::uint32_t slots_log2 = index_->slots_log2;
   while (wanted * 2 >> slots_log2 != 0) ++slots_log2;

@@ -1,8 +1,9 @@
 // IndexFile: the daemon's side of the identity index (bodhi/lean/frames/identity_index.h).
 //
-// The index makes stat fast and is never needed: for a missing entry the shim asks the copy itself.
-// An entry is left out if the file cannot be made or has no room. There is no index where a quota
-// could become a SIGBUS (mapped_file.h). Each start makes the file anew. Thread safe.
+// The index makes stat fast and is never needed: for a missing entry the shim asks the copy
+// itself. An entry is left out if the file cannot be made or has no room. There is no index
+// where a quota could become a SIGBUS (mapped_file.h). Each start makes the file anew. Thread
+// safe.
 #pragma once
 #include <sys/stat.h>
 

@@ -1,11 +1,12 @@
 // WaitingNatives: natives of one dataset that were pushed before the origin had them (D9).
 //
-// A file under a frame's name is served, and shown with the origin's identity. A native without an
-// identity is kept apart, in <dataset>/.zazen/waiting under its number, until the origin has the
-// frame. Then it moves to its name (adoption.h). The native log names it from the beginning.
+// A file under a frame's name is served, and shown with the origin's identity. A native without
+// an identity is kept apart, in <dataset>/.zazen/waiting under its number, until the origin has
+// the frame. Then it moves to its name (adoption.h). The native log names it from the
+// beginning.
 //
-// A frame is here or under its name. If a crash leaves it at both places, the file under the name
-// stays: the push that was to replace it was not answered. Thread safe.
+// A frame is here or under its name. If a crash leaves it at both places, the file under the
+// name stays: the push that was to replace it was not answered. Thread safe.
 #pragma once
 #include <functional>
 #include <memory>
@@ -28,8 +29,8 @@ class WaitingNatives {
   static Result<std::unique_ptr<WaitingNatives>> open(int dataset_directory,
                                                       PendingCopies& pending,
                                                       std::uint32_t index);
-  // Loads the files, once; 0 or an errno. Before that no native is known. `has_name` says whether a
-  // frame has a file under its name.
+  // Loads the files, once; 0 or an errno. Before that no native is known. `has_name` says
+  // whether a frame has a file under its name.
   int load(const std::function<bool(FrameSeq)>& has_name);
   static std::string name_of(FrameSeq seq) { return std::to_string(seq); }
 
@@ -42,8 +43,8 @@ class WaitingNatives {
   int publish(Temporary& file, FrameSeq seq);
   int move_out(FrameSeq seq, int directory_fd, const char* leaf);
   int remove(FrameSeq seq);
-  // Flushes the directory if it has changed. Otherwise a frame that was invalidated under its name
-  // could come back here after a power failure.
+  // Flushes the directory if it has changed. Otherwise a frame that was invalidated under its
+  // name could come back here after a power failure.
   int flush();
 
  private:

@@ -1,6 +1,6 @@
-// The attribute system.posix_acl_access is a version and entries of eight bytes, little endian on
-// every machine (linux/posix_acl_xattr.h). One call sets it, so nobody sees a half-changed list.
-// The kernel turns a list without names into a plain mode.
+// The attribute system.posix_acl_access is a version and entries of eight bytes, little endian
+// on every machine (linux/posix_acl_xattr.h). One call sets it, so nobody sees a half-changed
+// list. The kernel turns a list without names into a plain mode.
 #include "daemon/origin/access_list.h"
 
 #include <endian.h>
@@ -231,8 +231,8 @@ int AccessList::grant(int fd, Right right) const {
     entries.push_back({ACL_GROUP_OBJ, granted, kNobody});
     entries.push_back({ACL_OTHER, granted, kNobody});
   } else {
-    // The origin's owner becomes a named user, because the copy has another owner. The copy's own
-    // owner gets no entry by name.
+    // The origin's owner becomes a named user, because the copy has another owner. The copy's
+    // own owner gets no entry by name.
     std::map<uid_t, bool> users = users_;
     users[owner_] = owner_may_;
     users.erase(file.st_uid);

@@ -1,9 +1,9 @@
 // Adoption: a native that was pushed before the origin had the frame gets its identity (D9).
 //
 // The pushed content and the origin are compared by size and by some pages, which is cheap. The
-// pages differ if a simulation was run again. A frame that has a writer counts as not there yet.
-// zazend has the copy and a worker sees the origin. The link carries the pages, or a digest of them
-// where zazend asks the worker.
+// pages differ if a simulation was run again. A frame that has a writer counts as not there
+// yet. zazend has the copy and a worker sees the origin. The link carries the pages, or a
+// digest of them where zazend asks the worker.
 #pragma once
 #include <string>
 

@@ -35,8 +35,8 @@ constexpr std::chrono::milliseconds kEndLimit(200);
   ::_exit(0);
 }
 
-// Reads `count` paths, or those that come before the deadline. It does not wait for the end of the
-// pipe, because a thread of the child that hangs at an origin keeps the pipe open.
+// Reads `count` paths, or those that come before the deadline. It does not wait for the end of
+// the pipe, because a thread of the child that hangs at an origin keeps the pipe open.
 std::vector<std::string> read_paths(int pipe, std::size_t count) {
   const auto deadline = Clock::now() + kChildLimit;
   std::vector<std::string> paths;

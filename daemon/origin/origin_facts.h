@@ -25,8 +25,8 @@ struct ReachedDirectory {  // of one component of the path, as one directory of 
 };
 using ReachedDirectories = std::vector<ReachedDirectory>;  // outermost first
 
-// Identifies one directory among all that ever existed. On a file system that has no birth times a
-// deleted directory's number may come again.
+// Identifies one directory among all that ever existed. On a file system that has no birth
+// times a deleted directory's number may come again.
 struct FrameDirectory {
   dev_t dev = 0;  // another number after the file system was mounted again
   ino_t ino = 0;

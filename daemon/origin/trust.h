@@ -1,9 +1,9 @@
 // Trust: why copies must be checked when they are opened, and until when (D10).
 //
 // While a dataset has a reason for doubt, its word in the table is not 0. Programs then compare
-// each copy with the origin when they open it. Reasons are numbered; the number of a reason is its
-// epoch. A comparison knows the newest reason that it answers. It clears that one and older ones of
-// the same cause. A reason that arises during a comparison stays for the next one.
+// each copy with the origin when they open it. Reasons are numbered; the number of a reason is
+// its epoch. A comparison knows the newest reason that it answers. It clears that one and older
+// ones of the same cause. A reason that arises during a comparison stays for the next one.
 //
 //   cause        copies      compared
 //   kStale       all         by the next whole pass of the sweep, if that finds nothing stale:
@@ -11,16 +11,16 @@
 //   kUnwatched   all         at once
 //   kYoung       one frame   kYoungMs later; beyond kMostYoung frames all copies are, together
 //
-// A copy is young if it was taken within kYoungMs of its origin's last change. The reason is that a
-// frame that a simulation is writing looks like any other between two writes. If a writer cannot be
-// excluded, a renamed frame counts as changed, and so does a frame with new times or rights. The
-// dataset is marked before the copy gets its name. A pushed frame is never young, because its
-// writer says that it is complete. An invalidated frame is young, too: a program may still have it
-// open for writing, and may write after the next copy was taken.
+// A copy is young if it was taken within kYoungMs of its origin's last change. The reason is
+// that a frame that a simulation is writing looks like any other between two writes. If a
+// writer cannot be excluded, a renamed frame counts as changed, and so does a frame with new
+// times or rights. The dataset is marked before the copy gets its name. A pushed frame is never
+// young, because its writer says that it is complete. An invalidated frame is young, too: a
+// program may still have it open for writing, and may write after the next copy was taken.
 //
 // The sweep compares whole datasets. The service compares young copies, on a thread for each
-// dataset: neither a long pass nor a hanging origin of another dataset delays them. If the origin
-// cannot be asked, the reason stays.
+// dataset: neither a long pass nor a hanging origin of another dataset delays them. If the
+// origin cannot be asked, the reason stays.
 //
 // Thread safe. No input or output.
 #pragma once
@@ -68,8 +68,8 @@ class Trust {
 
   std::optional<Due> due(std::uint32_t dataset, DoubtCause cause,
                          std::int64_t now_ms = monotonic_ms()) const;
-  // Waits for a dataset that must be compared at once, and returns the one that has waited longest.
-  // Nothing after until_ms or a stop request.
+  // Waits for a dataset that must be compared at once, and returns the one that has waited
+  // longest. Nothing after until_ms or a stop request.
   std::optional<Due> await_unwatched(std::int64_t until_ms, std::stop_token stop);
   // Ends a comparison: it was made, or it must be repeated.
   void clear(const Due& done);

@@ -161,8 +161,8 @@ struct Child {
 };
 using Children = std::map<std::uint64_t, Child>;  // by id; none of them has been reaped
 
-// A killed worker does not end while a FUSE server of its user blocks it. At most this many workers
-// of a user may exist.
+// A killed worker does not end while a FUSE server of its user blocks it. At most this many
+// workers of a user may exist.
 constexpr std::ptrdiff_t kMostChildrenOfAUser = 32;
 
 bool may_start(const Children& children, uid_t uid) {

@@ -1,6 +1,6 @@
 // Forker: the small process that starts workers and kills them (D23). zazend forks it while it
-// has a single thread and has read nothing but its configuration. The forker has a single thread
-// itself, so each worker begins in a known state, as in sshd.
+// has a single thread and has read nothing but its configuration. The forker has a single
+// thread itself, so each worker begins in a known state, as in sshd.
 //
 // A worker takes on the credentials of its user. A worker of another user than root keeps one
 // capability, CAP_LEASE, by which it sees whether a frame has a writer. Only root can trace a
@@ -23,8 +23,8 @@ struct WorkerCredentials {
   uid_t uid = 0;
   gid_t gid = 0;
   std::vector<gid_t> groups;  // supplementary
-  // True: neither group nor groups are known, and the worker looks them up. `gid` is for a user who
-  // has no account.
+  // True: neither group nor groups are known, and the worker looks them up. `gid` is for a user
+  // who has no account.
   bool looks_up_groups = false;
   bool is_listener = false;  // it takes pushes over the network, and no client's connections
   auto operator<=>(const WorkerCredentials&) const = default;
@@ -34,8 +34,8 @@ class Forker {
  public:
   // The main function of a worker, which gets the worker's ends of the link.
   using Run = std::function<void(UniqueFd receive, UniqueFd send)>;
-  // With `log_file` the forker and the workers write there instead of to our standard error. Throws
-  // std::system_error if the system refuses a process.
+  // With `log_file` the forker and the workers write there instead of to our standard error.
+  // Throws std::system_error if the system refuses a process.
   static Result<Forker> start(const Run& run, const std::string& log_file);
 
   Forker(Forker&& other) noexcept = default;

@@ -27,12 +27,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kListener = 1, kWake = 2, kStop = 3, kLastStop = 4, kForker = 5;
-constexpr std::uint64_t kOutput = std::uint64_t{1} << 63;  // with a worker's id: output is possible
+constexpr std::uint64_t kOutput = std::uint64_t{1} << 63;  // with a worker's id: can be sent to
 constexpr std::chrono::milliseconds kCloseLimit(200);
 constexpr std::int64_t kTickMs = 1'000;
 constexpr int kAcceptedInARow = 128, kAsksInARow = 64;
-// If at least kMostDeaths workers of a user die within kDeathsPeriod, the user gets none until the
-// period is over.
+// If at least kMostDeaths workers of a user die within kDeathsPeriod, the user gets none until
+// the period is over.
 constexpr std::size_t kMostDeaths = 20;
 constexpr std::chrono::seconds kDeathsPeriod(2);
 // A worker that was used within this time is not ended to make room.
@@ -413,7 +413,8 @@ bool WorkerPool::read_asks(Worker& worker) {
       continue;
     }
     // Any thread that sends the worker a descriptor holds the lock until its own descriptor is
-    // closed. So after this lock only the worker can have a file open that it reports as written.
+    // closed. So after this lock only the worker can have a file open that it reports as
+    // written.
     { std::lock_guard lock(worker.mutex_); }
     ++worker.asks_;
     if (!hooks_.take(worker, std::move(packet))) {
@@ -425,8 +426,8 @@ bool WorkerPool::read_asks(Worker& worker) {
   return true;
 }
 
-// Watches workers that have messages waiting or may ask again, and serves those that have packets
-// in their buffers.
+// Watches workers that have messages waiting or may ask again, and serves those that have
+// packets in their buffers.
 void WorkerPool::watch_again() {
   std::vector<WorkerPointer> all, lost, unread;
   {

@@ -1,17 +1,17 @@
 // WorkerPool: the socket of zazend, and its workers (D23).
 //
-// One thread runs it. The thread accepts connections, gets the client's identity from the kernel,
-// and passes each connection on to the worker with these credentials. It reads nothing from a
-// client, and ConnectionCloser closes zazend's own descriptor. The thread also reads the asks of
-// workers and hands each over to threads of that worker: the requests of one user delay no other
-// user's.
+// One thread runs it. The thread accepts connections, gets the client's identity from the
+// kernel, and passes each connection on to the worker with these credentials. It reads nothing
+// from a client, and ConnectionCloser closes zazend's own descriptor. The thread also reads the
+// asks of workers and hands each over to threads of that worker: the requests of one user delay
+// no other user's.
 //
-// Nothing blocks this thread. It stops reading from a worker while kMostAsks of its asks are not
-// answered, or while the worker does not take the answers. It kills a worker that breaks the rules,
-// or that is silent for a while.
+// Nothing blocks this thread. It stops reading from a worker while kMostAsks of its asks are
+// not answered, or while the worker does not take the answers. It kills a worker that breaks
+// the rules, or that is silent for a while.
 //
-// There is a limit for the workers of a user and one for all. At a limit, a new worker replaces the
-// one that was last asked longest ago.
+// There is a limit for the workers of a user and one for all. At a limit, a new worker replaces
+// the one that was last asked longest ago.
 //
 // order() asks a worker and waits, up to a limit. All such waits end with the worker or with
 // stop(). Thread safe but for run().
@@ -53,7 +53,8 @@ class WorkerPool {
     std::function<LinkPacket(const WorkerCredentials& credentials)> first_order;
     // Takes an ask of a worker, on the serving thread. False: no worker of ours asks this.
     std::function<bool(Worker& worker, LinkPacket packet)> take;
-    // A worker has ended. Called on another thread, when none of its asks or orders is under way.
+    // A worker has ended. Called on another thread, when none of its asks or orders is under
+    // way.
     std::function<void(WorkerId worker, const WorkerCredentials& credentials,
                        const WorkerFigures& figures, bool has_left)>
         ended;
@@ -65,9 +66,9 @@ class WorkerPool {
                                                     WorkerLimits limits = {});
   ~WorkerPool();
 
-  // Serves until stop_fd is readable, or the forker has ended. It calls `tick` about once a second
-  // and `beat` every kHeartbeatPeriodMs, in the loop that serves clients: so a beat proves that
-  // they are served.
+  // Serves until stop_fd is readable, or the forker has ended. It calls `tick` about once a
+  // second and `beat` every kHeartbeatPeriodMs, in the loop that serves clients: so a beat
+  // proves that they are served.
   void run(int stop_fd, const std::function<void()>& beat, const std::function<void()>& tick);
   // Begins the stop: accepts no new clients. A thread of its own still serves the workers.
   void withdraw();

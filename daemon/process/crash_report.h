@@ -1,10 +1,11 @@
 // CrashReport: a report of a crash. On SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT the daemon
 // writes version, signal, address, thread and the stack to stderr, as lines of the log. Then it
-// dies by the same signal, with a core dump as usual. An uncaught exception is named, then aborts.
+// dies by the same signal, with a core dump as usual. An uncaught exception is named, then
+// aborts.
 //
-// The handler uses no locks and no heap. libunwind walks the stack. Function names are the linker's
-// (c++filt makes them readable). For a stripped module the report has its path and the offset for
-// addr2line.
+// The handler uses no locks and no heap. libunwind walks the stack. Function names are the
+// linker's (c++filt makes them readable). For a stripped module the report has its path and the
+// offset for addr2line.
 #pragma once
 #include <cstddef>
 

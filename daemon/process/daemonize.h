@@ -1,5 +1,5 @@
-// Starts the daemon in the background. The parent stays until the child serves, and its exit status
-// says whether the child does. Called before there is any thread, lock or mapping.
+// Starts the daemon in the background. The parent stays until the child serves, and its exit
+// status says whether the child does. Called before there is any thread, lock or mapping.
 #pragma once
 #include <string>
 

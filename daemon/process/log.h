@@ -1,6 +1,6 @@
 // The daemon's log: one line for each event, key=value, on stderr, which journald or a file
-// receives. For journald each line begins with its priority, "<4>". Values with spaces, quotes or
-// control characters are quoted and escaped, so a path cannot forge a line. Lines beyond
+// receives. For journald each line begins with its priority, "<4>". Values with spaces, quotes
+// or control characters are quoted and escaped, so a path cannot forge a line. Lines beyond
 // kLogLinesPerSecond in a second are counted and not written. Thread safe.
 #pragma once
 #include <initializer_list>

@@ -11,8 +11,8 @@ namespace zazen {
 // fails.
 void* make_mapped_file(const std::string& path, std::size_t size, UniqueFd* file);
 
-// True if a write takes new blocks although the file has some. Then a full disk or a quota would
-// become a SIGBUS of the process that writes to a mapping.
+// True if a write takes new blocks although the file has some. Then a full disk or a quota
+// would become a SIGBUS of the process that writes to a mapping.
 bool copies_on_write(int fd);
 
 }  // namespace zazen

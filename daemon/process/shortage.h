@@ -1,5 +1,5 @@
-// Shortage: the system refuses memory or a thread (RLIMIT_NPROC, RLIMIT_AS, TasksMax). One unit of
-// work fails, never the daemon. The log says so at most once a second.
+// Shortage: the system refuses memory or a thread (RLIMIT_NPROC, RLIMIT_AS, TasksMax). One unit
+// of work fails, never the daemon. The log says so at most once a second.
 #pragma once
 #include <chrono>
 #include <new>

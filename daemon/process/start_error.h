@@ -1,5 +1,5 @@
-// Errors of the start, for people. The context is the whole sentence, with the errno's text where
-// there is one; nothing is appended when it is printed.
+// Errors of the start, for people. The context is the whole sentence, with the errno's text
+// where there is one; nothing is appended when it is printed.
 #pragma once
 #include <cstring>
 #include <string>

@@ -1,12 +1,12 @@
-// Publisher: the table and the counters in the runtime directory (D3), a lock, and a heartbeat. The
-// lock on the table means "this daemon lives", and the heartbeat "this daemon serves".
+// Publisher: the table and the counters in the runtime directory (D3), a lock, and a heartbeat.
+// The lock on the table means "this daemon lives", and the heartbeat "this daemon serves".
 //
-// The table is complete before it gets its name; afterwards only its atomics change. The lock is an
-// OFD lock, which ends with the process in every case.
+// The table is complete before it gets its name; afterwards only its atomics change. The lock
+// is an OFD lock, which ends with the process in every case.
 //
-// A reload publishes a new table and then marks the old one superseded. The old ones stay mapped,
-// locked and marked with doubts, because a program may just have decided by one. Each is a few
-// kilobytes.
+// A reload publishes a new table and then marks the old one superseded. The old ones stay
+// mapped, locked and marked with doubts, because a program may just have decided by one. Each
+// is a few kilobytes.
 #pragma once
 #include <array>
 #include <functional>
@@ -59,8 +59,8 @@ class Publisher {
   CountedSince count();
   // A client of this user has connected: the user's programs get a file for their counters.
   void note_user(uid_t uid, std::size_t most_users = UserCounters::kMostUsers);
-  // A worker of this user has ended: nobody reads the news of the user's programs (program_news.h)
-  // until another one says that it does.
+  // A worker of this user has ended: nobody reads the news of the user's programs
+  // (program_news.h) until another one says that it does.
   void note_unread(uid_t uid);
 
   void note_sample(std::uint32_t dataset);

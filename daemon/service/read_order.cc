@@ -89,7 +89,7 @@ void ReadOrder::ask(std::uint32_t dataset, FrameSeq seq, std::function<void(int)
       if (status == 0) ++copies_read_;
       done(status);
     };
-    if (monotonic_ms() - asked_ms >= kReadInMs) return tell(ETIMEDOUT);  // the program has given up
+    if (monotonic_ms() - asked_ms >= kReadInMs) return tell(ETIMEDOUT);  // it has given up
     int status = ENOMEM;
     despite_shortage([&] { status = read_in(dataset, seq, tell); });
     tell(status);

@@ -2,10 +2,10 @@
 //
 // A spinning disk gives two readers together half of the throughput of one, or less (D17). So a
 // program asks here before it reads a copy that is not in memory, if seeks are expensive
-// (seek_cost.h) or the configuration says so. It waits for its turn up to a limit; a request whose
-// turn comes later is skipped. It is answered when the first megabyte is in memory. The turn goes
-// on to the copy's end, or until a process closes the copy: a program that reads only the header
-// delays nobody. Thread safe.
+// (seek_cost.h) or the configuration says so. It waits for its turn up to a limit; a request
+// whose turn comes later is skipped. It is answered when the first megabyte is in memory. The
+// turn goes on to the copy's end, or until a process closes the copy: a program that reads only
+// the header delays nobody. Thread safe.
 #pragma once
 #include <sys/types.h>
 
@@ -30,9 +30,9 @@ class ReadOrder {
     std::optional<double> seek_ms;  // nothing: unknown
   };
   State state() const;
-  // Measures the cost of a seek, unless the configuration decides. It needs copies to measure, and
-  // measures again when there are several times as many: a disk may have the first ones in a cache
-  // of its own. `decided` gets the outcome.
+  // Measures the cost of a seek, unless the configuration decides. It needs copies to measure,
+  // and measures again when there are several times as many: a disk may have the first ones in
+  // a cache of its own. `decided` gets the outcome.
   void measure_when_due(std::function<void(const State&)> decided);
 
   // `done` gets 0 when the program can begin to read the copy, or an errno.

@@ -1,5 +1,5 @@
-// Reload: reads the configuration file again (SIGHUP) and applies the changes, while the programs
-// of the node go on.
+// Reload: reads the configuration file again (SIGHUP) and applies the changes, while the
+// programs of the node go on.
 //
 // Datasets come and go, limits and the keys of a dataset change, a key file is read again. A
 // dataset keeps its position for the life of the daemon, because fills under way, counters and

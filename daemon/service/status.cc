@@ -64,7 +64,8 @@ nlohmann::ordered_json changes_json(const PeerChanges& changes, const WorkerFigu
           {"dropped", reported.dropped},  {"doubts", reported.doubts}};
 }
 
-// The progress of the pass, and the end of the last one (seconds since 1970; null: none has ended).
+// The progress of the pass, and the end of the last one (seconds since 1970; null: none has
+// ended).
 nlohmann::ordered_json sweep_json(const Config& config, const StoreUsage& usage,
                                   const SweepProgress& sweep) {
   return {{"period_seconds", static_cast<double>(config.sweep_ms) / 1000},
@@ -76,7 +77,8 @@ nlohmann::ordered_json sweep_json(const Config& config, const StoreUsage& usage,
           {"stale", sweep.stale}};
 }
 
-// "measured": the cost of a seek decides instead of the configuration. seek_ms is null if unknown.
+// "measured": the cost of a seek decides instead of the configuration. seek_ms is null if
+// unknown.
 nlohmann::ordered_json read_order_json(const ReadOrder::State& state) {
   return {{"ordered", state.is_ordered},
           {"measured", state.is_measured},

@@ -1,10 +1,10 @@
 // D6 and D22 rest on the order of the steps in publish(): data, flush, name, flush, log, flush.
 //
-// A small batch is flushed by one fsync for each file, because fdatasync need not cover its mode
-// and its attribute. For more files one syncfs is cheaper. It uses the dataset's own directory, by
-// which no other thread syncs, because the kernel reports a failed write only once for each open
-// file. An earlier syncfs may have been told of a failed write to a file of this batch. So each
-// file is asked, too.
+// A small batch is flushed by one fsync for each file, because fdatasync need not cover its
+// mode and its attribute. For more files one syncfs is cheaper. It uses the dataset's own
+// directory, by which no other thread syncs, because the kernel reports a failed write only
+// once for each open file. An earlier syncfs may have been told of a failed write to a file of
+// this batch. So each file is asked, too.
 //
 // Directories of frames ("run1/7/traj.dcd") are made with a name in them, and empty ones are
 // removed, under the same lock.
@@ -167,8 +167,8 @@ void CopyFiles::keep_names(const NamesLock& names, std::span<FinishedCopy> batch
     struct stat local = {};
     const bool has_name = ::fstat(copy.file.fd(), &local) != 0 || local.st_nlink > 0;
     if (copy.status == ESTALE && has_name) {
-      // The removal is durable: after a crash the file would count as a copy that was not logged
-      // yet.
+      // The removal is durable: after a crash the file would count as a copy that was not
+      // logged yet.
       remove(names, copy.dataset, std::span(&copy.seq, 1), true);
     } else if (copy.status == 0 && !has_name) {
       copy.status = ECANCELED;
@@ -230,8 +230,8 @@ void CopyFiles::log_batch(const NamesLock& names, std::span<FinishedCopy> batch)
   }
 }
 
-// Setting an attribute needs the write bit, even for the owner. The other bits stay: they are the
-// mask of the copy's ACL.
+// Setting an attribute needs the write bit, even for the owner. The other bits stay: they are
+// the mask of the copy's ACL.
 int CopyFiles::replace_identity(int copy_fd, const OriginIdentity& identity) {
   struct stat local = {};
   if (::fstat(copy_fd, &local) != 0) return errno;
@@ -302,9 +302,9 @@ Amount CopyFiles::remove(const NamesLock& names, std::uint32_t dataset,
   }
   if (amount.frames > 0) full_directories_.clear(dataset);
   if (durable) flush_removals(dataset, frames);
-  // An entry without a copy does no harm in the log: its reader finds no file and reads the origin,
-  // and the next start forgets it. But a native's entry must not remain when the frame has come
-  // back as an alien.
+  // An entry without a copy does no harm in the log: its reader finds no file and reads the
+  // origin, and the next start forgets it. But a native's entry must not remain when the frame
+  // has come back as an alien.
   for (FrameKind kind : {FrameKind::kNative, FrameKind::kAlien}) {
     const std::vector<FrameSeq>& gone = kind == FrameKind::kNative ? natives : aliens;
     if (gone.empty()) continue;
@@ -451,8 +451,8 @@ bool CopyFiles::directory_is_full(std::uint32_t dataset) const {
   return full_directories_.contains(dataset, monotonic_ms());
 }
 
-// Passes on the result of naming a copy: EMLINK if the directory takes no more names although the
-// disk has room.
+// Passes on the result of naming a copy: EMLINK if the directory takes no more names although
+// the disk has room.
 int CopyFiles::note_full_directory(std::uint32_t dataset, int code) {
   if (code != EMLINK && code != ENOSPC) return code;
   DiskRoom room = disk_.room();

@@ -95,8 +95,8 @@ class CopyFiles {
   Amount drop(std::uint32_t dataset, std::span<const FrameSeq> frames);
   Amount drop_exactly(std::uint32_t dataset, std::span<const ExactCopy> copies,
                       bool durable);
-  // Drops all copies except the natives that wait, and the listing. 0 or an errno. The dataset is
-  // closed meanwhile, so that no copy gets a name.
+  // Drops all copies except the natives that wait, and the listing. 0 or an errno. The dataset
+  // is closed meanwhile, so that no copy gets a name.
   int drop_all(std::uint32_t dataset);
   Amount remove(const NamesLock& names, std::uint32_t dataset, std::span<const FrameSeq> frames,
                 bool durable);

@@ -1,7 +1,7 @@
 // Natives that were pushed before the origin had them (waiting_natives.h, adoption.h).
 //
-// The identity is flushed before the copy gets its name, so that after a crash every file under a
-// frame's name has one.
+// The identity is flushed before the copy gets its name, so that after a crash every file under
+// a frame's name has one.
 #include <fcntl.h>
 
 #include "daemon/process/beneath.h"
@@ -52,8 +52,8 @@ int CopyFiles::adopt(std::uint32_t dataset, FrameSeq seq, UniqueFd copy,
   code = rights_.grant_way(names, dataset, files.directory.get(), below, reached);
   if (code != 0) return code;
   code = files.waiting->move_out(seq, directory.get(), leaf.c_str());
-  // If the frame and its directory are removed, a crash must not undo the move: the copy would wait
-  // again.
+  // If the frame and its directory are removed, a crash must not undo the move: the copy would
+  // wait again.
   if (code == 0 && !below.empty() && ::fsync(directory.get()) != 0) code = errno;
   if (code == 0) {
     index(names, dataset, copy.get());

@@ -1,12 +1,12 @@
 // The state of one dataset's part of the cache at a start, and which of it is true (D4, D22).
 //
-// After a clean stop the tables of the inventory are believed at once. Otherwise the sequence logs
-// are replayed, which say what is held, but not how large it is. The files are the truth, and a
-// background task compares all of them. A log entry without a file is forgotten. A file without an
-// entry is a copy whose daemon died between publishing and logging. If it has an identity attribute
-// and the right size, it is held as the kind that the attribute says. Otherwise it is removed,
-// because a file under a frame's name is served. Files under other names are left alone. A frame in
-// both logs has the kind that its attribute says.
+// After a clean stop the tables of the inventory are believed at once. Otherwise the sequence
+// logs are replayed, which say what is held, but not how large it is. The files are the truth,
+// and a background task compares all of them. A log entry without a file is forgotten. A file
+// without an entry is a copy whose daemon died between publishing and logging. If it has an
+// identity attribute and the right size, it is held as the kind that the attribute says.
+// Otherwise it is removed, because a file under a frame's name is served. Files under other
+// names are left alone. A frame in both logs has the kind that its attribute says.
 #pragma once
 #include <dirent.h>
 #include <sys/stat.h>
@@ -49,8 +49,8 @@ struct LoadedDataset {
   HeldTables held;
   bool resumed;  // a clean stop left it
 };
-// Opens the logs. The held frames come from the tables if they were sealed with this stamp (0 is
-// none), else from the logs. `index` is the dataset's. The errors are whole sentences.
+// Opens the logs. The held frames come from the tables if they were sealed with this stamp (0
+// is none), else from the logs. `index` is the dataset's. The errors are whole sentences.
 Result<LoadedDataset> load_dataset(const DatasetConfig& config, UniqueFd directory,
                                    int cache_state_fd, std::uint64_t stamp,
                                    PendingCopies& pending, std::uint32_t index);

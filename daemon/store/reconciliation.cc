@@ -113,9 +113,9 @@ void Reconciliation::take_in_files(std::span<const FrameSeq> frames) {
   if (!broken.empty()) copies_.remove(names, dataset_, broken, true);
 }
 
-// Forgets entries whose file the walk did not find. A removal may move other entries to a part that
-// was examined already. So entries without a size are searched until there are none, or until a
-// round makes no progress.
+// Forgets entries whose file the walk did not find. A removal may move other entries to a part
+// that was examined already. So entries without a size are searched until there are none, or
+// until a round makes no progress.
 bool Reconciliation::forget_lost() {
   for (std::uint64_t before = 0;;) {
     for (FrameKind kind : {FrameKind::kNative, FrameKind::kAlien}) {

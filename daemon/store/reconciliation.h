@@ -1,9 +1,9 @@
 // Reconciliation: compares the files of one dataset, which are the truth, with its entries
 // (reconcile.h, D22).
 //
-// It puts the copies into the identity index and, where the stop was not clean, learns their sizes.
-// It runs in the background, for seconds if there are millions of copies, and releases the
-// NamesLock after each few of them. Not thread safe.
+// It puts the copies into the identity index and, where the stop was not clean, learns their
+// sizes. It runs in the background, for seconds if there are millions of copies, and releases
+// the NamesLock after each few of them. Not thread safe.
 #pragma once
 #include <optional>
 #include <span>

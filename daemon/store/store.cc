@@ -1,10 +1,10 @@
 // How a store starts and stops (D22).
 //
-// A start serves at once. It believes the tables of a clean stop; after an unclean one it replays
-// the logs, which takes a second for ten million frames. Then a Reconciliation compares the files
-// in the background. It puts them into the identity index and, where the stop was not clean, learns
-// their sizes. Until then the amount of held data is not known: the used space of the whole disk
-// stands in for it, and nothing is evicted.
+// A start serves at once. It believes the tables of a clean stop; after an unclean one it
+// replays the logs, which takes a second for ten million frames. Then a Reconciliation compares
+// the files in the background. It puts them into the identity index and, where the stop was not
+// clean, learns their sizes. Until then the amount of held data is not known: the used space of
+// the whole disk stands in for it, and nothing is evicted.
 #include "daemon/store/store.h"
 
 #include <fcntl.h>

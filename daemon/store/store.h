@@ -1,11 +1,11 @@
-// Store: the copies that this node holds, on disk and in memory. It opens no socket and no file of
-// an origin.
+// Store: the copies that this node holds, on disk and in memory. It opens no socket and no file
+// of an origin.
 //
 // A copy comes in three steps. reserve() gets its room. The caller writes it to a temporary.
-// publish() flushes the data of a batch, gives each file its name, flushes the names, and appends
-// to the log and flushes it. So a crash at any point leaves whole copies or none, and a published
-// copy is durable. If there is no room, aliens are evicted or the copy is refused: see eviction.h
-// (D16).
+// publish() flushes the data of a batch, gives each file its name, flushes the names, and
+// appends to the log and flushes it. So a crash at any point leaves whole copies or none, and a
+// published copy is durable. If there is no room, aliens are evicted or the copy is refused:
+// see eviction.h (D16).
 //
 // Store is the one interface to its parts: RoomLedger (which frames are held, and the room),
 // CopyFiles (names and logs) and DirectoryRights (who may reach the copies). Each part has the
@@ -41,10 +41,11 @@ class Store {
   static Result<std::unique_ptr<Store>> open(const Config& config, CacheDisk disk);
   // True if open() found everything as a clean stop had left it.
   bool stopped_cleanly() const { return stopped_cleanly_; }
-  // True if files and logs agree, and all sizes are known. From the start, if the stop was clean.
+  // True if files and logs agree, and all sizes are known. From the start, if the stop was
+  // clean.
   bool is_reconciled() const { return ledger_.is_reconciled(); }
-  // Compares the files with the entries, and puts them into the index. Takes seconds for millions
-  // of copies. Returns adopted aliens that may still be young (trust.h).
+  // Compares the files with the entries, and puts them into the index. Takes seconds for
+  // millions of copies. Returns adopted aliens that may still be young (trust.h).
   std::vector<FrameSeq> reconcile(std::uint32_t dataset);
   // Datasets for which reconcile() failed, because the disk did not answer.
   std::set<std::uint32_t> not_reconciled() const { return ledger_.not_reconciled(); }
@@ -61,11 +62,11 @@ class Store {
     return copies_.dataset(dataset).name_of(seq);
   }
   bool serves_all_users() const { return config_.all_users; }
-  // These functions are for the users who may reach the copies (mirrored_rights.h). A look at the
-  // origin begins with begin_look(). Its result counts unless a later one is mirrored already. If
-  // the frames are in another directory than at the last look, all copies are dropped. If not
-  // everybody may reach the copies, the index has none of them on return. Where only one user is
-  // served they do nothing.
+  // These functions are for the users who may reach the copies (mirrored_rights.h). A look at
+  // the origin begins with begin_look(). Its result counts unless a later one is mirrored
+  // already. If the frames are in another directory than at the last look, all copies are
+  // dropped. If not everybody may reach the copies, the index has none of them on return. Where
+  // only one user is served they do nothing.
   std::uint64_t begin_look(std::uint32_t dataset) { return rights_.begin_look(dataset); }
   void mirror_own_rights(std::uint32_t dataset, std::uint64_t look,
                          const std::optional<RightsAtOrigin>& now) {
@@ -78,7 +79,8 @@ class Store {
   bool is_mirrored(std::uint32_t dataset, const ReachedDirectories& reached) const {
     return rights_.is_mirrored(dataset, reached);
   }
-  // True if everybody may reach the copies again: the index lacks them until they are reconciled.
+  // True if everybody may reach the copies again: the index lacks them until they are
+  // reconciled.
   bool is_index_due(std::uint32_t dataset) const { return rights_.is_index_due(dataset); }
   // The same for directories that single frames have in their names, some frames at a time.
   std::vector<FrameSeq> next_names_to_mirror(std::uint32_t dataset) {
@@ -91,8 +93,8 @@ class Store {
   // Identifies the index of this store, for the table that is published with it.
   std::uint64_t instance() const { return copies_.index_instance(); }
 
-  // For a reload. The first call makes the directory of a new dataset. The second adds the dataset,
-  // when it is the last one of the configuration. Its files must then be reconciled.
+  // For a reload. The first call makes the directory of a new dataset. The second adds the
+  // dataset, when it is the last one of the configuration. Its files must then be reconciled.
   Result<UniqueFd> make_directory(const DatasetConfig& dataset) const;
   Status add_dataset(UniqueFd directory);
   // Evicts copies beyond the limits, which may have been lowered.
@@ -133,7 +135,8 @@ class Store {
     return fetched_lately_;
   }
 
-  // The dataset's directory takes no more names at the moment, so nothing of it should be fetched.
+  // The dataset's directory takes no more names at the moment, so nothing of it should be
+  // fetched.
   bool directory_is_full(std::uint32_t dataset) const {
     return copies_.directory_is_full(dataset);
   }
@@ -142,9 +145,9 @@ class Store {
   void note_fills(std::uint64_t fills, std::span<const std::uint32_t> datasets) {
     ledger_.note_fills(fills, datasets);
   }
-  // Not valid if there is no room and none can be made, or if the natives of `owner` would exceed
-  // their share. A native that needs room waits until the store is reconciled. Until then no copy
-  // is evicted for an alien.
+  // Not valid if there is no room and none can be made, or if the natives of `owner` would
+  // exceed their share. A native that needs room waits until the store is reconciled. Until
+  // then no copy is evicted for an alien.
   Reservation reserve(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes,
                       Wanted wanted = Wanted::kNow, uid_t owner = kNoUser);
   // Charges the reserved native to this owner. 0 or EDQUOT.
@@ -156,18 +159,18 @@ class Store {
   // Reserves more bytes for a copy that is larger than its reservation. 0 or an errno.
   int reserve_more(Reservation& room, std::uint32_t dataset, FrameKind kind,
                    std::uint64_t bytes, Wanted wanted);
-  // Takes the room on the disk: `take` gives 0 or an errno. If the disk is full before its limit
-  // (ENOSPC, EDQUOT), aliens are evicted as in a full cache, and `take` is tried again.
+  // Takes the room on the disk: `take` gives 0 or an errno. If the disk is full before its
+  // limit (ENOSPC, EDQUOT), aliens are evicted as in a full cache, and `take` is tried again.
   int allocate(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes, Wanted wanted,
                const std::function<int()>& take);
   Temporary make_temporary(std::uint32_t dataset) const {
     return copies_.make_temporary(dataset);
   }
-  // Gives the copies their names. Where all users are served, a copy whose frame was found through
-  // directories that are not mirrored gets no name: EAGAIN. Once the copies have their names,
-  // `verify` looks at the origin again: a copy to which it gives another status than 0 loses its
-  // name. A program that changes the origin after that finds the copy under its name, and drops it.
-  // No lock is held during `verify`.
+  // Gives the copies their names. Where all users are served, a copy whose frame was found
+  // through directories that are not mirrored gets no name: EAGAIN. Once the copies have their
+  // names, `verify` looks at the origin again: a copy to which it gives another status than 0
+  // loses its name. A program that changes the origin after that finds the copy under its name,
+  // and drops it. No lock is held during `verify`.
   void publish(std::span<FinishedCopy> batch, const VerifyNamed& verify = {}) {
     copies_.publish(batch, verify);
   }
@@ -179,8 +182,8 @@ class Store {
   std::uint64_t waiting(std::uint32_t dataset) const {
     return copies_.dataset(dataset).waiting->size();
   }
-  // Gives such a native, open as `copy`, this identity and its name, and where all users are served
-  // these readers. 0 or an errno; ENOENT: it does not wait; EAGAIN: as in publish().
+  // Gives such a native, open as `copy`, this identity and its name, and where all users are
+  // served these readers. 0 or an errno; ENOENT: it does not wait; EAGAIN: as in publish().
   int adopt(std::uint32_t dataset, FrameSeq seq, UniqueFd copy, const struct stat& origin,
             const AccessList& readers, const ReachedDirectories& reached) {
     return copies_.adopt(dataset, seq, std::move(copy), origin, readers, reached);
@@ -197,8 +200,8 @@ class Store {
   int restore(std::uint32_t dataset, FrameSeq seq, std::uint64_t epoch) {
     return copies_.restore(dataset, seq, epoch);
   }
-  // For a frame that was written and has the same bytes. Its suspended copy, open as `copy`, gets
-  // this identity, and `readers` where all users are served. 0 or an errno.
+  // For a frame that was written and has the same bytes. Its suspended copy, open as `copy`,
+  // gets this identity, and `readers` where all users are served. 0 or an errno.
   int renew(std::uint32_t dataset, FrameSeq seq, std::uint64_t epoch, UniqueFd copy,
             const struct stat& origin, const AccessList& readers) {
     return copies_.renew(dataset, seq, epoch, std::move(copy), origin, readers);
@@ -219,8 +222,8 @@ class Store {
   Amount drop(std::uint32_t dataset, std::span<const FrameSeq> frames) {
     return copies_.drop(dataset, frames);
   }
-  // The same for copies that are still under their names. Without `durable` a crash may bring them
-  // back, and then no copy is trusted.
+  // The same for copies that are still under their names. Without `durable` a crash may bring
+  // them back, and then no copy is trusted.
   Amount drop_exactly(std::uint32_t dataset, std::span<const ExactCopy> copies,
                       bool durable = true) {
     return copies_.drop_exactly(dataset, copies, durable);
@@ -251,8 +254,8 @@ class Store {
         ledger_(config, disk_),
         rights_(config, disk_),
         copies_(config, disk_, health_, ledger_, rights_) {}
-  // Loads the next dataset of the configuration. True if its content is known: it is new, or as a
-  // clean stop left it.
+  // Loads the next dataset of the configuration. True if its content is known: it is new, or as
+  // a clean stop left it.
   Result<bool> load(const NamesLock& names, UniqueFd directory,
                     const std::optional<CleanMark>& mark, bool is_new);
   Reservation reserve(const Claim& claim);

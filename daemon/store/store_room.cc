@@ -75,8 +75,8 @@ int Store::allocate(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes, 
   return code;
 }
 
-// True if room of evicted aliens may still come: the disk has not given it back, or has given it
-// back since the caller read this number of synced evictions.
+// True if room of evicted aliens may still come: the disk has not given it back, or has given
+// it back since the caller read this number of synced evictions.
 bool Store::is_room_to_come(std::uint64_t synced) const {
   const RoomLedger::Evictions now = ledger_.evictions();
   return now.all != now.synced || now.synced != synced;

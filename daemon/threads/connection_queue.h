@@ -1,5 +1,5 @@
-// ConnectionQueue: connections of one user that wait to be served. The processes take turns, so a
-// process that connects in a loop delays only itself. At the limit the process that has most
+// ConnectionQueue: connections of one user that wait to be served. The processes take turns, so
+// a process that connects in a loop delays only itself. At the limit the process that has most
 // connections in the queue loses its newest.
 //
 // zazend has one for each worker, and the worker has one for its server. Not thread safe.
@@ -21,8 +21,9 @@ class ConnectionQueue {
 
   explicit ConnectionQueue(std::size_t limit) : limit_(limit) {}
 
-  // Returns the connection that finds no place, for the caller to close; not valid: all have one.
-  // Pid 0 stands for a process that is not visible from here. A failed allocation changes nothing.
+  // Returns the connection that finds no place, for the caller to close; not valid: all have
+  // one. Pid 0 stands for a process that is not visible from here. A failed allocation changes
+  // nothing.
   [[nodiscard]] UniqueFd add(UniqueFd& socket, pid_t pid);
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }

@@ -1,7 +1,8 @@
 // TurnMutex: a mutex that threads get in the order in which they asked.
 //
-// A thread that releases a std::mutex and locks it again nearly always gets it back, and the other
-// threads wait until it is done. An eviction of a million copies does so between its parts.
+// A thread that releases a std::mutex and locks it again nearly always gets it back, and the
+// other threads wait until it is done. An eviction of a million copies does so between its
+// parts.
 #pragma once
 #include <condition_variable>
 #include <cstdint>

@@ -9,8 +9,8 @@
 
 namespace zazen {
 
-// The thread that retries for all queues. The first queue starts it. It is never destroyed, because
-// a hanging queue may outlive everything else.
+// The thread that retries for all queues. The first queue starts it. It is never destroyed,
+// because a hanging queue may outlive everything else.
 class WorkQueue::Shortfall {
  public:
   static Shortfall& instance() {

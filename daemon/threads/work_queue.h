@@ -1,13 +1,13 @@
-// WorkQueue: a queue, and threads that do the work in it. All threads for work that may block (the
-// disk, an origin) come from such queues, so that the serving thread never blocks.
+// WorkQueue: a queue, and threads that do the work in it. All threads for work that may block
+// (the disk, an origin) come from such queues, so that the serving thread never blocks.
 //
 // Threads beyond the first ones start when work waits and all others are busy. If the system
 // refuses a thread, the work stays queued for the existing threads. One thread of the process
 // retries every kShortagePause, until the queue has its thread or no work. It does the work of
 // queues that have no thread at all.
 //
-// Work that runs out of memory or threads ends there, and the queue goes on (shortage.h). Thread
-// safe.
+// Work that runs out of memory or threads ends there, and the queue goes on (shortage.h).
+// Thread safe.
 #pragma once
 #include <condition_variable>
 #include <deque>
@@ -35,7 +35,8 @@ class WorkQueue {
   explicit WorkQueue(OnDemand threads);
   ~WorkQueue();
 
-  // False: the queue has reached the limit. Otherwise the work is queued, or dropped after a stop.
+  // False: the queue has reached the limit. Otherwise the work is queued, or dropped after a
+  // stop.
   bool post(std::function<void()> work, std::size_t limit = kAnyNumber);
   // Starts no further work, or only the queued work.
   void close(Queued queued = Queued::kDropped);

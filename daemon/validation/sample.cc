@@ -61,7 +61,7 @@ struct Looked {  // at one copy
 Looked look(const Store& store, std::uint32_t dataset, FrameSeq seq) {
   Looked looked;
   looked.copy.seq = seq;
-  if (store.is_suspended(dataset, seq)) {  // compared after its last writer has closed the frame
+  if (store.is_suspended(dataset, seq)) {  // compared after the last writer has closed it
     looked.outcome = Comparison::kSame;
     return looked;
   }

@@ -1,12 +1,12 @@
 // Compares copies with the origin's files (D10). The sample at the start of a job compares the
-// first, the last, the newest and 64 random copies. It does so in parallel, because an origin may
-// be far away. The checks of young copies and the sweep use the same comparison.
+// first, the last, the newest and 64 random copies. It does so in parallel, because an origin
+// may be far away. The checks of young copies and the sweep use the same comparison.
 //
 // zazend knows the copies, and a worker the origin's files: so a comparison has two halves.
 //
-// A frame that is missing at the origin makes its copy stale. An origin that does not answer proves
-// nothing against a copy. Nor does a dataset's directory that is missing or empty, because an
-// unmounted file system looks like that.
+// A frame that is missing at the origin makes its copy stale. An origin that does not answer
+// proves nothing against a copy. Nor does a dataset's directory that is missing or empty,
+// because an unmounted file system looks like that.
 #pragma once
 #include <functional>
 #include <vector>

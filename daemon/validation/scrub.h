@@ -1,10 +1,10 @@
 // Scrub: reads copies and compares them with the checksum that was taken when they were made
-// (`zazenctl verify`). A bad copy is dropped, native or alien: the next read of that frame goes to
-// the origin and makes a new copy, an alien.
+// (`zazenctl verify`). A bad copy is dropped, native or alien: the next read of that frame goes
+// to the origin and makes a new copy, an alien.
 //
-// No lock of the store is held while a copy is read. Pages that were not in the page cache before
-// are not left there: a scrub of a whole disk evicts nothing else. Pages in the page cache are
-// verified as they are, because programs read them.
+// No lock of the store is held while a copy is read. Pages that were not in the page cache
+// before are not left there: a scrub of a whole disk evicts nothing else. Pages in the page
+// cache are verified as they are, because programs read them.
 #pragma once
 #include <atomic>
 #include <vector>

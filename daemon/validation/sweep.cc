@@ -114,8 +114,8 @@ std::vector<FrameSeq> Sweep::frames_from(std::uint32_t dataset, FrameSeq first,
   return frames;
 }
 
-// Compares datasets that nobody watched, until then. It compares at least one, but no doubts delay
-// a pass for good.
+// Compares datasets that nobody watched, until then. It compares at least one, but no doubts
+// delay a pass for good.
 void Sweep::pause_until(std::int64_t until_ms) {
   do {
     const auto due = trust_.await_unwatched(until_ms, stop_.get_token());
@@ -142,8 +142,8 @@ Sweep::Sweep(const Store& store, Trust& trust, std::uint64_t period_ms, Hooks ho
       trust_(trust),
       period_ms_(static_cast<std::int64_t>(period_ms)),
       hooks_(std::move(hooks)) {
-  // Where many users are served, a program that changed a frame while no daemon ran could not drop
-  // root's copy.
+  // Where many users are served, a program that changed a frame while no daemon ran could not
+  // drop root's copy.
   bool in_doubt = !store.stopped_cleanly() || store.serves_all_users();
   for (std::uint32_t i = 0; i < store.datasets() && in_doubt; ++i) trust.doubt(i, kUnwatched);
 }

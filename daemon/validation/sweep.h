@@ -1,12 +1,13 @@
 // Sweep: compares every copy in turn with its origin, in the background (D10).
 //
-// A pass is spread evenly over the period, so each copy is compared at least that often. At most
-// kMostPerSecond are compared, so a pass over very many copies takes longer. Stale copies go to the
-// `drop` hook and cast doubt on their dataset (trust.h). A whole later pass without stale copies
-// clears that doubt; with a period of 0 it stays. Datasets that nobody watched are compared first,
-// at full speed.
+// A pass is spread evenly over the period, so each copy is compared at least that often. At
+// most kMostPerSecond are compared, so a pass over very many copies takes longer. Stale copies
+// go to the `drop` hook and cast doubt on their dataset (trust.h). A whole later pass without
+// stale copies clears that doubt; with a period of 0 it stays. Datasets that nobody watched are
+// compared first, at full speed.
 //
-// The thread is the sweep's own. It waits for workers, which answer within a limit. Thread safe.
+// The thread is the sweep's own. It waits for workers, which answer within a limit. Thread
+// safe.
 #pragma once
 #include <deque>
 #include <functional>
@@ -37,8 +38,8 @@ class Sweep {
     CompareAtOrigin compare;
   };
 
-  // With a period of 0 there are no passes. If the last daemon did not stop cleanly, all datasets
-  // are in doubt. Nothing is compared before start().
+  // With a period of 0 there are no passes. If the last daemon did not stop cleanly, all
+  // datasets are in doubt. Nothing is compared before start().
   Sweep(const Store& store, Trust& trust, std::uint64_t period_ms, Hooks hooks);
   ~Sweep() { stop(); }
   void start();

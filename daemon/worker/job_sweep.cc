@@ -106,7 +106,7 @@ std::uint64_t bytes_in(int job_fd) {
   for (const char* name : {kViewFile, kTallyFile, kRunFile}) {
     struct stat st = {};
     if (::fstatat(job_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    const auto held = static_cast<std::uint64_t>(st.st_blocks) * kBlock;  // the file may be sparse
+    const auto held = static_cast<std::uint64_t>(st.st_blocks) * kBlock;  // it may be sparse
     bytes += std::min(static_cast<std::uint64_t>(st.st_size), held);
   }
   return bytes;

@@ -1,5 +1,5 @@
-// The commands of zazenctl: the options and the exit status of each. main.cc fills the options from
-// the command line; each command has a source file of its own.
+// The commands of zazenctl: the options and the exit status of each. main.cc fills the options
+// from the command line; each command has a source file of its own.
 #pragma once
 #include <optional>
 #include <string>

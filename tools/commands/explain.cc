@@ -1,6 +1,7 @@
-// zazenctl explain: how the shim treats a path, and why. It describes a program that starts at this
-// moment, in this environment. For a rank of a running job, --view (or ZAZEN_VIEW) names the rank's
-// view. It reads the files that programs read, and asks the daemon only why a copy is gone.
+// zazenctl explain: how the shim treats a path, and why. It describes a program that starts at
+// this moment, in this environment. For a rank of a running job, --view (or ZAZEN_VIEW) names
+// the rank's view. It reads the files that programs read, and asks the daemon only why a copy
+// is gone.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -71,7 +72,8 @@ FrameName compile(const std::string& frames, const std::string& also = "") {
   return name;
 }
 
-// The daemon's table comes first: the configuration file may have changed since the daemon started.
+// The daemon's table comes first: the configuration file may have changed since the daemon
+// started.
 std::vector<KnownDataset> known_datasets(const Node& node, const TableState& daemon,
                                          const View* view) {
   std::vector<KnownDataset> known;

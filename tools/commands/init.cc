@@ -1,9 +1,9 @@
-// zazenctl init: examines a directory of frames and writes a configuration that works, or adds the
-// directory to the existing one.
+// zazenctl init: examines a directory of frames and writes a configuration that works, or adds
+// the directory to the existing one.
 //
-// A file that zazend would not accept is left alone, and so are all lines of one that it accepts: a
-// dataset is appended. The new text is parsed as zazend does before it is written, and replaces the
-// old one by a rename.
+// A file that zazend would not accept is left alone, and so are all lines of one that it
+// accepts: a dataset is appended. The new text is parsed as zazend does before it is written,
+// and replaces the old one by a rename.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <fmt/ranges.h>

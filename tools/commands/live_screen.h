@@ -1,7 +1,7 @@
 // LiveScreen: a terminal that is drawn again and again, until the user presses q.
 //
-// It uses the terminal's alternate screen, so the earlier content comes back at the end. Lines are
-// cut to its size. Without a terminal it only waits.
+// It uses the terminal's alternate screen, so the earlier content comes back at the end. Lines
+// are cut to its size. Without a terminal it only waits.
 #pragma once
 #include <termios.h>
 

@@ -1,6 +1,7 @@
 // zazenctl ls: the datasets of this node, or the frames that it holds of some.
 //
-// Each frame is printed as soon as it arrives, one line each, in JSON too: there may be millions.
+// Each frame is printed as soon as it arrives, one line each, in JSON too: there may be
+// millions.
 #include <fmt/chrono.h>
 #include <fmt/core.h>
 

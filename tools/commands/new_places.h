@@ -1,8 +1,8 @@
 // NewPlaces: where the cache and the runtime directory of a new configuration go.
 //
 // The cache goes to the local disk with the most free space among the usual places: scratch
-// directories, /var/tmp, for root /var/cache. It never goes to a network file system, to memory, or
-// to a directory that another user has made or could replace.
+// directories, /var/tmp, for root /var/cache. It never goes to a network file system, to
+// memory, or to a directory that another user has made or could replace.
 #pragma once
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
-// The ranks that one launcher starts on a node share a record, which is named after the launcher's
-// process. The first rank makes it. It is written under another name and then renamed, so no rank
-// sees a part of it. A rank whose parent is a rank, too (a script), has a record of its own: the
-// script may run several programs.
+// The ranks that one launcher starts on a node share a record, which is named after the
+// launcher's process. The first rank makes it. It is written under another name and then
+// renamed, so no rank sees a part of it. A rank whose parent is a rank, too (a script), has a
+// record of its own: the script may run several programs.
 #include "tools/commands/new_run.h"
 
 #include <fcntl.h>

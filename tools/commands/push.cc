@@ -2,10 +2,10 @@
 //
 // Frames that a node already holds are left alone, so an interrupted push can be repeated. The
 // writer of libbodhi does the rest (bodhi/writer/writer.h), as for a simulation. It serves all
-// nodes at once, with a thread and a connection for each. A node that does not answer, or is full,
-// is passed over: its frames go to the next one, and it is tried again. This command opens each
-// frame, with the rights of the caller and past a shim in this process. The answer says that the
-// copy is durable.
+// nodes at once, with a thread and a connection for each. A node that does not answer, or is
+// full, is passed over: its frames go to the next one, and it is tried again. This command
+// opens each frame, with the rights of the caller and past a shim in this process. The answer
+// says that the copy is durable.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/syscall.h>
@@ -80,7 +80,8 @@ class DatasetPush {
   }
 
   Status run() {
-    // The outcomes are shared with a thread that hangs in an origin and may outlive this object.
+    // The outcomes are shared with a thread that hangs in an origin and may outlive this
+    // object.
     Result<std::shared_ptr<Writer>> writer = Writer::start(
         settings_, [outcomes = outcomes_](const std::string&, FrameSeq seq, int status) {
           outcomes->note(seq, status);

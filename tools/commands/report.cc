@@ -1,8 +1,8 @@
 // zazenctl report: lists the recent jobs of this node, and shows two of them side by side
-// (job_table.h). Of one job it tells how long it took, which frames were listed, read, read twice
-// and never read, and by which ranks. It also tells which rank ended without a word, and what to do
-// about it. It needs no MPI_Finalize and no running daemon: it reads the files of the processes
-// (job_record.h).
+// (job_table.h). Of one job it tells how long it took, which frames were listed, read, read
+// twice and never read, and by which ranks. It also tells which rank ended without a word, and
+// what to do about it. It needs no MPI_Finalize and no running daemon: it reads the files of
+// the processes (job_record.h).
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // zazenctl top: the work of the node, interval by interval. On a terminal it redraws a screen;
-// otherwise it prints a block (or a line of JSON) for each interval. It reports a daemon that is
-// gone, and looks for it again.
+// otherwise it prints a block (or a line of JSON) for each interval. It reports a daemon that
+// is gone, and looks for it again.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 

@@ -1,10 +1,10 @@
 // zazenctl warm: brings frames into this node's cache before a program opens them.
 //
 // As the shim does on a miss, this command opens each frame with the rights of the caller and
-// passes it to the daemon. The daemon copies it once, however many ask. A few frames are under way
-// at a time, in the order of their numbers, and the command waits for each. Only copies of idle
-// datasets are evicted for them. When there is no room left, the rest is left out, and the frames
-// that were brought stay. The first ^C waits for the frames that are under way.
+// passes it to the daemon. The daemon copies it once, however many ask. A few frames are under
+// way at a time, in the order of their numbers, and the command waits for each. Only copies of
+// idle datasets are evicted for them. When there is no room left, the rest is left out, and the
+// frames that were brought stay. The first ^C waits for the frames that are under way.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
@@ -248,7 +248,8 @@ Result<FrameSet> frames_of(const Order& order, const FrameRange& range) {
   return FrameSet(std::move(frames));
 }
 
-// Estimates by the sizes of some frames: those of one trajectory are alike, and an origin is slow.
+// Estimates by the sizes of some frames: those of one trajectory are alike, and an origin is
+// slow.
 std::uint64_t expected_bytes(const Work& work) {
   std::size_t step = std::max<std::size_t>(1, work.frames.size() / kSizesLookedAt);
   std::uint64_t bytes = 0, looked_at = 0;

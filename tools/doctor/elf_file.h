@@ -1,9 +1,9 @@
 // ElfFile: the facts of an ELF file that decide whether LD_PRELOAD reaches a program.
 //
-// The file may be anybody's. Every offset, count and string is checked against its size, and sizes
-// beyond reason are refused. It is read by preads of the parts that matter, so a file that shrinks
-// meanwhile gives a short read. Only files of this machine's class and byte order are parsed; of
-// others only the header is known.
+// The file may be anybody's. Every offset, count and string is checked against its size, and
+// sizes beyond reason are refused. It is read by preads of the parts that matter, so a file
+// that shrinks meanwhile gives a short read. Only files of this machine's class and byte order
+// are parsed; of others only the header is known.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
-// The MPI of a program, by the names of its shared libraries, and whether Zazen has a plug-in for
-// it.
+// The MPI of a program, by the names of its shared libraries, and whether Zazen has a plug-in
+// for it.
 #pragma once
 #include <set>
 #include <string>

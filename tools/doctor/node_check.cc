@@ -26,8 +26,8 @@ int stat_error(const std::string& path, struct stat* st) {
   return static_cast<int>(-raw_call(SYS_newfstatat, AT_FDCWD, path.c_str(), st, 0));
 }
 
-// Applies the daemon's rules for its own directories (daemon/process/secure_directory.h). False if
-// the directory does not exist or cannot be used.
+// Applies the daemon's rules for its own directories (daemon/process/secure_directory.h). False
+// if the directory does not exist or cannot be used.
 bool check_directory(const std::string& about, const std::string& path, Findings& findings) {
   struct stat st;
   if (int error = stat_error(path, &st); error == ENOENT) {

@@ -1,4 +1,5 @@
-// ScriptLine: the #! line of a script, and the program that runs it when env(1) is between them.
+// ScriptLine: the #! line of a script, and the program that runs it when env(1) is between
+// them.
 #pragma once
 #include <optional>
 #include <string>

@@ -66,7 +66,8 @@ class Search {
   Search(const ElfFile& program, const std::string& loader_cache)
       : machine_(program.machine), cache_(read_whole(loader_cache)) {}
 
-  // "" if the library is not found. `inherited` is the DT_RPATH of the libraries that led to it.
+  // "" if the library is not found. `inherited` is the DT_RPATH of the libraries that led to
+  // it.
   std::string find(const std::string& name, const std::string& asker, const ElfFile& file,
                    const std::vector<std::string>& inherited) const {
     if (name.find('/') != std::string::npos) return fits(name) ? name : "";

@@ -97,8 +97,8 @@ struct PluginState {
   bool loads() const { return !path.empty() && complaint.empty(); }
 };
 
-// A node need not have every MPI: one plug-in that loads is enough. If the MPI of another one is
-// not installed, only that is reported.
+// A node need not have every MPI: one plug-in that loads is enough. If the MPI of another one
+// is not installed, only that is reported.
 void check_plugins(const std::string& shim, Findings& findings) {
   PluginState plugins[] = {{kOpenMpiPlugin, "Open MPI 4", "libmpi.so.40", "", ""},
                            {kMpichPlugin, "MPICH", "libmpich.so.12", "", ""}};

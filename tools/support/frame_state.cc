@@ -19,8 +19,8 @@ int access_error(const std::string& path, int mode) {
   return static_cast<int>(-raw_call(SYS_faccessat2, AT_FDCWD, path.c_str(), mode, AT_EACCESS));
 }
 
-// True if the node holds the frame without a file under its name (D25). A native that waits for its
-// origin has none either, and does not count.
+// True if the node holds the frame without a file under its name (D25). A native that waits for
+// its origin has none either, and does not count.
 bool is_suspended(const Table& table, const TableDataset& dataset, FrameSeq seq) {
   const std::string directory = std::string(table.cache) + dataset.path + "/";
   bool is_held = false;

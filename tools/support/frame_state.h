@@ -1,5 +1,5 @@
-// FrameState: a frame at the origin and in the cache, and the result of an open for reading. It is
-// for a program that starts at this moment, by the rule of programs
+// FrameState: a frame at the origin and in the cache, and the result of an open for reading. It
+// is for a program that starts at this moment, by the rule of programs
 // (bodhi/lean/frames/copy_rule.h).
 #pragma once
 #include <sys/stat.h>
@@ -23,8 +23,8 @@ OriginState origin_state(const std::string& path);
 struct CopyState {
   int error = ENOENT;         // why it cannot be opened; 0: it is there
   bool is_suspended = false;  // held, without a name: somebody may write to the frame
-  Comparison comparison = Comparison::kNotMade;  // as the origin reported it, if the copy has one
-  OriginIdentity identity = {};                  // what the origin said of it, if it has one
+  Comparison comparison = Comparison::kNotMade;  // with the origin, if it is there
+  OriginIdentity identity = {};                  // the origin's, if the copy has one
   std::vector<std::string> differs;  // from the origin: "size", "mtime", "ctime", "ino"
 
   bool is_as_origin() const { return comparison == Comparison::kSame; }

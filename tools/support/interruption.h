@@ -1,5 +1,5 @@
-// Interruption: the first ^C (or SIGTERM) asks for an orderly end, the second one ends the program
-// at once.
+// Interruption: the first ^C (or SIGTERM) asks for an orderly end, the second one ends the
+// program at once.
 #pragma once
 
 namespace zazen {

@@ -1,5 +1,5 @@
-// Opens a frame at the origin with the rights of the caller, to pass it to a daemon. It uses raw
-// system calls, because a shim in this process could return a copy instead.
+// Opens a frame at the origin with the rights of the caller, to pass it to a daemon. It uses
+// raw system calls, because a shim in this process could return a copy instead.
 #pragma once
 #include <sys/stat.h>
 

@@ -22,7 +22,8 @@ std::string json_line(const nlohmann::ordered_json& object);
 // One line of valid UTF-8, whatever the bytes of a path are: a part of a larger output.
 std::string compact_json(const nlohmann::ordered_json& value);
 
-// Control characters and backslashes become \xNN, so that a name cannot send them to a terminal.
+// Control characters and backslashes become \xNN, so that a name cannot send them to a
+// terminal.
 std::string printable(const std::string& text);
 
 enum class Colour { kGood, kBad };

@@ -1,5 +1,5 @@
-// A path may lead to a dataset under another name, through a symbolic link above it. Then the real
-// paths decide.
+// A path may lead to a dataset under another name, through a symbolic link above it. Then the
+// real paths decide.
 #include "tools/support/target.h"
 
 #include <filesystem>

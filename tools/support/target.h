@@ -12,8 +12,8 @@ struct Target {
   std::optional<FrameSeq> frame;
 };
 
-// Resolves the argument as written (made absolute, "." and ".." resolved lexically), else by its
-// real path. The error's context is the whole message.
+// Resolves the argument as written (made absolute, "." and ".." resolved lexically), else by
+// its real path. The error's context is the whole message.
 Result<Target> resolve_target(const Config& config, const std::string& argument);
 // The same, and the argument must be a dataset.
 Result<const DatasetConfig*> resolve_dataset(const Config& config, const std::string& argument);

@@ -1,6 +1,6 @@
 // CacheLink: a worker's end of the link to zazend. Any thread may ask; run() reads replies and
-// orders. It ends when zazend is gone, or when there is no memory for a packet: a thread would wait
-// for that packet for ever, and zazend soon starts another worker.
+// orders. It ends when zazend is gone, or when there is no memory for a packet: a thread would
+// wait for that packet for ever, and zazend soon starts another worker.
 #pragma once
 #include <atomic>
 #include <condition_variable>

@@ -136,7 +136,8 @@ void ChangeNotices::serve(Peer& peer) {
   peer.link.reset();
 }
 
-// Waits until there is a notice to send and it may be sent. Closes a connection that is not used.
+// Waits until there is a notice to send and it may be sent. Closes a connection that is not
+// used.
 void ChangeNotices::rest(Peer& peer, Lock& lock) {
   if (!peer.queue.empty()) {
     peer.wake.wait_until(lock, peer.pause_until);
@@ -164,8 +165,8 @@ ChangeNotice ChangeNotices::make_notice(NoticeQueue::Batch& batch) const {
     const auto age = std::chrono::floor<milliseconds>(Clock::now() - queued.looked_at).count();
     char name[kMaxTemplate + 32];
     const std::size_t length = dataset.name.format(seq, name, sizeof name);
-    // A number that is no companion comes from a user's own message. No frame of the peers has the
-    // name "?".
+    // A number that is no companion comes from a user's own message. No frame of the peers has
+    // the name "?".
     FrameNews news{length == 0 ? "?" : std::string(name, length), queued.version,
                    static_cast<std::uint32_t>(std::min<std::int64_t>(age, UINT32_MAX))};
     if (size += encoded_size(news); size > kLongestNotice) break;

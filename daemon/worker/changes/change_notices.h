@@ -1,12 +1,12 @@
 // ChangeNotices: tells the nodes in `peers` of frames that have changed at the origin (D28).
 //
 // Each peer has a queue (notice_queue.h), a thread, and a connection while there are notices to
-// send. So a peer that hangs or is dead delays nobody else, and no caller ever waits. A notice that
-// was not answered is sent again, every kRetry to kLongestRetry, until the peer answers. So a peer
-// that was down, or cut off, learns of the changes later.
+// send. So a peer that hangs or is dead delays nobody else, and no caller ever waits. A notice
+// that was not answered is sent again, every kRetry to kLongestRetry, until the peer answers.
+// So a peer that was down, or cut off, learns of the changes later.
 //
-// A daemon first sends each peer a greeting. By `life` the peer sees whether it has met this daemon
-// before: nobody was told of changes while no daemon ran (reported_changes.h).
+// A daemon first sends each peer a greeting. By `life` the peer sees whether it has met this
+// daemon before: nobody was told of changes while no daemon ran (reported_changes.h).
 //
 // `peers` may name this very daemon. It answers ELOOP, and gets no further notice.
 //

@@ -18,8 +18,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The least time between two looks at frames that do not change, for all of them together. Where
-// nobody can tell whether there is a writer, there may be thousands of them.
+// The least time between two looks at frames that do not change, for all of them together.
+// Where nobody can tell whether there is a writer, there may be thousands of them.
 constexpr std::chrono::milliseconds kBetweenLooks{5};
 
 // The frame's version. Nothing, with errno, if it cannot be known.

@@ -1,10 +1,11 @@
 // ChangingFrames: frames that programs of this node have opened for writing, or changed. It
-// examines each of them at once and then several times a second. That ends when no program writes
-// to the frame and it has not changed for a while. It reports each version that it finds.
+// examines each of them at once and then several times a second. That ends when no program
+// writes to the frame and it has not changed for a while. It reports each version that it
+// finds.
 //
-// This is needed because write() makes no call to the daemon. Some file systems tell whether there
-// is a writer (a lease is refused). There a frame is watched as long as there is one, elsewhere
-// until it has not changed for Limits::memory.
+// This is needed because write() makes no call to the daemon. Some file systems tell whether
+// there is a writer (a lease is refused). There a frame is watched as long as there is one,
+// elsewhere until it has not changed for Limits::memory.
 //
 // Each dataset has a thread, so that a hanging origin delays nobody else. Thread safe.
 #pragma once

@@ -1,6 +1,6 @@
-// NoticeQueue: the changes that one peer has not been told yet. Newer news of a frame replace older
-// ones. With more than kMostFrames in the queue, the dataset that has most of them is collapsed
-// into one entry: any of its frames may have changed.
+// NoticeQueue: the changes that one peer has not been told yet. Newer news of a frame replace
+// older ones. With more than kMostFrames in the queue, the dataset that has most of them is
+// collapsed into one entry: any of its frames may have changed.
 //
 // A notice stays in the queue until the peer has answered. It may be sent twice, which does no
 // harm. Not thread safe. No input or output.
@@ -46,8 +46,8 @@ class NoticeQueue {
 
  private:
   bool greets_ = false;
-  // By dataset. The generation grows with each change, so that a change during the transfer is sent
-  // in another notice.
+  // By dataset. The generation grows with each change, so that a change during the transfer is
+  // sent in another notice.
   std::map<std::uint32_t, std::uint64_t> distrusted_;
   std::uint64_t last_generation_ = 0;
   std::map<std::uint32_t, std::map<FrameSeq, News>> frames_;  // by dataset; none is empty

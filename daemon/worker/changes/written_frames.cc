@@ -191,7 +191,8 @@ void WrittenFrames::Lane::hear() {
     std::lock_guard lock(mutex_);
     heard.swap(unheard_);
   }
-  // A program that opens and closes a frame many times reports each. One look covers all reports.
+  // A program that opens and closes a frame many times reports each. One look covers all
+  // reports.
   std::map<FrameSeq, int> looked;
   std::set<FrameSeq> admitted;
   for (const WrittenFrame& frame : heard) {

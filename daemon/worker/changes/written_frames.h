@@ -1,15 +1,16 @@
-// WrittenFrames: frames that programs of this node have open for writing, until the last program
-// has closed its file. Then a suspended copy is served again or dropped (D25), and a frame that has
-// changed is pushed (`push = true`).
+// WrittenFrames: frames that programs of this node have open for writing, until the last
+// program has closed its file. Then a suspended copy is served again or dropped (D25), and a
+// frame that has changed is pushed (`push = true`).
 //
-// The shim reports that a frame was opened for writing, renamed into place or changed. The kernel
-// reports the close, for every process and however it ends. inotify says that a writer has closed
-// the file. A lease, which is refused while there is a writer, says that it was the last one.
+// The shim reports that a frame was opened for writing, renamed into place or changed. The
+// kernel reports the close, for every process and however it ends. inotify says that a writer
+// has closed the file. A lease, which is refused while there is a writer, says that it was the
+// last one.
 //
-// Some network file systems have no leases. There the closes are counted against the opens that the
-// shim reported. A push starts there after each close, and when a frame has not changed for a
-// while. The frame is watched for some time longer, and pushed again if it has changed. When no
-// inotify watch is left, frames are examined in turns.
+// Some network file systems have no leases. There the closes are counted against the opens that
+// the shim reported. A push starts there after each close, and when a frame has not changed for
+// a while. The frame is watched for some time longer, and pushed again if it has changed. When
+// no inotify watch is left, frames are examined in turns.
 //
 // Each dataset has a thread, so that a hanging origin delays nobody else. Thread safe.
 #pragma once
@@ -36,8 +37,8 @@ struct WrittenFrame {
 struct ClosedFrame {  // a frame without writers, or perhaps without
   std::uint32_t dataset = 0;
   FrameSeq seq = 0;
-  // kNobody: a lease says that there is no writer. kNobodyKnown: there were as many closes as known
-  // opens. kPerhaps: the frame has not changed for a while, or a writer has closed it.
+  // kNobody: a lease says that there is no writer. kNobodyKnown: there were as many closes as
+  // known opens. kPerhaps: the frame has not changed for a while, or a writer has closed it.
   enum class Writers { kNobody, kNobodyKnown, kPerhaps } writers = Writers::kPerhaps;
   bool is_there = true;      // false: its name is gone, or names another file
   bool has_changed = true;   // since the first open for writing, as far as its times tell
@@ -54,8 +55,8 @@ class WrittenFrames {
     std::size_t known = 1 << 18;    // watched or examined in turns
     std::size_t unheard = 1 << 17;  // reported and not examined yet
     std::chrono::milliseconds turn{1'000};
-    // Without leases: a frame that is unchanged for `rest` counts as closed, and after `memory` it
-    // is forgotten.
+    // Without leases: a frame that is unchanged for `rest` counts as closed, and after `memory`
+    // it is forgotten.
     std::chrono::milliseconds rest{3'000}, memory{60'000};
   };
   struct Hooks {  // called on the dataset's thread, which may wait for the origin
@@ -75,8 +76,8 @@ class WrittenFrames {
   std::uint64_t count() const;    // frames that are open
   bool is_empty() const;          // no frame of any dataset is watched
   std::uint64_t dropped() const;  // beyond the limits: these are not pushed
-  // False: a thread is blocked by an origin that does not answer. The process must then end without
-  // destructors.
+  // False: a thread is blocked by an origin that does not answer. The process must then end
+  // without destructors.
   bool stop(std::chrono::milliseconds limit);
 
  private:

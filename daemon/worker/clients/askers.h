@@ -1,6 +1,7 @@
-// Askers: coalesces requests: clients that wait for the same answer. One answer serves all of them,
-// because a question costs the client more than the worker. A client that asks while an answer is
-// being made waits for the next one, so no answer is older than its question. Thread safe.
+// Askers: coalesces requests: clients that wait for the same answer. One answer serves all of
+// them, because a question costs the client more than the worker. A client that asks while an
+// answer is being made waits for the next one, so no answer is older than its question. Thread
+// safe.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -13,8 +14,8 @@ namespace zazen {
 template <class Asked>
 class Askers {
  public:
-  // Adds a client. Calls `make`, which must lead to begin(), unless an answer is being made. If it
-  // throws, no client waits.
+  // Adds a client. Calls `make`, which must lead to begin(), unless an answer is being made. If
+  // it throws, no client waits.
   template <class Make>
   void add(std::uint64_t question, const Asked& asked, Make make) {
     std::unique_lock lock(mutex_);

@@ -2,8 +2,8 @@
 // (bodhi/lean/requests/messages.h). The table also has the allowed senders and the names in a
 // message.
 //
-// A name from a client counts only if it is a configured dataset's path, byte by byte, or a name of
-// its template. So no name can lead anywhere else.
+// A name from a client counts only if it is a configured dataset's path, byte by byte, or a
+// name of its template. So no name can lead anywhere else.
 #include "daemon/worker/clients/client_service.h"
 
 #include <fcntl.h>
@@ -229,8 +229,8 @@ void ClientService::submit(Request& request, FrameKind kind, bool is_content) {
 // ---- Changes
 
 // A client that may not change the frame may have seen a change: the copy is compared. A change
-// that cannot be processed casts doubt on the dataset: opens are checked until all copies have been
-// compared.
+// that cannot be processed casts doubt on the dataset: opens are checked until all copies have
+// been compared.
 template <>
 void ClientService::handle<MessageType::kInvalidate>(Request& request) {
   const Asked asked = request.asked;

@@ -1,5 +1,5 @@
-// ClientService: processes each message of a client, in the worker of its user. It never blocks:
-// threads do the work that may take time, and the answers come through the outbox.
+// ClientService: processes each message of a client, in the worker of its user. It never
+// blocks: threads do the work that may take time, and the answers come through the outbox.
 //
 // The worker asks the origin for the rights of its user, and zazend for changes in the cache.
 #pragma once
@@ -77,8 +77,8 @@ class ClientService {
     bool is_put_off = false;               // set by a handler: the request is taken again later
   };
 
-  // Processes one message: client_service.cc. A row of kMessages without a handler there does not
-  // compile. Only a row without a wish can be put off.
+  // Processes one message: client_service.cc. A row of kMessages without a handler there does
+  // not compile. Only a row without a wish can be put off.
   using Handler = void (ClientService::*)(Request&);
   template <MessageType type>
   void handle(Request& request) = delete;

@@ -1,11 +1,11 @@
-// Frames that programs of this user have open for writing (D25). An open alone is no change: the
-// copy is suspended until the last writer has closed the frame. Then the frame is compared with the
-// copy, and the copy is served again or dropped.
+// Frames that programs of this user have open for writing (D25). An open alone is no change:
+// the copy is suspended until the last writer has closed the frame. Then the frame is compared
+// with the copy, and the copy is served again or dropped.
 //
-// A reader never gets a copy while a writer is known, because the writer's open() waits until the
-// copy has lost its name. A copy gets its name back only while a lease says that no program has the
-// frame open or mapped for writing. Without leases all known writers must have closed it, and the
-// copy is young again: each open is checked for a while.
+// A reader never gets a copy while a writer is known, because the writer's open() waits until
+// the copy has lost its name. A copy gets its name back only while a lease says that no program
+// has the frame open or mapped for writing. Without leases all known writers must have closed
+// it, and the copy is young again: each open is checked for a while.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -45,9 +45,9 @@ std::optional<std::uint64_t> checksum_of(int fd, std::uint64_t size) {
 
 }  // namespace
 
-// 0 if the frame still has the copy's bytes, and keeps them while there is no writer; otherwise an
-// errno. HDF5 puts a mark into each file that it opens for writing, and removes it again. Then only
-// the times differ, and the copy gets the new ones.
+// 0 if the frame still has the copy's bytes, and keeps them while there is no writer; otherwise
+// an errno. HDF5 puts a mark into each file that it opens for writing, and removes it again.
+// Then only the times differ, and the copy gets the new ones.
 int ClientService::compare_suspended(const ClosedFrame& frame) {
   const struct stat& now = frame.origin;
   if (!frame.is_there || frame.file < 0 || hides_mappings(frame.file)) return ESTALE;

@@ -1,5 +1,5 @@
-// Receives one message of a local client and sends one answer, each by a single non-blocking system
-// call.
+// Receives one message of a local client and sends one answer, each by a single non-blocking
+// system call.
 #pragma once
 #include <cstring>
 #include <memory>

@@ -1,5 +1,5 @@
-// OriginProblems: which datasets' origins need attention, and which this user may list. An origin
-// that does not answer delays nobody longer than a limit.
+// OriginProblems: which datasets' origins need attention, and which this user may list. An
+// origin that does not answer delays nobody longer than a limit.
 #pragma once
 #include <functional>
 #include <future>

@@ -28,8 +28,8 @@ constexpr int kAdmittedInARow = 16;
 constexpr std::size_t kMostEvents = 1'024;
 constexpr int kMostLooks = 8;  // at clients that might be closed for others
 
-// The least value that the kernel allows: a few answers. Descriptors in answers are in flight until
-// the client takes them, and the kernel limits their number for each user.
+// The least value that the kernel allows: a few answers. Descriptors in answers are in flight
+// until the client takes them, and the kernel limits their number for each user.
 void keep_few_in_flight(int socket) {
   int least = 1;
   ::setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &least, sizeof least);
@@ -137,7 +137,8 @@ void Server::admit_next() {
   close(id);
 }
 
-// Most clients have sent a request already. A client that is gone or breaks the rules is dropped.
+// Most clients have sent a request already. A client that is gone or breaks the rules is
+// dropped.
 void Server::welcome(UniqueFd socket, pid_t pid, std::uint64_t id) {
   Packet first;
   Received received = receive_packet(socket.get(), &first);
@@ -147,8 +148,8 @@ void Server::welcome(UniqueFd socket, pid_t pid, std::uint64_t id) {
     return;
   }
   bool has_room = clients_.size() < client_limit_ || make_room();
-  // A connection of zazend's own user waits for a place. Other users have a limit, and all their
-  // connections are busy here: this one is closed.
+  // A connection of zazend's own user waits for a place. Other users have a limit, and all
+  // their connections are busy here: this one is closed.
   if (!has_room && !service_.is_own_user()) return;
   keep_few_in_flight(socket.get());
   Client& client = clients_[id];
@@ -247,7 +248,7 @@ bool Server::write_answers(Client& client) {
 void Server::deliver(std::vector<Answer> answers) {
   for (Answer& answer : answers) {
     auto it = clients_.find(answer.client);
-    if (it == clients_.end()) continue;  // the request needs no answer
+    if (it == clients_.end()) continue;  // the client has gone
     bool keep = false;
     despite_shortage([&] { keep = hand_over(it->second, answer); });
     keep ? update_watch(it->second) : close(answer.client);
@@ -316,7 +317,8 @@ void Server::update_watch(Client& client) {
   }
   if (!client.output.empty()) wanted |= EPOLLOUT;
   if (wanted == client.watched) return;
-  // A client without wanted events is removed from epoll, which would report a hang-up repeatedly.
+  // A client without wanted events is removed from epoll, which would report a hang-up
+  // repeatedly.
   int operation = wanted == 0           ? EPOLL_CTL_DEL
                   : client.watched == 0 ? EPOLL_CTL_ADD
                                         : EPOLL_CTL_MOD;

@@ -1,13 +1,14 @@
 // Server: the connections of one user's programs, and the one thread that serves them. It never
-// blocks: sockets are non-blocking. A client that does not read its answers, or has too many open
-// requests, is not read from. A malformed packet closes the connection.
+// blocks: sockets are non-blocking. A client that does not read its answers, or has too many
+// open requests, is not read from. A malformed packet closes the connection.
 //
 // A connection may be idle for ever. When all places are taken, a new one replaces the idlest.
-// Unread answers hold memory: beyond kMostUnreadBytes the client that left most of them is closed.
+// Unread answers hold memory: beyond kMostUnreadBytes the client that left most of them is
+// closed.
 //
 // In each round the server handles answers first, then the known clients, then new connections,
-// process by process (connection_queue.h). Each gets a bounded amount of work, so a flood delays
-// only the process that sends it.
+// process by process (connection_queue.h). Each gets a bounded amount of work, so a flood
+// delays only the process that sends it.
 //
 // A client whose message or answer finds no memory is closed; the others are served.
 #pragma once

@@ -1,6 +1,6 @@
-// OriginOrders: zazend's orders to examine the origins, on threads of the dataset. A hanging origin
-// delays only the orders for its own dataset. Comparisons, which take long, have threads apart from
-// the others, for which zazend waits.
+// OriginOrders: zazend's orders to examine the origins, on threads of the dataset. A hanging
+// origin delays only the orders for its own dataset. Comparisons, which take long, have threads
+// apart from the others, for which zazend waits.
 #pragma once
 #include <atomic>
 #include <functional>
