@@ -60,8 +60,8 @@ T require(Result<T> result) {
   return std::move(*result);
 }
 
-// Behind the shim, which a shell may export for everything, our changes of copies would reach
-// the origin. So this process starts once more, with the shim disabled.
+// A shell may export the shim for all programs. Behind it, changes of our copies would reach
+// the origin. So this process executes itself again, with the shim disabled.
 void step_out_of_the_shim(char** argv) {
   const char* preloaded = ::getenv("LD_PRELOAD");
   if (preloaded == nullptr || std::strstr(preloaded, "libzazen") == nullptr) return;
@@ -87,7 +87,7 @@ UniqueFd block_signals() {
   sigaddset(&awaited, SIGINT);
   sigaddset(&awaited, SIGHUP);
   ::signal(SIGPIPE, SIG_IGN);
-  ::signal(SIGIO, SIG_IGN);  // has_writer()
+  ::signal(SIGIO, SIG_IGN);  // has_writer() causes it
   ::pthread_sigmask(SIG_BLOCK, &awaited, nullptr);
   return UniqueFd(::signalfd(-1, &awaited, SFD_CLOEXEC | SFD_NONBLOCK));
 }
@@ -97,8 +97,8 @@ bool reload_is_asked_for(int signal_fd) {
   return ::read(signal_fd, &info, sizeof info) != sizeof info || info.ssi_signo == SIGHUP;
 }
 
-// Whoever is in a hurry signals twice: the second one ends the process where it stands.
-// (The first is taken out of the descriptor, or it would count as the second.)
+// The second signal ends the process at once. The first one is read from the descriptor,
+// because otherwise it would count as the second.
 void unblock_signals(int signal_fd) {
   signalfd_siginfo info;
   while (::read(signal_fd, &info, sizeof info) > 0) {
@@ -110,8 +110,8 @@ void unblock_signals(int signal_fd) {
   ::pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
 }
 
-// As many descriptors as we and the workers may have: each client is one, each queued fill up to
-// two.
+// Raises the limit of descriptors to its maximum, for zazend and the workers. A client has one,
+// and a queued fill up to two.
 void raise_descriptor_limit() {
   rlimit limit = {};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -119,7 +119,7 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// Programs write to files that they map there.
+// Programs write to files that they map from this directory.
 void warn_of_copies_on_write(const std::string& runtime) {
   UniqueFd directory(::open(runtime.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!copies_on_write(directory.get())) return;
@@ -161,14 +161,14 @@ int run(const std::optional<std::string>& file, bool in_background) {
   require(require_secure_directory(config.runtime, "runtime directory", reach));
   require(require_secure_directory(config.cache, "cache directory", reach));
 
-  // Workers come from a process that has nothing of ours, and a single thread.
+  // The forker starts workers. It has a single thread and nothing that zazend opens later.
   Forker forker = require(Forker::start(
       [&config](UniqueFd receive, UniqueFd send) {
         run_worker(config, std::move(receive), std::move(send));
       },
       in_background ? config.runtime + "/log" : ""));
 
-  // Not before: no worker shall have the key in its memory.
+  // This comes after the forker, so that no worker has the key in its memory.
   if (!config.listen.empty()) {
     Status can_listen = check_listen(config);
     if (!can_listen.ok()) fail(can_listen.error(), kBadConfiguration);
@@ -187,12 +187,13 @@ int run(const std::optional<std::string>& file, bool in_background) {
   InstanceLock runtime_lock = require(
       InstanceLock::take(config.runtime + "/lock", "runtime directory " + config.runtime));
 
-  // Believe what a clean stop left, or else the logs; the files are compared while we serve.
+  // Believe what a clean stop left, or else the logs. The files are compared while the daemon
+  // serves.
   NodeId node = require(load_or_make_node_id(disk.state_fd()));
   dev_t cache_dev = disk.dev();
   std::unique_ptr<Store> store = require(Store::open(config, std::move(disk)));
 
-  // Where the ranks keep their views, and what they did.
+  // The directories for the ranks' views and for the reports of jobs.
   std::string jobs = config.runtime + "/" + kJobsDirectory;
   std::string reports = config.runtime + "/" + kReportsDirectory;
   for (const std::string& directory : {jobs, reports}) {
@@ -200,7 +201,7 @@ int run(const std::optional<std::string>& file, bool in_background) {
                              : require_secure_directory(directory, "jobs directory"));
   }
 
-  // The table says that it is served once the socket is there and nothing else delays it.
+  // The table tells programs to use it once the socket is there and nothing else delays them.
   std::unique_ptr<Publisher> publisher =
       require(Publisher::publish(config, node, cache_dev, store->instance()));
   Service service(config, *store, *publisher);
@@ -211,7 +212,7 @@ int run(const std::optional<std::string>& file, bool in_background) {
   // Writers of other machines push to a worker with the rights of nobody.
   if (!config.listen.empty()) service.listen(require(open_push_sockets(config, service.keys())));
 
-  // SIGHUP: what has changed in the configuration, on a thread of its own.
+  // SIGHUP applies the changes of the configuration, on a thread of its own.
   Reload reload(config, *store, *publisher, service);
   WorkQueue reloads(1);
 
@@ -240,7 +241,7 @@ int run(const std::optional<std::string>& file, bool in_background) {
     pool->run(signals.get(), beat, tick);
   }
 
-  // The end: nobody new comes, what is complete is committed, what is promised is answered.
+  // The stop: accept no new clients, commit complete copies, send the answers that are due.
   unblock_signals(signals.get());
   notify_service_manager("STOPPING=1");
   publisher->withdraw();
@@ -252,7 +253,7 @@ int run(const std::optional<std::string>& file, bool in_background) {
   ::rmdir(jobs.c_str());
   log_line(LogLevel::kInfo, "stopped");
   const int status = pool->has_failed() ? kFailed : 0;
-  // A client may hold the thread that closes its connection for as long as it likes.
+  // A client may block the thread that closes its connection for as long as it likes.
   if (pool->is_closing()) {
     ::unlink((config.runtime + "/" + kIndexFile).c_str());
     ::_exit(status);

@@ -1,6 +1,6 @@
-// zazenctl: what people type. Only the command line is taken apart here; each command is in
-// a file of its own. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no daemon, 4 unhealthy
-// (status -x, doctor); for run see run.cc.
+// zazenctl, the command line tool. This file parses the command line; each command is in a file
+// of its own. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no daemon, 4 unhealthy (status -x,
+// doctor); for run see run.cc.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
@@ -18,7 +18,7 @@ constexpr char kExitCodes[] =
     "\n\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 the daemon does not answer,\n"
     "4 unhealthy (status -x, doctor).";
 
-// The words for CLI11, and what follows "--", which belongs to the program of `run`.
+// The words for CLI11, and those after "--", which belong to the program of `run`.
 struct CommandLine {
   std::vector<std::string> words;
   std::string command;                // the first word that is no option
@@ -47,7 +47,7 @@ CLI::App* add_command(CLI::App& app, const char* name, const char* sentence,
                       const char* example, Options& options) {
   CLI::App* command = app.add_subcommand(name, sentence);
   command->group("Commands");
-  command->allow_extras();  // zazenctl() says what is wrong with them
+  command->allow_extras();  // zazenctl() reports them
   command->add_option("--config", options.config, "The configuration file")->type_name("FILE");
   command->add_flag("--json", options.json, "Print JSON");
   command->footer(std::string("Example:\n  ") + example);
@@ -65,7 +65,7 @@ class RunHelp : public CLI::Formatter {
   }
 };
 
-// What may be said to each command; one of them is chosen.
+// The options of all commands; one of them is chosen.
 struct Invocation {
   InitOptions init;
   StatusOptions status;
@@ -279,7 +279,7 @@ int unknown_option(const CommandLine& line, const CLI::App& parser, const std::s
                      spelling_hint(word, known, help_command(line) + " lists them"));
 }
 
-// What CLI11 would say worse: a word that is no command or no option of the program.
+// Errors that CLI11 would report less clearly: a word that is no command or no option.
 std::optional<int> misspelt(const CLI::App& app, const CommandLine& line) {
   if (line.words.empty()) {
     return usage_error(line, "no command named", "zazenctl --help lists them");

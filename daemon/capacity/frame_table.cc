@@ -44,7 +44,7 @@ std::size_t file_size(std::uint32_t slots_log2) {
   return sizeof(FrameTableHeader) + (std::size_t{16} << slots_log2);
 }
 
-// Of all of it, but for the checksum itself.
+// The checksum of the whole file except the checksum field itself.
 std::uint64_t checksum_of(const FrameTableHeader& header) {
   FrameTableHeader blank = header;
   blank.checksum = 0;
@@ -158,7 +158,7 @@ bool FrameTable::erase(FrameSeq seq) {
   ++changes_;
   if (extent_ && (seq == extent_->first || seq == extent_->last)) extent_.reset();
   for (std::uint64_t i = (hole + 1) & mask_; slots_[i].word != 0; i = (i + 1) & mask_) {
-    // It may move up if its home is not between the hole and itself.
+    // An entry may move up if its home is not between the hole and the entry.
     if (((i - home_of(slots_[i].seq)) & mask_) < ((i - hole) & mask_)) continue;
     slots_[hole] = slots_[i];
     if (i / kSlotsOfOneLook != hole / kSlotsOfOneLook) ++arrangement_;
@@ -200,7 +200,7 @@ std::uint64_t FrameTable::unknown() const {
 
 std::optional<FrameSeq> FrameTable::random(std::mt19937_64& random) const {
   if (size() == 0) return std::nullopt;
-  // At least every eighth slot is used, but for the smallest table.
+  // At least every eighth slot is used, except in the smallest table.
   constexpr int kTries = 128;
   std::uint64_t slot = random() & mask_;
   for (int i = 0; i < kTries && slots_[slot].word == 0; ++i) slot = random() & mask_;
@@ -256,8 +256,9 @@ void FrameTable::use(void* memory, std::uint32_t slots_log2) {
   mask_ = (std::uint64_t{1} << slots_log2) - 1;
 }
 
-// Zeroes: in a new file in the old one's place, allocated, so that a full disk cannot become a
-// SIGBUS; or else in memory.
+// A zeroed table of this size. With a directory it is a new file, which replaces the old one.
+// The file's blocks are allocated, so that a full disk cannot become a SIGBUS. Otherwise it is
+// in memory.
 void* FrameTable::make_memory(std::uint32_t slots_log2) {
   std::size_t size = file_size(slots_log2);
   std::string fresh = name_ + ".new";

@@ -1,14 +1,14 @@
-// FrameTable: the frames of one kind that one dataset holds, their sizes and owners: a hash
-// table in a mapped file, which is its own snapshot.
+// FrameTable: the frames of one kind that one dataset holds, with their sizes and owners. It is
+// a hash table in a mapped file, which is its own snapshot.
 //
-// Sixteen bytes for a slot, at least an eighth and at most three quarters of them used (beyond
-// that it is written anew), so ten million frames take 256 MB of page cache and no memory of
-// the process. While the daemon serves, the file says nothing; a clean stop seals it with a
-// checksum and a stamp, and the next start resumes it if both are right. Where no file can be
-// made the table lives in memory.
+// A slot has sixteen bytes. At least an eighth and at most three quarters of the slots are
+// used; beyond that the table is rebuilt. Ten million frames take 256 MB of page cache and no
+// memory of the process. While the daemon serves, the file is marked invalid. A clean stop
+// seals it with a checksum and a stamp, and the next start resumes it if both are right. The
+// table is in memory where no file can be made.
 //
-// Open addressing with linear probing; a removed slot is closed by moving its followers up.
-// Sixteen frames with neighbouring numbers are neighbours in the table.
+// Open addressing with linear probing; removing an entry moves its followers up. Sixteen frames
+// with neighbouring numbers are neighbours in the table.
 //
 // Not thread safe; RoomLedger has the lock.
 #pragma once
@@ -30,7 +30,8 @@ namespace zazen {
 
 struct FrameTableHeader;
 
-// Whose frame it is: a user's number modulo 65,535. Users with the same remainder count as one.
+// The owner of a frame: a user's number modulo 65,535. Users with the same remainder count as
+// one.
 using OwnerKey = std::uint16_t;
 inline constexpr uid_t kNoUser = static_cast<uid_t>(-1);
 inline constexpr OwnerKey kUnknownOwner = 0;
@@ -57,14 +58,14 @@ class FrameTable {
     std::uint64_t log_bytes = 0;  // of the sequence log that says the same
     std::optional<FrameSeq> newest;
   };
-  // From now on it is kept in this file of the directory, whose descriptor must outlive it.
-  // What the file has is taken over if it was sealed with this stamp (0 is none) and is whole.
+  // Keeps the table in this file of the directory, whose descriptor must outlive the table. The
+  // content of the file is used if it is whole and was sealed with this stamp (0 is none).
   std::optional<Seal> keep_in(int directory_fd, const std::string& name, std::uint64_t stamp);
-  // Says in the file that it is whole. The caller flushes it. 0 or an errno.
+  // Marks the file as whole. The caller flushes it. 0 or an errno.
   int seal(const Seal& seal);
 
   void reserve(std::uint64_t frames);
-  // Adds it or changes its size and owner.
+  // Adds the frame or changes its size and owner.
   void set(FrameSeq seq, std::uint64_t bytes, OwnerKey owner = kUnknownOwner);
   bool erase(FrameSeq seq);
   std::optional<std::uint64_t> find(FrameSeq seq) const;
@@ -74,12 +75,12 @@ class FrameTable {
   std::uint64_t bytes() const;    // of those whose size is known
   std::uint64_t unknown() const;  // how many have no known size
   std::uint64_t bytes_of(OwnerKey owner) const;
-  // Any, each about as likely as the others. Constant time.
+  // A random frame, each about as likely as the others. Constant time.
   std::optional<FrameSeq> random(std::mt19937_64& random) const;
 
-  // The least and the greatest number; none if there is no frame. Known from the last time, or
-  // found by a look at all, during which the mutex is let go: one that is removed then may be
-  // said nevertheless.
+  // The least and the greatest number; none if there is no frame. The result of the last search
+  // is kept while it holds. Otherwise a walk finds them and releases the mutex between its
+  // parts, so a frame that is removed meanwhile may still be returned.
   struct Extent {
     FrameSeq first, last;
   };
@@ -103,11 +104,11 @@ class FrameTable {
     return found;
   }
 
-  // Shows what lies in a part of the slots, so that a long look can be taken in parts: starts
-  // with 0, and goes on with what it returns until that is 0 again.
+  // Shows the entries of a part of the slots, so that a walk can be taken in parts. It starts
+  // with 0 and goes on with the return value until that is 0 again.
   template <class Show>
   std::uint64_t look(std::uint64_t from, std::uint64_t slots, Show&& show) const {
-    if (from >= slot_count()) return 0;  // it has shrunk
+    if (from >= slot_count()) return 0;  // the table has shrunk
     std::uint64_t end = slot_count() - from > slots ? from + slots : slot_count();
     for (std::uint64_t i = from; i < end; ++i) {
       if (slots_[i].word != 0) show(slots_[i].seq, slots_[i].bytes());
@@ -118,9 +119,10 @@ class FrameTable {
   void for_each(Show&& show) const {
     look(0, slot_count(), show);
   }
-  // Shows all, a part at a time, and lets the mutex, which protects the table, go in between.
-  // What is there all the time is shown. If it was rearranged meanwhile, begin() is called once
-  // more and all is shown anew; if that goes on, the mutex is held for all of it.
+  // Shows all entries, a part at a time, and releases the mutex, which protects the table,
+  // between the parts. An entry that is there all the time is shown. After a rearrangement the
+  // walk calls begin() again and starts anew. The last attempt holds the mutex for the whole
+  // walk.
   template <class Mutex, class Begin, class Show>
   void look_at_all(Mutex& mutex, Begin&& begin, Show&& show) const {
     constexpr int kMostAttempts = 8;
@@ -150,7 +152,7 @@ class FrameTable {
 
   std::uint64_t slot_count() const { return header_ == nullptr ? 0 : mask_ + 1; }
   std::uint64_t home_of(FrameSeq seq) const;
-  std::uint64_t slot_of(FrameSeq seq) const;  // where it is, or the free slot where it belongs
+  std::uint64_t slot_of(FrameSeq seq) const;  // its slot, or the free slot for it
   void count(const Slot& slot, std::uint64_t by);
   void resize(std::uint32_t slots_log2);
   void* make_memory(std::uint32_t slots_log2);
@@ -161,10 +163,10 @@ class FrameTable {
   int directory_fd_ = -1;
   std::string name_;
   bool in_file_ = false;
-  FrameTableHeader* header_ = nullptr;  // null: not a frame yet
+  FrameTableHeader* header_ = nullptr;  // null: there is no table yet
   Slot* slots_ = nullptr;
   std::uint64_t mask_ = 0;
-  std::uint64_t arrangement_ = 0;  // another one when a frame moves to another part of a look
+  std::uint64_t arrangement_ = 0;  // changes when a frame moves to another part of a walk
   std::uint64_t changes_ = 0;      // frames that were added or removed
   mutable std::optional<Extent> extent_;  // if it is known
   std::map<OwnerKey, std::uint64_t> bytes_of_owners_;

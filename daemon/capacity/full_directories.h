@@ -1,7 +1,7 @@
-// FullDirectories: datasets whose directory in the cache takes no more names, though the disk
-// has room (ext4 without large_dir, a limit of subdirectories). That is no full cache: nothing
-// is evicted for it. Fills of the dataset pause, and are tried again after a while or when
-// copies of it have gone. Thread safe.
+// FullDirectories: datasets whose directory in the cache takes no more names although the disk
+// has room (ext4 without large_dir, a limit of subdirectories). Such a cache is not full, and
+// nothing is evicted. Fills of the dataset pause. They are tried again after a while, or when
+// copies of the dataset have gone. Thread safe.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -13,7 +13,7 @@ class FullDirectories {
  public:
   static constexpr std::int64_t kPauseMs = 60'000;
 
-  // True if it was not known to be full.
+  // True if the directory was not known to be full.
   bool note(std::uint32_t dataset, std::int64_t now_ms) {
     std::lock_guard lock(mutex_);
     std::int64_t& until_ms = paused_until_ms_[dataset];

@@ -1,9 +1,9 @@
-// Inventory: which frames the node holds, of which kind and size. A frame is held once: as a
-// native or as an alien. What the store learned from a sequence log alone has no known size
-// until its file was seen.
+// Inventory: which frames the node holds, of which kind and size. A frame is held once, as a
+// native or as an alien. An entry that comes from a sequence log has no known size until the
+// store has seen its file.
 //
 // The frames are in tables of mapped files (frame_table.h), so their number costs the process
-// no memory, and a clean stop leaves what the next start needs. No lock; RoomLedger has one.
+// no memory. A clean stop leaves the tables for the next start. No lock; RoomLedger has one.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -42,7 +42,7 @@ class Inventory {
   void set_dataset(std::uint32_t dataset, HeldTables held) {
     datasets_[dataset] = std::move(held);
   }
-  // Replaces what was held under this number. The frame becomes the dataset's newest.
+  // Replaces the entry of this number. The frame becomes the dataset's newest.
   void add(std::uint32_t dataset, FrameSeq seq, FrameKind kind, std::uint64_t bytes,
            OwnerKey owner = kUnknownOwner);
   bool remove(std::uint32_t dataset, FrameSeq seq);

@@ -12,7 +12,8 @@
 namespace zazen {
 namespace {
 
-// Aliens first: one that is pushed during a walk is then met among the natives, or among both.
+// Aliens first: a frame that is pushed during a walk then appears among the natives, or among
+// both.
 constexpr FrameKind kAliensFirst[] = {FrameKind::kAlien, FrameKind::kNative};
 
 std::uint64_t known(std::uint64_t bytes) {
@@ -126,8 +127,8 @@ std::vector<FrameSeq> RoomLedger::frames_from(std::uint32_t dataset, FrameSeq fi
   return frames;
 }
 
-// The first and the last are found in parts, without the lock in between; what comes and goes
-// meanwhile does not matter.
+// The walk for the first and the last frame releases the lock between its parts. Frames that
+// come or go meanwhile do not matter.
 std::vector<FrameSeq> RoomLedger::sample(std::uint32_t dataset, std::size_t at_random) const {
   constexpr FrameKind kKinds[] = {FrameKind::kNative, FrameKind::kAlien};
   std::mt19937_64 random(std::random_device{}());
@@ -239,7 +240,7 @@ int RoomLedger::seal(const NamesLock&, std::uint32_t dataset, std::uint64_t stam
 Room RoomLedger::deficit(const Lock& lock, Room wanted) const {
   Room need;
   DiskRoom room = disk_.room();
-  // Until the sizes are known: not more than the whole disk holds.
+  // Until the sizes are known, the bytes that are used on the whole disk are the upper bound.
   bool is_known = is_reconciled(lock);
   std::uint64_t held_bytes = is_known ? inventory_.total_bytes() : room.used_bytes;
   std::uint64_t held_files = is_known ? inventory_.total_files() : room.used_files;
@@ -256,7 +257,7 @@ Room RoomLedger::deficit(const Lock& lock, Room wanted) const {
   return need;
 }
 
-// Without a capacity the share is one of what copies and free space are together.
+// Without a capacity the share is a share of the copies and the free space together.
 std::uint64_t RoomLedger::native_share(const Lock&) const {
   if (config_.native_share_bytes != 0) return config_.native_share_bytes;
   std::uint64_t all = config_.capacity_bytes;
@@ -404,7 +405,7 @@ std::optional<FrameSeq> RoomLedger::choose_victim(std::uint32_t dataset) {
       if (seq && !pins_[dataset].contains(*seq)) return seq;
     }
   }
-  // Nearly all are pinned.
+  // Nearly all frames are pinned.
   for (const StoredFrame& frame : list(dataset)) {
     if (!frame.pinned && frame.held.kind == FrameKind::kAlien) return frame.seq;
   }

@@ -1,11 +1,11 @@
-// RoomLedger: which frames the node holds, whose they are, and how much room is left.
+// RoomLedger: which frames the node holds, who owns them, and how much room is left.
 //
 // It counts copies, reservations, pins and the natives of each owner, and it chooses the copies
-// that give way (D16, eviction.h). It removes none itself: CopyFiles does, and keeps the ledger
-// true to the disk. What is held changes only under the NamesLock. A caller that has it sees
-// the same frames until it lets it go.
+// to evict (D16, eviction.h). It removes no copy itself: CopyFiles does, and keeps the ledger
+// true to the disk. The held frames change only under the NamesLock. A caller that has it sees
+// the same frames until it releases it.
 //
-// Thread safe. A walk over all frames of a dataset lets the mutex go between its parts.
+// Thread safe. A walk over all frames of a dataset releases the mutex between its parts.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -44,12 +44,12 @@ class Reservation {  // room that is held for one copy, until its owner goes
   Reservation& operator=(Reservation&& other) noexcept;
   ~Reservation();
   bool valid() const { return ledger_ != nullptr; }
-  // Why it is not: ENOSPC; EDQUOT, the owner's natives have their share; EAGAIN, the store is
-  // not reconciled yet; EIO, it cannot be.
+  // The reason for a refusal. ENOSPC: no room. EDQUOT: the owner's natives have their share.
+  // EAGAIN: the store is not reconciled yet. EIO: it cannot be reconciled.
   int refusal() const { return refusal_; }
   OwnerKey owner() const { return native_of_.value_or(kUnknownOwner); }
-  bool is_admitted() const { return is_admitted_; }  // copies went for it
-  // The disk has given the blocks: its own figure of free space counts them from now on.
+  bool is_admitted() const { return is_admitted_; }  // copies were evicted for it
+  // The disk has given the blocks: from here on its own figure of free space includes them.
   void allocated();
 
  private:
@@ -60,14 +60,14 @@ class Reservation {  // room that is held for one copy, until its owner goes
   RoomLedger* ledger_ = nullptr;
   Room room_;
   std::uint64_t unallocated_bytes_ = 0;
-  std::optional<OwnerKey> native_of_;  // whose share it takes from
+  std::optional<OwnerKey> native_of_;  // the owner whose share it takes from
   bool is_admitted_ = false;
   int refusal_ = 0;
 };
 
 struct EvictionPlan {
   Room need;
-  std::vector<std::uint32_t> from;  // datasets, in the order in which they give way
+  std::vector<std::uint32_t> from;  // datasets, in the order of eviction
 };
 
 struct Amount {
@@ -137,29 +137,30 @@ class RoomLedger {
   void take_in(const NamesLock&, std::uint32_t dataset, FrameSeq seq, FrameKind kind,
                std::uint64_t bytes, uid_t owner, Reservation room = {});
   std::optional<HeldFrame> let_go(const NamesLock&, std::uint32_t dataset, FrameSeq seq);
-  // The size and owner of a held frame.
+  // Sets the size and owner of a held frame.
   void learn(const NamesLock&, std::uint32_t dataset, FrameSeq seq, std::uint64_t bytes,
              uid_t owner);
-  // A file that a reconciliation has met. The pins are counted at its end.
+  // Counts a file that a reconciliation has found. The pins are counted at its end.
   void take_in_found(const NamesLock&, std::uint32_t dataset, FrameSeq seq, FrameKind kind,
                      std::uint64_t bytes, uid_t owner);
-  // For a clean stop, with the sizes of the logs. 0 or an errno.
+  // Seals the tables for a clean stop, with the sizes of the logs. 0 or an errno.
   int seal(const NamesLock&, std::uint32_t dataset, std::uint64_t stamp,
            std::uint64_t native_log_bytes, std::uint64_t alien_log_bytes);
 
-  // Room for a claim: at once; or the plan says what must go before, if anything may. Then,
-  // under the NamesLock, the plan is revised (false: nothing may go), and when the copies are
-  // gone the room is reserved, unless another one was faster.
+  // Reserves room for a claim at once, or returns a plan of what must be evicted first, if
+  // anything may be. The caller then holds the NamesLock and revises the plan (false: nothing
+  // may be evicted). When the copies are gone, it reserves the room, unless another claim took
+  // it meanwhile.
   void note_fills(std::uint64_t fills, std::span<const std::uint32_t> datasets);
   Reservation reserve(const Claim& claim, EvictionPlan* plan);
   bool revise(const Claim& claim, EvictionPlan* plan);
   Reservation reserve_freed(const Claim& claim);
   int assign(Reservation& room, std::uint32_t dataset, uid_t owner);
   void merge(Reservation& room, Reservation more);
-  // 0 or EDQUOT, if so many more natives exceed the owner's share.
+  // 0, or EDQUOT if these additional natives exceed the owner's share.
   int check_share(std::uint32_t dataset, OwnerKey owner, std::uint64_t bytes) const;
 
-  // The copies that may go.
+  // The copies that may be evicted.
   std::vector<std::uint32_t> who_gives_way(const Claim& claim);
   std::optional<EvictionPlan> over_limits() const;  // none before all is reconciled
   std::optional<FrameSeq> choose_victim(std::uint32_t dataset);
@@ -167,17 +168,17 @@ class RoomLedger {
   bool is_selected(std::uint32_t dataset, FrameSeq seq, const FrameSelection& selection) const;
   struct Evictions {
     std::uint64_t all = 0;
-    std::uint64_t synced = 0;  // whose room the disk has given back
+    std::uint64_t synced = 0;  // evictions whose room the disk has given back
   };
   Evictions evictions() const;
   void count_evictions(std::uint64_t frames);
   void note_synced(std::uint64_t evictions);
 
   Pins pins(std::uint32_t dataset) const;
-  // Counts the pinned frames anew. What is held of the range.
+  // Counts the pinned frames anew. Returns how much of the range is held.
   Amount set_pins(const NamesLock&, std::uint32_t dataset, Pins pins, FrameRange range = {});
 
-  // Until all is reconciled, what is held is not known: see store.cc.
+  // The held frames are not known until all datasets are reconciled: see store.cc.
   bool is_reconciled() const;
   bool is_reconciled(std::uint32_t dataset) const;
   bool wait_until_reconciled();  // false: it was given up
@@ -187,7 +188,7 @@ class RoomLedger {
   void give_up_reconciling();
   bool is_giving_up() const { return giving_up_; }
   std::uint64_t unknown_sizes(std::uint32_t dataset) const;
-  // A part of the frames, as FrameTable::look() shows them: all, or those without a size.
+  // Shows a part of the frames, as FrameTable::look() does: all, or those without a size.
   std::vector<FrameSeq> next_part(std::uint32_t dataset, FrameKind kind, bool all,
                                   std::uint64_t* position) const;
 
@@ -211,11 +212,11 @@ class RoomLedger {
 
   const Config& config_;
   const CacheDisk& disk_;
-  std::atomic<bool> giving_up_ = false;  // becomes true under mutex_, for those who wait
+  std::atomic<bool> giving_up_ = false;  // set under mutex_, for the threads that wait
   std::condition_variable reconciled_;
 
-  // Protects all members below it. The only system call under it is statvfs(2), but for those
-  // of a table that grows or is sealed.
+  // Protects all members below it. The only system calls under it are statvfs(2) and those of a
+  // table that grows or is sealed.
   mutable std::mutex mutex_;
   Inventory inventory_;
   Eviction eviction_;

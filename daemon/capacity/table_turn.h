@@ -1,7 +1,7 @@
-// TableTurn: goes round and round through the frames of a dataset, a bounded slice at a time.
+// TableTurn: walks through the frames of a dataset in rounds, a bounded slice at a time.
 //
-// What comes, goes or moves between two slices may be met twice in a round or not at all; the
-// next round has it. Who holds the tables' lock calls it.
+// A frame that is added, removed or moved between two slices may appear twice in a round or not
+// at all; the next round has it. The caller holds the lock of the tables.
 #pragma once
 #include <array>
 #include <cstdint>

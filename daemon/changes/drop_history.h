@@ -1,6 +1,5 @@
-// DropHistory: why copies went, and why datasets are in doubt; for `zazenctl explain`. It knows
-// of changed frames, not of evictions. The last kMostFrames are kept. Thread safe. No input or
-// output.
+// DropHistory: why copies were dropped, and why datasets are in doubt; for `zazenctl explain`.
+// It does not record evictions. The last kMostFrames are kept. Thread safe. No input or output.
 #pragma once
 #include <cstdint>
 #include <deque>

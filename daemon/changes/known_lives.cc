@@ -28,7 +28,7 @@ bool KnownLives::has_met(std::uint64_t life) const {
   return std::ranges::find(lives_, life) != lives_.end();
 }
 
-// The whole file under another name first: whoever reads it finds whole numbers.
+// The file is written under another name and renamed, so that a reader never sees a part of it.
 void KnownLives::remember(std::uint64_t life) {
   std::lock_guard lock(mutex_);
   if (std::ranges::find(lives_, life) != lives_.end()) return;

@@ -1,6 +1,6 @@
-// KnownLives: which lives of other daemons this node has met (reported_changes.h), kept in a
-// file of the cache, so that a restart of this node makes no others unknown. Not flushed: a
-// life that is lost is met once more. Thread safe.
+// KnownLives: which lives of other daemons this node has met (reported_changes.h). They are
+// kept in a file of the cache, so that they are still known after a restart. The file is not
+// flushed: a life that is lost counts as new once more. Thread safe.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -16,7 +16,7 @@ class KnownLives {
   // `state_fd` is the cache's .zazen directory, and stays open.
   explicit KnownLives(int state_fd);
 
-  // False: it is met for the first time.
+  // False: this is the first time.
   bool has_met(std::uint64_t life) const;
   void remember(std::uint64_t life);
 

@@ -1,6 +1,6 @@
-// PeerChanges: changed frames, between this node and the nodes in `peers`, in both directions.
-// It is all that the service knows of them: programs and comparisons say here what has changed,
-// other daemons' notices come in here, and `explain` asks here why a copy is gone.
+// PeerChanges: exchanges changed frames between this node and the nodes in `peers`. It is the
+// only part of this subject that the service knows. Programs and comparisons report changes
+// here, notices of other daemons arrive here, and `explain` asks here why a copy is gone.
 //
 // Without peers nothing is watched, sent or waited for. Thread safe.
 #pragma once
@@ -18,39 +18,39 @@ namespace zazen {
 
 class PeerChanges {
  public:
-  // With more stale copies in one comparison the dataset was written anew: the peers are told
-  // so.
+  // With more stale copies in one comparison the peers are told that the whole dataset may have
+  // changed.
   static constexpr std::size_t kMostStale = 8;
   static constexpr char kDiffered[] = "it differed from the origin";
   static constexpr char kChanged[] =
       "a program of this node changed it, or had it open for writing";
 
   struct Hooks {
-    // A worker watches the frame, and tells each version of it.
+    // A worker watches the frame and reports each version of it.
     std::function<void(std::uint32_t dataset, FrameSeq seq)> watch;
     // A worker tells the peers.
     std::function<void(const TellPeers& news)> tell;
   };
   PeerChanges(const Config& config, Store& store, ReportedChanges::Hooks reported, Hooks hooks);
 
-  // There is no copy any more; `why` is a phrase for people.
+  // The copy is gone; `why` is a phrase for people.
   void dropped(std::uint32_t dataset, FrameSeq seq, const char* why);
   // The origin has this version of the frame.
   void tell(const Tell& news);
   // Any frame of the dataset may have changed.
   void distrust(std::uint32_t dataset);
   // The worker that tells the peers has begun: the peers learn that this daemon lives. `again`:
-  // another one has ended, and what it had not told is lost.
+  // the last one has ended, and changes that it had not told are lost.
   void greet(bool again);
-  // A comparison has found these copies to be stale.
+  // A comparison has found that these copies are stale.
   void found_stale(std::uint32_t dataset, const std::vector<ExactCopy>& copies);
   // Programs may have changed frames, and this daemon was not told.
   void missed(std::uint32_t dataset);
 
-  // From another daemon: 0 or an errno.
+  // A notice from another daemon: 0 or an errno.
   int take(std::string_view notice) { return reported_.take(notice); }
 
-  // To be called about once a second, where the disk may be waited for.
+  // The caller calls this about once a second, on a thread that may wait for the disk.
   void look_again() { reported_.look_again(); }
 
   std::string history(std::uint32_t dataset, FrameSeq seq) const {

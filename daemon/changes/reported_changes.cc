@@ -135,7 +135,7 @@ void ReportedChanges::drop(std::uint32_t dataset, const std::vector<ExactCopy>& 
   dropped_ += store_.drop_exactly(dataset, copies).frames;
   for (const Told& told : why) {
     if (!store_.find(dataset, told.seq)) continue;
-    // The disk does not let it go, or it came anew.
+    // The disk does not remove it, or a new copy has come.
     put_in_doubt(dataset,
                  "the copy of a frame that node " + told.node + " reported is still there");
   }

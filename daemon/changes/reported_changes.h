@@ -1,19 +1,18 @@
 // ReportedChanges: what other daemons tell this one about changed frames
 // (bodhi/node/change_notice.h).
 //
-// A copy of an older version than the origin has, by the sender's word, is dropped at once; so
-// is the copy of a frame that is gone, if it was there before the sender looked. The sender is
-// believed because it has proved that it may push frames, which is more; at worst its word
-// costs a fetch. This node's own look at the origin is not asked: it may hang, and a network
-// file system may show old attributes for a minute. Any other copy that differs is newer than
-// the notice, or nobody knows: it is compared with the origin. A native that waits for its
-// origin stays.
+// A copy that is older than the version in the notice is dropped at once. So is the copy of a
+// frame that is gone, if the copy was there before the sender looked. This node does not ask
+// the origin itself: the origin may hang, and a network file system may show old attributes for
+// a minute. The sender may be believed, because it has proved that it may push frames; a wrong
+// notice costs a fetch. Any other copy that differs may be newer than the notice: it is
+// compared with the origin. A native that waits for its origin stays.
 //
-// A sender that is met for the first time has just started, or did so while this node did not
-// hear. Changes on its node before that were told to nobody. So every dataset is in doubt until
-// all copies have been compared once, as after an unclean stop.
+// A sender that is unknown has just started, or started while this node did not hear it. Nobody
+// was told of earlier changes on its node. So every dataset is in doubt until all copies have
+// been compared once, as after an unclean stop.
 //
-// A fill that was under way may publish an old copy after the notice: so each notice is applied
+// A fill that is under way may publish an old copy after the notice. So each notice is applied
 // again, 2 and 10 seconds later. Thread safe.
 #pragma once
 #include <atomic>
@@ -39,7 +38,7 @@ class ReportedChanges {
   struct Hooks {
     // Each open of the dataset is checked until all its copies have been compared.
     std::function<void(std::uint32_t dataset)> doubt;
-    // These copies are compared with the origin, which may take its time elsewhere.
+    // These copies are compared with the origin, on another thread if that takes long.
     std::function<void(std::uint32_t dataset, std::vector<FrameSeq> frames)> compare;
   };
 
@@ -53,10 +52,10 @@ class ReportedChanges {
   ReportedChanges(const Config& config, Store& store, DropHistory& history,
                   std::uint64_t own_life, Hooks hooks);
 
-  // 0 or an errno: EINVAL no notice, ELOOP it is this daemon's own. Names of no dataset or no
-  // frame of this node are passed over.
+  // 0 or an errno: EINVAL it is no notice, ELOOP it is this daemon's own. Names that are no
+  // dataset or no frame of this node are skipped.
   int take(std::string_view body);
-  // To be called about once a second.
+  // The caller calls this about once a second.
   void look_again();
   Figures figures() const;
 
@@ -65,7 +64,7 @@ class ReportedChanges {
     FrameSeq seq;
     FrameVersion version;
     std::string node;
-    std::int64_t looked_ns;         // when the sender did, by this node's clock
+    std::int64_t looked_ns;         // when the sender looked, by this node's clock
     std::int64_t due_ms, pause_ms;  // to be applied again
   };
   enum class Judgement { kCurrent, kStale, kUnknown };

@@ -32,7 +32,7 @@ void remove_files(int directory_fd, std::string_view suffix) {
   ::closedir(directory);
 }
 
-// ENOSYS where there is no such call, for this file or at all.
+// ENOSYS: the kernel or the file system does not have this call.
 int sync_range(int fd, std::uint64_t first, std::uint64_t bytes, unsigned what) {
   if (::sync_file_range(fd, static_cast<off_t>(first), static_cast<off_t>(bytes), what) == 0)
     return 0;
@@ -56,7 +56,7 @@ Temporary& Temporary::operator=(Temporary&& other) noexcept {
   return *this;
 }
 
-// The size stays 0: should a crash lose what is written next, no zeros pass for data.
+// The size stays 0, so that after a crash no zeros pass for data that was not written.
 int Temporary::allocate(std::uint64_t bytes) const {
   if (bytes == 0) return 0;
   if (::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) == 0) return 0;
@@ -69,10 +69,11 @@ int Temporary::write_failure() const {
   return ::fsync(fd_.get()) == 0 ? 0 : errno;
 }
 
-// A lease for reading needs a descriptor for reading, and our own one for writing counts, too.
+// A read lease needs a read-only descriptor, and our own descriptor for writing would refuse
+// it.
 int Temporary::seal_content() {
   const std::string self = fmt::format("/proc/self/fd/{}", fd_.get());
-  // Without waiting: a worker that was taken over may have a lease on it.
+  // O_NONBLOCK: a worker that somebody has taken over may have a lease on the file.
   UniqueFd reading(::open(self.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!reading.valid()) return errno == EWOULDBLOCK ? EBUSY : errno;
   fd_ = std::move(reading);

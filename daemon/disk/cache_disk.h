@@ -1,8 +1,9 @@
 // CacheDisk: the cache's directory on the local disk, and new files in it.
 //
-// A copy is written to a Temporary that no reader can see and gets its name only when it is
-// whole (D6): O_TMPFILE and linkat, or, where the file system lacks that, a name below
-// <cache>/.zazen/tmp and rename; that directory is swept at the start. Thread safe.
+// A copy is written to a Temporary that no reader can see, and gets its name only when it is
+// whole (D6). A Temporary is an O_TMPFILE that linkat names. Where the file system lacks that,
+// it is a name below <cache>/.zazen/tmp that is renamed; the start empties that directory.
+// Thread safe.
 #pragma once
 #include <sys/stat.h>
 
@@ -28,15 +29,15 @@ class Temporary {  // removed with its owner, unless published
   ~Temporary() { discard(); }
 
   int fd() const { return fd_.get(); }
-  // The disk gives it so much room, if it can do that beforehand. 0 or an errno.
+  // Allocates this much room on the disk, if the file system can do that. 0 or an errno.
   int allocate(std::uint64_t bytes) const;
-  // 0, or an errno if something of it that was flushed did not reach the disk. Writes nothing
-  // itself, but where that is the only way to know.
+  // 0, or an errno if flushed data of the file did not reach the disk. It writes only where
+  // there is no other way to know.
   int write_failure() const;
-  // Nobody writes to it any more: from now on it is open for reading only. EBUSY: somebody has it
-  // open or mapped for writing, as a lease on it tells; EINVAL: the disk knows no leases.
+  // Reopens the file for reading only; nobody writes to it after that. EBUSY: somebody has it
+  // open or mapped for writing, as a lease on it tells. EINVAL: the file system has no leases.
   int seal_content();
-  // Gives it a name, in place of a file that has it already. 0 or an errno.
+  // Gives the file a name, and replaces a file that has it already. 0 or an errno.
   int publish(int directory_fd, const char* leaf);
   void discard();
 
@@ -46,7 +47,7 @@ class Temporary {  // removed with its owner, unless published
   std::string name_;
 };
 
-// A disk, or somebody's quota on it, has no more room.
+// True if the disk, or a quota on it, has no more room.
 constexpr bool is_out_of_room(int code) {
   return code == ENOSPC || code == EDQUOT;
 }
@@ -61,13 +62,13 @@ inline std::uint64_t room_of(const struct stat& file) {
 struct DiskRoom {
   std::uint64_t bytes;
   std::uint64_t files;
-  std::uint64_t used_bytes;  // by anybody; very many if it cannot be known
+  std::uint64_t used_bytes;  // by all files; very many if it cannot be known
   std::uint64_t used_files;
-  std::uint64_t disk_bytes = 0;  // all that there are; 0 if it cannot be known
+  std::uint64_t disk_bytes = 0;  // of the whole disk; 0 if it cannot be known
 };
 
-// The whole file system of an open directory, which is told here of every write that failed
-// since the last time. 0 or an errno.
+// Flushes the whole file system of an open directory. The kernel reports each failed write
+// since the last call with the same open directory. 0 or an errno.
 int sync_disk(int directory);
 
 class CacheDisk {
@@ -83,17 +84,18 @@ class CacheDisk {
   int state_fd() const { return state_.get(); }
   dev_t dev() const { return dev_; }
 
-  // Removes what an earlier daemon left half written. Only for who holds the cache's lock.
+  // Removes temporaries that an earlier daemon left. The caller holds the cache's lock.
   void sweep() const;
   // The same for a directory of state, whose files are written as NAME.new and renamed.
   static void sweep_state(int state_fd);
   // A new, empty, private file that can be published in any directory of the cache.
   // Not valid, with errno, if it fails.
   Temporary make_temporary(int directory_fd) const;
-  // What the file system has left for us.
+  // The room that the file system has for the cache.
   DiskRoom room() const;
-  // The kernel tells of a write that failed once for each open file: a sync by another one
-  // does not hide it from who must know. This one is by a file of its own. 0 or an errno.
+  // Flushes the file system by an open file of its own. The kernel reports a failed write once
+  // for each open file, so this sync does not hide one from other threads that must know it. 0
+  // or an errno.
   int sync() const;
   // Writes a small file, flushes it and reads it back: 0, also if the disk is full, or an
   // errno.

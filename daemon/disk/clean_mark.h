@@ -1,5 +1,5 @@
-// CleanMark: <cache>/.zazen/clean, which a clean stop leaves and the next start takes away
-// before it changes anything. So whoever finds it knows that nothing was changed since.
+// CleanMark: the file <cache>/.zazen/clean. A clean stop makes it, and the next start removes
+// it before it changes anything. So if the file is there, nothing has changed since the stop.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -7,15 +7,15 @@
 namespace zazen {
 
 struct CleanMark {
-  std::uint64_t stamp = 0;  // that of the tables which were sealed at this stop; never 0
+  std::uint64_t stamp = 0;  // the stamp of the tables that this stop sealed; never 0
   bool reconciled = false;  // files and logs had been compared by then
 };
 
-// Takes it away, durably. Nothing if there is none, if it is garbled, or if it cannot be
-// removed.
+// Removes the mark durably and returns it. Nothing if there is none, if it is garbled, or if it
+// cannot be removed.
 std::optional<CleanMark> take_clean_mark(int state_fd);
 
-// To be called when everything else is on the disk. 0 or an errno.
+// The caller has put everything else on the disk. 0 or an errno.
 int leave_clean_mark(int state_fd, const CleanMark& mark);
 
 }  // namespace zazen

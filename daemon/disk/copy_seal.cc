@@ -8,7 +8,7 @@ int seal_copy(int fd, const OriginIdentity& identity, const timespec& atime,
               const timespec& mtime) {
   // The attribute first: it needs the write bit, which the copy's mode lacks.
   if (int code = write_identity(fd, identity); code != 0) return code;
-  // The origin's access time is the copy's first; from then on reading moves it, as ever.
+  // The copy starts with the origin's access time; after that, reads change it as usual.
   const timespec times[] = {atime, mtime};
   if (::futimens(fd, times) != 0) return errno;
   return ::fchmod(fd, kCopyMode) == 0 ? 0 : errno;

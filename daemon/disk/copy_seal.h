@@ -12,8 +12,8 @@ inline bool has_holes(const struct stat& file) {
   return room_of(file) < static_cast<std::uint64_t>(file.st_size);
 }
 
-// The last thing that is done to a copy before it is published: it gets its identity, the
-// origin's times and the mode of a copy. 0 or an errno.
+// Gives a copy its identity, the origin's times and the mode of a copy. This is the last step
+// before the copy is published. 0 or an errno.
 int seal_copy(int fd, const OriginIdentity& identity, const timespec& atime,
               const timespec& mtime);
 

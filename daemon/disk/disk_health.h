@@ -1,13 +1,13 @@
 // DiskHealth: whether the cache's disk can be used at the moment.
 //
-// An error that is the disk's own (EIO and its like), or an operation on it that takes longer
-// than the limit, takes the cache out of use: programs read the origin, nothing is lost. Then a
-// probe (write, flush, read back a small file) decides: at once, and while it fails again after
-// one second, two, and so on up to thirty. A disk that was slow or failed once is back with the
-// first probe that succeeds. A full disk is not a failing one.
+// The cache goes out of use after an error of the disk itself, such as EIO. It is also out of
+// use while an operation takes longer than the limit. Programs then read the origin, and
+// nothing is lost. A probe writes, flushes and reads back a small file. The first probe runs at
+// once; after a failure the next one follows after 1, 2, 4 ... and at most 30 seconds. The
+// first probe that succeeds ends the outage. A full disk is not a failing disk.
 //
-// A disk may hang without an error: so the cache is out of use before it is probed, and the
-// thread that probes is a thread of its own. Thread safe.
+// A disk may hang without an error. So the cache goes out of use before it is probed, and the
+// probe has its own thread. Thread safe.
 #pragma once
 #include <condition_variable>
 #include <cstdint>
@@ -29,16 +29,17 @@ class DiskHealth {
       : probe_(std::move(probe)), slow_ms_(slow_ms) {}
   ~DiskHealth() { stop(); }
 
-  // Starts to act upon what it is told. `on_change` is called on its thread.
+  // Starts the thread, which calls `on_change`.
   void watch(std::function<void(bool usable)> on_change);
   void stop();
 
-  // What an operation on the cache's disk gave. Errors that are not the disk's are ignored.
+  // Notes the result of an operation on the cache's disk. Errors that are not the disk's are
+  // ignored.
   void note(int code);
-  // "" if it is in use, else why it is not.
+  // "" if the disk is in use, else why it is not.
   std::string problem() const;
 
-  class Operation {  // something that waits for the disk, as long as it lives
+  class Operation {  // an operation that waits for the disk; it lasts as long as this object
    public:
     explicit Operation(DiskHealth& health);
     ~Operation();
@@ -62,7 +63,7 @@ class DiskHealth {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::list<std::int64_t> running_;  // when each operation started, oldest first
-  int suspected_ = 0;                // the last error that was noted and not looked at
+  int suspected_ = 0;                // the last error that was noted and not examined
   std::string problem_;
   std::int64_t pause_ms_ = 0;
   std::int64_t next_probe_ms_ = 0;

@@ -46,7 +46,7 @@ IndexFile::IndexFile(const std::string& runtime, std::uint32_t slots_log2, bool 
   }
   UniqueFd directory(::open(runtime.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (copies_on_write(directory.get())) {
-    ::unlink(path_.c_str());  // another daemon's
+    ::unlink(path_.c_str());  // another daemon made it
   } else {
     index_ = make(slots_log2);
   }
@@ -84,7 +84,8 @@ IdentityIndex* IndexFile::make(std::uint32_t slots_log2) {
   return index;
 }
 
-// Twice as many slots as entries are wanted, at least: what was removed goes here.
+// Makes a new index with at least twice as many slots as wanted entries, and without the
+// removed ones.
 void IndexFile::grow(std::uint64_t wanted) {
   std::uint32_t slots_log2 = index_->slots_log2;
   while (wanted * 2 >> slots_log2 != 0) ++slots_log2;

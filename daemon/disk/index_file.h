@@ -1,8 +1,9 @@
 // IndexFile: the daemon's side of the identity index (bodhi/lean/frames/identity_index.h).
 //
-// It makes stat quick and is never needed: if the file cannot be made or has no room, an entry
-// is left out, and the shim asks the copy itself; so it does without one where a quota could
-// become a SIGBUS (mapped_file.h). Made anew at each start. Thread safe.
+// The index makes stat fast and is never needed: for a missing entry the shim asks the copy
+// itself. An entry is left out if the file cannot be made or has no room. There is no index
+// where a quota could become a SIGBUS (mapped_file.h). Each start makes the file anew. Thread
+// safe.
 #pragma once
 #include <sys/stat.h>
 
@@ -19,7 +20,7 @@ class IndexFile {
 
   explicit IndexFile(const std::string& runtime, std::uint32_t slots_log2 = kFewestSlotsLog2,
                      bool for_all_users = false);
-  ~IndexFile();  // takes the file away
+  ~IndexFile();  // removes the file
   IndexFile(const IndexFile&) = delete;
   IndexFile& operator=(const IndexFile&) = delete;
 
@@ -29,14 +30,14 @@ class IndexFile {
   void reserve(std::uint64_t copies);
   // `local` is the copy's own stat, taken after it got its name, which changes its ctime.
   void add(std::uint32_t dataset, const struct stat& local, const OriginIdentity& identity);
-  // To be called before the copy's inode number can be used again.
+  // The caller calls this before the copy's inode number can be used again.
   void remove(ino_t local_ino);
-  // All copies of a dataset.
+  // Removes all copies of a dataset.
   void remove_dataset(std::uint32_t dataset);
 
  private:
   IdentityIndex* make(std::uint32_t slots_log2);  // null if it fails
-  void grow(std::uint64_t wanted);                // live entries that are to fit
+  void grow(std::uint64_t wanted);                // live entries for which there must be room
   bool insert(const IndexEntry& entry);
 
   std::string path_;

@@ -1,12 +1,13 @@
-// PendingCopies: copies without a name that may get one: fills and pushes under way, suspended
-// copies, natives that wait.
+// PendingCopies: copies without a name that may get one. These are fills and pushes under way,
+// suspended copies, and natives that wait.
 //
-// Programs see in the table how many there are of a frame (Table::pending). A program that has
-// changed a frame, and finds neither a pending copy nor one under its name, tells nobody. So a
-// copy is added here before the origin is looked at for it, and goes after it has its name or is
-// gone.
+// The table tells programs how many there are of a frame (Table::pending). A program that
+// changes a frame does not tell the daemon if there is neither a pending copy nor one under the
+// frame's name. So a copy is added here before the origin is examined for it. It is removed
+// after it has its name or is gone.
 //
-// A slot of the table stands for several frames. Thread safe; the lock is held for a moment only.
+// A slot of the table stands for several frames. Thread safe; the lock is held for a moment
+// only.
 #pragma once
 #include <array>
 #include <atomic>
@@ -22,7 +23,7 @@ class PendingCopies {
  public:
   using Slots = std::atomic<std::uint64_t>*;  // Table::pending
 
-  // The table has the same numbers from now on, until it is hidden.
+  // The table gets the same numbers until it is hidden.
   void show(Slots table);
   void hide(Slots table);
 
@@ -42,7 +43,7 @@ class PendingCopies {
     }
     ~Mark() { reset(); }
     void reset() {
-      constexpr std::uint64_t kOneFewer = ~std::uint64_t{0};  // now
+      constexpr std::uint64_t kOneFewer = ~std::uint64_t{0};  // in the low half, pending_now()
       if (of_ != nullptr) std::exchange(of_, nullptr)->change(slot_, kOneFewer);
     }
 

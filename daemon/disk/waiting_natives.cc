@@ -28,7 +28,7 @@ Result<std::unique_ptr<WaitingNatives>> WaitingNatives::open(int dataset_directo
                                                              std::uint32_t index) {
   UniqueFd directory = make_directory_beneath(dataset_directory, kDirectory);
   if (!directory.valid()) return failed_call("directory of the natives that wait");
-  // What waits is found there only; flushing it alone does not keep its own name.
+  // A native that waits exists only here; flushing the file alone does not keep its own name.
   errno = flush_directories_beneath(dataset_directory, kDirectory);
   if (errno != 0) return failed_call("directory of the natives that wait: flush");
   return std::unique_ptr<WaitingNatives>(

@@ -1,11 +1,11 @@
 // WaitingNatives: natives of one dataset that were pushed before the origin had them (D9).
 //
-// A file under a frame's name is served, and shown with the origin's identity. A native that
-// has none yet is kept apart, in <dataset>/.zazen/waiting under its number, until the origin
-// has the frame; then it moves to its name (adoption.h). The node holds it from the beginning:
-// it is in the native log.
+// A file under a frame's name is served, and shown with the origin's identity. A native without
+// an identity is kept apart, in <dataset>/.zazen/waiting under its number, until the origin has
+// the frame. Then it moves to its name (adoption.h). The native log names it from the
+// beginning.
 //
-// A frame is here or under its name. Should a crash leave it at both places, the one under its
+// A frame is here or under its name. If a crash leaves it at both places, the file under the
 // name stays: the push that was to replace it was not answered. Thread safe.
 #pragma once
 #include <functional>
@@ -29,7 +29,7 @@ class WaitingNatives {
   static Result<std::unique_ptr<WaitingNatives>> open(int dataset_directory,
                                                       PendingCopies& pending,
                                                       std::uint32_t index);
-  // Goes through the files, once; 0 or an errno. Until then none is known. `has_name` says
+  // Loads the files, once; 0 or an errno. Before that no native is known. `has_name` says
   // whether a frame has a file under its name.
   int load(const std::function<bool(FrameSeq)>& has_name);
   static std::string name_of(FrameSeq seq) { return std::to_string(seq); }
@@ -43,14 +43,14 @@ class WaitingNatives {
   int publish(Temporary& file, FrameSeq seq);
   int move_out(FrameSeq seq, int directory_fd, const char* leaf);
   int remove(FrameSeq seq);
-  // What was published, moved out and removed since the last time: else a frame that has been
-  // invalidated under its name could come back here when the power goes.
+  // Flushes the directory if it has changed. Otherwise a frame that was invalidated under its
+  // name could come back here after a power failure.
   int flush();
 
  private:
   WaitingNatives(UniqueFd directory, PendingCopies& pending, std::uint32_t index)
       : directory_(std::move(directory)), pending_(pending), index_(index) {}
-  void add(FrameSeq seq);  // mutex_ is held
+  void add(FrameSeq seq);  // the caller holds mutex_
 
   const UniqueFd directory_;
   PendingCopies& pending_;
@@ -58,7 +58,7 @@ class WaitingNatives {
   mutable std::mutex mutex_;
   std::unordered_map<FrameSeq, PendingCopies::Mark> frames_;
   bool loaded_ = false;
-  bool unflushed_ = true;  // as an earlier daemon may have left it
+  bool unflushed_ = true;  // an earlier daemon may have left changes unflushed
 };
 
 }  // namespace zazen

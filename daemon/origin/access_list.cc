@@ -1,6 +1,6 @@
 // The attribute system.posix_acl_access is a version and entries of eight bytes, little endian
-// on every machine (linux/posix_acl_xattr.h). Setting it is one call, so nobody ever sees a
-// half-changed list; a list without names becomes a plain mode by the kernel's own doing.
+// on every machine (linux/posix_acl_xattr.h). One call sets it, so nobody sees a half-changed
+// list. The kernel turns a list without names into a plain mode.
 #include "daemon/origin/access_list.h"
 
 #include <endian.h>
@@ -24,7 +24,7 @@ constexpr char kDefaultAcl[] = "system.posix_acl_default";
 constexpr char kNfs4Acl[] = "system.nfs4_acl";
 constexpr std::size_t kLargestAttribute = 65'536;
 
-// Nothing: it could not be read. Empty: there is none.
+// Nothing if it could not be read, empty if there is none.
 template <class Get>
 std::optional<std::string> read_attribute(Get get, const char* name) {
   std::string value(kLargestAttribute, '\0');
@@ -35,7 +35,7 @@ std::optional<std::string> read_attribute(Get get, const char* name) {
   return value;
 }
 
-// An access control list of a kind that is not known here, by its attribute's name.
+// True if an attribute has the name of an access control list of an unknown kind.
 bool names_unknown_list(std::string_view names) {
   constexpr std::string_view kNamespace = "system.";
   while (!names.empty()) {
@@ -103,7 +103,7 @@ std::string encode(const std::vector<Entry>& entries) {
   return value;
 }
 
-// The file has this list already, with names; nothing is written then.
+// True if the file has this list, with names; then nothing needs to be written.
 bool is_set(int fd, const std::string& value) {
   std::string current(value.size() + 1, '\0');
   ssize_t size = ::fgetxattr(fd, kPosixAcl, current.data(), current.size());
@@ -231,8 +231,8 @@ int AccessList::grant(int fd, Right right) const {
     entries.push_back({ACL_GROUP_OBJ, granted, kNobody});
     entries.push_back({ACL_OTHER, granted, kNobody});
   } else {
-    // What the owner may, he may as a name: ours is the owner of the copy. Who is the owner and
-    // has a name, too, is the owner.
+    // The origin's owner becomes a named user, because the copy has another owner. The copy's
+    // own owner gets no entry by name.
     std::map<uid_t, bool> users = users_;
     users[owner_] = owner_may_;
     users.erase(file.st_uid);
@@ -243,7 +243,7 @@ int AccessList::grant(int fd, Right right) const {
     entries.push_back({ACL_OTHER, permissions(others_may_), kNobody});
   }
   std::string value = encode(entries);
-  // The old list must not speak of the new group: nobody has the right in between.
+  // The old list must not apply to the new group: in between nobody has the right.
   if (!is_everybody() && file.st_gid != group_ &&
       (::fchmod(fd, file.st_mode & (07777 & ~S_IRWXG & ~S_IRWXO)) != 0 ||
        ::fchown(fd, static_cast<uid_t>(-1), group_) != 0)) {
@@ -251,7 +251,7 @@ int AccessList::grant(int fd, Right right) const {
   }
   if (is_set(fd, value)) return 0;
   if (::fsetxattr(fd, kPosixAcl, value.data(), value.size(), 0) == 0) return 0;
-  // In doubt less: the old list may grant more. Closing needs no room on the disk.
+  // The old list may grant more. So access is closed, which needs no room on the disk.
   int code = errno;
   ::fchmod(fd, file.st_mode & (07777 & ~(S_IRWXG | S_IRWXO)));
   return code;

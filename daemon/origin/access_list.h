@@ -1,12 +1,14 @@
-// AccessList: who may read one of the origin's files, or search or list one of its
-// directories, and the same right granted on something of ours (D15).
+// AccessList: the users and groups who have a right on one of the origin's files or
+// directories: to read, search or list it. The same right can be granted on a file of the cache
+// (D15).
 //
-// What is in the cache belongs to root. A POSIX ACL on it names the origin's owner, group and
-// whoever else the origin's mode and ACL name, with the origin's mask applied; so the kernel
-// decides on every open as it would at the origin. An ACL of another kind (NFSv4, CIFS) is not
-// translated: then only the owner has the right, unless the list says no more than the mode.
-// Where two lists must both allow, and their intersection is not one of them, only a common
-// owner has the right. In doubt it is less, never more: who is refused reads the origin.
+// The files of the cache belong to root. A POSIX ACL on each names the origin's owner and
+// group, and the users and groups in the origin's mode and ACL, with the origin's mask applied.
+// So the kernel decides on every open as it would at the origin. An ACL of another kind (NFSv4,
+// CIFS) is not translated: then only the owner has the right, unless the list says no more than
+// the mode. Where two lists must both allow, and neither is their intersection, only a common
+// owner has the right. A list may grant less than the origin, never more: a user who is refused
+// reads the origin.
 #pragma once
 #include <sys/stat.h>
 
@@ -27,8 +29,8 @@ struct OriginAcl {
 // kForeign if it cannot be read.
 OriginAcl read_acl(int fd);
 OriginAcl read_acl(const std::string& path);
-// An NFSv4 ACL, as the attribute system.nfs4_acl has it, that names nobody but the owner, the
-// group and everybody: the mode tells the same.
+// True for an NFSv4 ACL, in the form of the attribute system.nfs4_acl, that names only the
+// owner, the group and everybody. Such a list says the same as the mode.
 bool is_plain_nfs4_acl(const std::string& value);
 
 enum class Right : unsigned { kRead = 4, kSearch = 1 };
@@ -37,14 +39,14 @@ class AccessList {
  public:
   static AccessList everybody();
   static AccessList nobody() { return {}; }
-  // Whom the file's mode and ACL give the right.
+  // The users and groups to whom the file's mode and ACL give the right.
   static AccessList of(const struct stat& file, const OriginAcl& acl, Right right);
 
   bool is_everybody() const;
-  // Those whom this and the other list allow, or fewer.
+  // The users and groups that both lists allow, or fewer.
   AccessList both(const AccessList& other) const;
-  // Gives them, beside the owner, who keeps what he has, this right and no other on a file or
-  // directory of ours. 0 or an errno.
+  // Grants them this right and no other on a file or directory of the cache. Its owner keeps
+  // the owner's rights. 0 or an errno.
   int grant(int fd, Right right) const;
 
   bool operator==(const AccessList&) const = default;

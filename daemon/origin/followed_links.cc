@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kChildLimit(3);  // the child gives up after a second
 constexpr std::chrono::milliseconds kEndLimit(200);
 
-// A path ends with a NUL.
+// Each path ends with a NUL.
 [[noreturn]] void follow_and_tell(const std::vector<std::string>& paths, int pipe) {
   ::prctl(PR_SET_NAME, "zazend-links");
   std::string told;
@@ -35,8 +35,8 @@ constexpr std::chrono::milliseconds kEndLimit(200);
   ::_exit(0);
 }
 
-// So many paths, as far as they come before the deadline. A thread of the child that hangs at an
-// origin keeps the pipe open, so nobody waits for its end.
+// Reads `count` paths, or those that come before the deadline. It does not wait for the end of
+// the pipe, because a thread of the child that hangs at an origin keeps the pipe open.
 std::vector<std::string> read_paths(int pipe, std::size_t count) {
   const auto deadline = Clock::now() + kChildLimit;
   std::vector<std::string> paths;
@@ -59,7 +59,8 @@ std::vector<std::string> read_paths(int pipe, std::size_t count) {
   return paths;
 }
 
-// A child that hangs is left to the kernel.
+// Kills the child and reaps it if it ends soon. A child that hangs ends later, without this
+// process.
 void end(pid_t child) {
   ::kill(child, SIGKILL);
   const auto deadline = Clock::now() + kEndLimit;

@@ -15,7 +15,7 @@ std::string frame_directory_below(const DatasetConfig& dataset) {
 
 int grant_below(int cache_root, const std::string& path, const AccessList& list) {
   UniqueFd directory = open_beneath(cache_root, path.c_str(), O_RDONLY | O_DIRECTORY);
-  // A directory of frames is made with the first copy in it.
+  // A directory of frames does not exist before the first copy in it.
   if (!directory.valid()) return errno == ENOENT ? 0 : errno;
   return list.grant(directory.get(), Right::kSearch);
 }

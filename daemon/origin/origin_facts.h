@@ -1,5 +1,5 @@
-// What a worker has seen at an origin, as it tells zazend (D23): zazend itself asks an origin
-// nothing. The rights of a copy and of its directories come from these facts (D15).
+// Facts that a worker has seen at an origin and sends to zazend (D23): zazend itself asks no
+// origin. The rights of a copy and of its directories come from these facts (D15).
 #pragma once
 #include <sys/stat.h>
 
@@ -25,8 +25,8 @@ struct ReachedDirectory {  // of one component of the path, as one directory of 
 };
 using ReachedDirectories = std::vector<ReachedDirectory>;  // outermost first
 
-// One directory among all that there ever were. Where the file system does not tell when it was
-// made, a number may come again.
+// Identifies one directory among all that ever existed. On a file system that has no birth
+// times a deleted directory's number may come again.
 struct FrameDirectory {
   dev_t dev = 0;  // another number after the file system was mounted again
   ino_t ino = 0;
@@ -59,7 +59,7 @@ struct RightsAtOrigin {
 };
 
 struct FrameRights {  // of one frame whose name has directories
-  bool is_known = false;  // the origin says
+  bool is_known = false;  // the origin has answered
   bool is_there = false;
   struct stat origin = {};
   ReachedDirectories reached;
@@ -69,13 +69,12 @@ struct FrameRights {  // of one frame whose name has directories
   }
 };
 
-// Whether a frame can have this stat: a regular file, with times that fit in 64 bits as
-// nanoseconds.
+// True if a frame can have this stat: a regular file whose times fit in 64 bits as nanoseconds.
 bool is_frame(const struct stat& st);
 
 struct OriginFacts {  // of one file
   struct stat st = {};
-  OriginAcl acl;               // these two: where all users are served
+  OriginAcl acl;               // this and `reached`: where all users are served
   ReachedDirectories reached;  // the directories through which it was found
   template <class A>
   void fields(A& a) {
@@ -85,7 +84,7 @@ struct OriginFacts {  // of one file
 
 struct OriginLook {  // of a frame whose content was pushed
   std::int32_t status = ENOENT;  // 0: the origin has this very frame
-  bool is_there = false;         // it has one:
+  bool is_there = false;         // it has a frame of this name:
   OriginFacts origin;
   std::string digest;  // of its pages, where it is as long as the content (adoption.h)
   template <class A>

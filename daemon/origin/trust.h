@@ -1,10 +1,9 @@
-// Trust: why copies are not to be served unchecked, and until when (D10).
+// Trust: why copies must be checked when they are opened, and until when (D10).
 //
-// While a reason for doubt about a dataset is open, its word in the table is not 0, and
-// programs compare each copy with the origin when they open it. Reasons are numbered; a
-// reason's number is its epoch. A comparison knows the newest reason that it answers, and
-// clears that one and older ones of the same cause. A reason that comes up during a comparison
-// stays for the next one.
+// While a dataset has a reason for doubt, its word in the table is not 0. Programs then compare
+// each copy with the origin when they open it. Reasons are numbered; the number of a reason is
+// its epoch. A comparison knows the newest reason that it answers. It clears that one and older
+// ones of the same cause. A reason that arises during a comparison stays for the next one.
 //
 //   cause        copies      compared
 //   kStale       all         by the next whole pass of the sweep, if that finds nothing stale:
@@ -12,16 +11,16 @@
 //   kUnwatched   all         at once
 //   kYoung       one frame   kYoungMs later; beyond kMostYoung frames all copies are, together
 //
-// A copy is young if it was taken within kYoungMs of its origin's last change: a frame that a
-// simulation is writing looks like any other between two writes. Where nobody can tell whether
-// the frame has a writer, a renamed frame, or one with other times or rights, counts as changed.
-// The dataset is marked before the copy gets its name. A pushed frame is never young, because its writer says that it is
-// complete. A frame that was invalidated is young, too: a program may still have it open for
-// writing, and may write after the next copy was taken.
+// A copy is young if it was taken within kYoungMs of its origin's last change. The reason is
+// that a frame that a simulation is writing looks like any other between two writes. If a
+// writer cannot be excluded, a renamed frame counts as changed, and so does a frame with new
+// times or rights. The dataset is marked before the copy gets its name. A pushed frame is never
+// young, because its writer says that it is complete. An invalidated frame is young, too: a
+// program may still have it open for writing, and may write after the next copy was taken.
 //
 // The sweep compares whole datasets. The service compares young copies, on a thread for each
-// dataset: a long pass or an origin that hangs elsewhere must not keep them young. If the origin
-// cannot be asked, the reason stays.
+// dataset: neither a long pass nor a hanging origin of another dataset delays them. If the
+// origin cannot be asked, the reason stays.
 //
 // Thread safe. No input or output.
 #pragma once
@@ -42,13 +41,13 @@ namespace zazen {
 inline constexpr std::int64_t kYoungMs = 60'000;
 inline constexpr std::size_t kMostYoung = 32'768;  // of a dataset: programs make them
 
-// By its mtime, or its ctime, and by this machine's clock.
+// True if the frame changed lately, by its mtime or ctime and this machine's clock.
 bool changed_lately(const struct stat& file);
 bool was_touched_lately(const struct stat& file);
 
 class Trust {
  public:
-  // A comparison that is due.
+  // A comparison that should be made.
   struct Due {
     std::uint32_t dataset = 0;
     DoubtCause cause = {};
@@ -64,15 +63,15 @@ class Trust {
   // The frame counts for kYoung only.
   void doubt(std::uint32_t dataset, DoubtCause cause, FrameSeq frame = 0,
              std::int64_t now_ms = monotonic_ms());
-  // Apart from young copies, which the next start of the daemon finds by itself.
+  // Young copies do not count: the next start of the daemon finds them by itself.
   bool is_in_doubt(std::uint32_t dataset) const;
 
   std::optional<Due> due(std::uint32_t dataset, DoubtCause cause,
                          std::int64_t now_ms = monotonic_ms()) const;
-  // Waits for a dataset that is to be compared at once, the longest due one first. Nothing: it
-  // is until_ms, or a stop was requested.
+  // Waits for a dataset that must be compared at once, and returns the one that has waited
+  // longest. Nothing after until_ms or a stop request.
   std::optional<Due> await_unwatched(std::int64_t until_ms, std::stop_token stop);
-  // The comparison was made, or it has to be tried again.
+  // Ends a comparison: it was made, or it must be repeated.
   void clear(const Due& done);
   void try_again(const Due& failed);
 

@@ -8,8 +8,8 @@
 
 namespace zazen {
 
-// User and group of each entry, of the first kMostEntries. No link is followed, and no server of
-// a file system that a user has mounted there is asked.
+// User and group of each of the first kMostEntries entries. It follows no link, and asks no
+// server of a file system that a user has mounted there.
 inline constexpr std::size_t kMostEntries = 65'536;
 std::set<std::pair<uid_t, gid_t>> owners_of_entries(const std::string& directory);
 

@@ -33,7 +33,7 @@ constexpr int kEnds = 2;
 
 struct ForkOrder {
   std::uint64_t id = 0;
-  bool kills = false;  // otherwise a worker is started, and its ends come with the order
+  bool kills = false;  // otherwise it starts a worker, whose ends come with the order
   WorkerCredentials credentials;
   template <class A>
   void fields(A& a) {
@@ -54,7 +54,7 @@ bool look_up_groups(WorkerCredentials* credentials) {
   return ::initgroups(found->pw_name, found->pw_gid) == 0;
 }
 
-// Nothing but CAP_LEASE, if this process may have it.
+// Drops all capabilities except CAP_LEASE, if this process may have it.
 bool keep_lease_capability() {
   __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
@@ -88,7 +88,7 @@ bool become(WorkerCredentials credentials) {
   sigaddset(&child_ended, SIGCHLD);
   ::sigprocmask(SIG_UNBLOCK, &child_ended, nullptr);
   if (!become(credentials)) ::_exit(1);
-  // Last: a change of the user clears both.
+  // These calls come last, because a change of the user clears their settings.
   ::prctl(PR_SET_DUMPABLE, 0);
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -103,7 +103,7 @@ struct Received {
   UniqueFd ends[kEnds];
 };
 
-// Nothing: zazend is gone. `bytes` has room for every order.
+// Nothing if zazend is gone. `bytes` has room for every order.
 std::optional<Received> receive_order(int socket, std::string& bytes) {
   struct iovec part = {bytes.data(), bytes.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(kEnds * sizeof(int))];
@@ -159,10 +159,10 @@ struct Child {
   pid_t pid;
   uid_t uid;
 };
-using Children = std::map<std::uint64_t, Child>;  // by id; none of them is reaped
+using Children = std::map<std::uint64_t, Child>;  // by id; none of them has been reaped
 
-// A killed worker does not end while a FUSE server of its user holds it. So many of a user's
-// workers may be left.
+// A killed worker does not end while a FUSE server of its user blocks it. At most this many
+// workers of a user may exist.
 constexpr std::ptrdiff_t kMostChildrenOfAUser = 32;
 
 bool may_start(const Children& children, uid_t uid) {
@@ -171,7 +171,7 @@ bool may_start(const Children& children, uid_t uid) {
          }) < kMostChildrenOfAUser;
 }
 
-// Until there is an order. Children that end meanwhile are reaped.
+// Waits for an order. Children that end meanwhile are reaped.
 void wait_for_order(int socket, Children& children) {
   sigset_t others;  // those that zazend reads stay blocked
   ::sigprocmask(SIG_BLOCK, nullptr, &others);
@@ -211,7 +211,7 @@ void expect_children_to_end() {
   Children children;
   for (;;) {
     wait_for_order(socket.get(), children);
-    // Without memory the order is lost: the ends of its worker close.
+    // A shortage of memory loses the order: the worker's ends of the link close.
     despite_shortage([&] {
       std::optional<Received> received = receive_order(socket.get(), bytes);
       if (!received) ::_exit(0);

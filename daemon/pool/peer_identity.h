@@ -1,5 +1,5 @@
-// Who is at the other end of a local connection: the kernel's word (SO_PEERCRED and
-// SO_PEERGROUPS), as it was when the client connected; never the client's (D15).
+// Identifies the client of a local connection. The source is the kernel (SO_PEERCRED and
+// SO_PEERGROUPS), as of the connect, never the client (D15).
 #pragma once
 #include <sys/types.h>
 
@@ -11,7 +11,7 @@ namespace zazen {
 
 struct ConnectedPeer {
   WorkerCredentials credentials;
-  pid_t pid = 0;  // 0: not to be seen from here
+  pid_t pid = 0;  // 0: not visible in this process's namespace
 };
 
 // Nothing if the kernel does not say.

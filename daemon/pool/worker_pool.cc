@@ -26,14 +26,15 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kListener = 1, kWake = 2, kStop = 3, kLastStop = 4, kForker = 5;
-constexpr std::uint64_t kOutput = std::uint64_t{1} << 63;  // with a worker's id: it may be sent to
+constexpr std::uint64_t kOutput = std::uint64_t{1} << 63;  // with a worker's id: can be sent to
 constexpr std::chrono::milliseconds kCloseLimit(200);
 constexpr std::int64_t kTickMs = 1'000;
 constexpr int kAcceptedInARow = 128, kAsksInARow = 64;
-// A user whose workers die so often in so short a time gets none for as long.
+// If at least kMostDeaths workers of a user die within kDeathsPeriod, the user gets none until
+// the period is over.
 constexpr std::size_t kMostDeaths = 20;
 constexpr std::chrono::seconds kDeathsPeriod(2);
-// A worker that was used a shorter while ago does not give way.
+// A worker that was used within this time is not ended to make room.
 constexpr std::chrono::seconds kShortestUse(1);
 constexpr std::size_t kMostLast = 1'024;  // users whose groups are remembered
 
@@ -75,7 +76,7 @@ Result<std::unique_ptr<WorkerPool>> WorkerPool::listen(const std::string& runtim
       !pool->watch(pool->forker_.end_fd(), kForker)) {
     return failed_call("epoll");
   }
-  // Made now: at the stop the system might refuse a thread.
+  // The thread starts here, because the system might refuse it at the stop.
   pool->withdrawn_ = UniqueFd(::eventfd(0, EFD_CLOEXEC));
   pool->last_stop_ = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   pool->last_rounds_ = std::thread([raw = pool.get()] {
@@ -97,7 +98,7 @@ bool WorkerPool::watch(int fd, std::uint64_t id) {
 
 void WorkerPool::run(int stop_fd, const std::function<void()>& beat,
                      const std::function<void()>& tick) {
-  watch(stop_fd, kStop);  // or it is already
+  watch(stop_fd, kStop);  // fails if an earlier run() watches it already
   loop(beat, tick);
 }
 
@@ -194,7 +195,7 @@ void WorkerPool::accept_clients() {
     if (!socket.valid()) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       if (errno == EAGAIN) return;
-      // Without descriptors or memory it is tried again at the next tick.
+      // Accepting resumes at the next tick if descriptors or memory are short.
       is_accepting_ = false;
       ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listener_.get(), nullptr);
       return;
@@ -208,7 +209,7 @@ void WorkerPool::pass_on(UniqueFd socket) {
   const uid_t uid = peer ? peer->credentials.uid : ~uid_t{0};
   despite_shortage([&] {
     if (!peer || (!all_users_ && uid != own_uid_)) return;
-    // A worker that has just left is not asked twice.
+    // A second attempt gets a new worker if the first one has just left.
     for (int i = 0; i < 2 && socket.valid(); ++i) {
       WorkerPointer worker = find_or_start(peer->credentials, !all_users_, false);
       if (!worker) return;
@@ -273,7 +274,7 @@ bool WorkerPool::may_start(const WorkerCredentials& credentials, bool is_for_zaz
   return has_place && !dies_too_often(credentials.uid);
 }
 
-// False: none has been unused for long enough.
+// Ends the worker that has been unused longest. False: none has been unused for long enough.
 bool WorkerPool::make_way(std::optional<uid_t> of_user) {
   WorkerPointer last;
   Clock::time_point used_at = Clock::now() - kShortestUse;
@@ -339,7 +340,7 @@ WorkerId WorkerPool::worker_of(uid_t uid, gid_t gid) {
 
 WorkerId WorkerPool::start_listener() {
   WorkerCredentials credentials{kNobody, kNobody, {}, false, true};
-  // Writers of the same machine may trust a node by the user whose socket it is.
+  // Writers of the same machine may trust a node if the user whom they expect owns the socket.
   if (!all_users_) std::tie(credentials.uid, credentials.gid) = std::pair(own_uid_, own_gid_);
   WorkerPointer worker = find_or_start(credentials, false, true);
   return worker ? worker->id() : 0;
@@ -383,7 +384,7 @@ void WorkerPool::serve(const WorkerPointer& worker, std::uint32_t events) {
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, worker->receive_.get(), nullptr);
     worker->watched_ = 0;
     if (worker->asks_ < Worker::kMostAsks / 2) ::eventfd_write(wake_.get(), 1);
-  } else if (worker->reader_.has_packet()) {  // the others have their turn first
+  } else if (worker->reader_.has_packet()) {  // after the other workers' turn
     ::eventfd_write(wake_.get(), 1);
   }
 }
@@ -409,8 +410,9 @@ bool WorkerPool::read_asks(Worker& worker) {
       worker.take_reply(std::move(packet));
       continue;
     }
-    // A descriptor that the worker has been sent is closed here by now: the thread that sent it
-    // held the lock until then. So only the worker can have a file open that it says is written.
+    // Any thread that sends the worker a descriptor holds the lock until its own descriptor is
+    // closed. So after this lock only the worker can have a file open that it reports as
+    // written.
     { std::lock_guard lock(worker.mutex_); }
     ++worker.asks_;
     if (!hooks_.take(worker, std::move(packet))) {
@@ -422,7 +424,8 @@ bool WorkerPool::read_asks(Worker& worker) {
   return true;
 }
 
-// Workers for which messages wait, that may ask again, or that have asked and were not heard.
+// Watches workers that have messages waiting or may ask again, and serves those that have
+// packets in their buffers.
 void WorkerPool::watch_again() {
   std::vector<WorkerPointer> all, lost, unread;
   {
@@ -449,15 +452,15 @@ void WorkerPool::watch_again() {
   for (const WorkerPointer& worker : unread) serve(worker, EPOLLIN);
 }
 
-// Its user, or a debugger, has stopped it. Ticks are counted, not time: zazend may have been
-// stopped as well.
+// Kills workers that say nothing: the user, or a debugger, may have stopped them. Ticks count
+// instead of time, because zazend may have been stopped as well.
 void WorkerPool::look_for_silent_workers() {
   std::vector<WorkerPointer> silent;
   {
     std::lock_guard lock(mutex_);
     for (const auto& [id, worker] : workers_) {
       std::lock_guard worker_lock(worker->mutex_);
-      // One that is not read from may still have to take its messages.
+      // A worker whose asks are not read may still have to take its messages.
       const bool may_speak = worker->watched_ != 0 || worker->has_waiting();
       if (may_speak && ++worker->silent_ticks_ > limits_.silent_seconds) {
         silent.push_back(worker);
@@ -484,7 +487,7 @@ void WorkerPool::bury(const WorkerPointer& worker) {
 }
 
 void WorkerPool::bury_locked(const WorkerPointer& worker) {
-  dead_.insert(workers_.extract(worker->id_));  // which takes no memory
+  dead_.insert(workers_.extract(worker->id_));  // this move needs no memory
   auto known = by_credentials_.find(worker->credentials_);
   if (known != by_credentials_.end() && known->second == worker->id_) {
     by_credentials_.erase(known);
@@ -500,7 +503,7 @@ void WorkerPool::hold_funerals() {
   hold_funerals_locked();
 }
 
-// Those that find no memory have it at the next tick.
+// Workers for which memory is short follow at the next tick.
 void WorkerPool::hold_funerals_locked() {
   for (auto& [id, worker] : dead_) {
     if (worker->is_buried_) continue;

@@ -1,20 +1,20 @@
 // WorkerPool: the socket of zazend, and its workers (D23).
 //
-// The one thread that runs it accepts connections, asks the kernel who has connected, and
-// passes each connection on to the worker with these credentials. It reads nothing from a
-// client, and ConnectionCloser closes zazend's own descriptor. The thread also reads what
-// workers ask and hands that over to threads of the worker: what one user wants delays nobody
-// else's requests.
+// One thread runs it. The thread accepts connections, gets the client's identity from the
+// kernel, and passes each connection on to the worker with these credentials. It reads nothing
+// from a client, and ConnectionCloser closes zazend's own descriptor. The thread also reads the
+// asks of workers and hands each over to threads of that worker: the requests of one user delay
+// no other user's.
 //
-// Nothing blocks this thread. While kMostAsks of a worker's asks are not answered, or the
-// answers not taken, it is not read from. A worker that breaks the rules, or says nothing for a
-// while, is killed.
+// Nothing blocks this thread. It stops reading from a worker while kMostAsks of its asks are
+// not answered, or while the worker does not take the answers. It kills a worker that breaks
+// the rules, or that is silent for a while.
 //
-// There is a limit for the workers of a user and one for all. At a limit, the worker that has
-// been asked for nothing for longest gives way to a new one.
+// There is a limit for the workers of a user and one for all. At a limit, a new worker replaces
+// the one that was last asked longest ago.
 //
-// order() asks a worker and waits, up to a limit; all such waits end with the worker or when
-// stop() is called. Thread safe but for run().
+// order() asks a worker and waits, up to a limit. All such waits end with the worker or with
+// stop(). Thread safe but for run().
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -38,7 +38,7 @@ namespace zazen {
 
 struct WorkerLimits {
   std::size_t of_a_user = 8, in_all = 256;
-  std::size_t reserved = 64;  // more, for zazend's own user and for what zazend itself wants
+  std::size_t reserved = 64;  // more, for zazend's user and its own orders
   std::size_t silent_seconds = 20;  // a worker reports every second
 };
 
@@ -49,39 +49,41 @@ class WorkerPool {
   using Worker = RunningWorker;
   using Reply = std::function<void(int status, std::string body, UniqueFd file)>;
   struct Hooks {
-    // A worker has been made; the first order for it.
+    // Returns the first order for a new worker.
     std::function<LinkPacket(const WorkerCredentials& credentials)> first_order;
-    // What a worker asks, on the serving thread. False: no worker of ours asks this.
+    // Takes an ask of a worker, on the serving thread. False: no worker of ours asks this.
     std::function<bool(Worker& worker, LinkPacket packet)> take;
-    // On another thread, once nothing of it is under way.
+    // A worker has ended. Called on another thread, when none of its asks or orders is under
+    // way.
     std::function<void(WorkerId worker, const WorkerCredentials& credentials,
                        const WorkerFigures& figures, bool has_left)>
         ended;
   };
 
-  // Binds <runtime>/socket; a dead daemon's socket is replaced. The errors are whole sentences.
+  // Binds <runtime>/socket and replaces a dead daemon's socket. The errors are whole sentences.
   static Result<std::unique_ptr<WorkerPool>> listen(const std::string& runtime, bool all_users,
                                                     Forker forker, Hooks hooks,
                                                     WorkerLimits limits = {});
   ~WorkerPool();
 
-  // Serves until stop_fd is readable, or the forker has ended. `tick` is called about once a second, and `beat` every
-  // kHeartbeatPeriodMs: both only while rounds are made, so that a beat says that clients are
-  // served.
+  // Serves until stop_fd is readable, or the forker has ended. It calls `tick` about once a
+  // second and `beat` every kHeartbeatPeriodMs, in the loop that serves clients: so a beat
+  // proves that they are served.
   void run(int stop_fd, const std::function<void()>& beat, const std::function<void()>& tick);
-  // For the stop: nobody new comes; workers are still listened to, on a thread of its own.
+  // Begins the stop: accepts no new clients. A thread of its own still serves the workers.
   void withdraw();
-  // All orders end, and all workers.
+  // Ends all orders and all workers.
   void stop();
   // The forker has ended, so that there can be no more workers.
   bool has_failed() const { return has_failed_; }
-  // After stop(): closing a client's connection hangs, and the process must end without
-  // destructors.
+  // After stop(), true if the close of a client's connection hangs. Then the process must end
+  // without destructors.
   bool is_closing() const { return is_closing_; }
 
-  // A worker of this user; it is made if there is none. 0: there can be none.
+  // Returns a worker of this user and starts one if there is none. 0: it cannot be started.
   WorkerId worker_of(uid_t uid, gid_t gid);
-  // A worker with the rights of nobody, that no client is passed to. 0: there can be none.
+  // Starts a worker with the rights of nobody, to which no client is passed. 0: it cannot be
+  // started.
   WorkerId start_listener();
   WorkerId own_worker() { return worker_of(own_uid_, own_gid_); }
   std::optional<WorkerCredentials> credentials_of(WorkerId worker) const;
@@ -99,8 +101,8 @@ class WorkerPool {
     if (status == 0 && !decode_link_body(packet.body, reply)) status = EBADMSG;
     return status;
   }
-  // All workers that are meant, and one limit for them together; what they reply is not looked
-  // at.
+  // Orders all workers that `whom` selects, with one limit for all together. The replies are
+  // ignored.
   using Whom = std::function<bool(const Worker& worker)>;
   template <class Order>
   void order_all(Order order, std::chrono::milliseconds limit, const Whom& whom) {
@@ -110,14 +112,14 @@ class WorkerPool {
   void exchange_all(LinkType type, const std::string& body, std::chrono::milliseconds limit,
                     const Look& look, const Whom& whom);
   static bool everybody(const Worker&) { return true; }
-  // Without waiting for what comes of it. False: there is no such worker, or it has too many
-  // messages waiting.
+  // Sends an order and does not wait for a reply. False: there is no such worker, or it has too
+  // many messages waiting.
   template <class Order>
   bool tell(WorkerId worker, Order order, const UniqueFd& file = {}) {
     return tell_worker(worker, Order::kType, encode_link_body(order), file);
   }
-  // To all workers of this user: with one that has the groups of the account, and one that has
-  // those of the user's last program, which are made if need be. False: not to all of them.
+  // Tells all workers of this user, among them one with the groups of the account and one with
+  // those of the user's last program; both are started if necessary. False: not all were told.
   template <class Order>
   bool tell_user(uid_t uid, Order order) {
     return tell_workers_of(uid, Order::kType, encode_link_body(order), true);
@@ -127,8 +129,8 @@ class WorkerPool {
   bool tell_running(uid_t uid, Order order) {
     return tell_workers_of(uid, Order::kType, encode_link_body(order), false);
   }
-  // Of all workers. Those of this user are asked, within the limit. The others have said them
-  // within the last second: a busy user delays nobody else's status.
+  // The figures of all workers. Workers of this user are asked, within the limit. The others'
+  // figures are at most a second old, so a busy user delays nobody else's status.
   std::vector<WorkerFigures> figures(uid_t uid, std::chrono::milliseconds limit);
   std::size_t size() const;
 
@@ -149,7 +151,7 @@ class WorkerPool {
   WorkerPointer find_or_start(const WorkerCredentials& credentials, bool any_groups,
                               bool is_for_zazend);
   WorkerPointer start(const WorkerCredentials& credentials);  // mutex_ is held
-  // These three: mutex_ is held.
+  // The caller of these three holds mutex_.
   bool may_start(const WorkerCredentials& credentials, bool is_for_zazend);
   bool make_way(std::optional<uid_t> of_user);
   bool dies_too_often(uid_t uid);
@@ -179,10 +181,10 @@ class WorkerPool {
 
   mutable std::mutex mutex_;
   std::map<WorkerId, WorkerPointer> workers_;
-  std::map<WorkerId, WorkerPointer> dead_;  // until nothing of them is under way
+  std::map<WorkerId, WorkerPointer> dead_;  // until none of their asks or orders is under way
   std::map<WorkerCredentials, WorkerId> by_credentials_;
   std::map<uid_t, WorkerCredentials> last_credentials_;  // of programs
-  struct Deaths {  // of a user's workers, that were not agreed upon
+  struct Deaths {  // of a user's workers, without an agreed end
     std::size_t count = 0;
     std::chrono::steady_clock::time_point since;
   };

@@ -9,8 +9,8 @@
 
 namespace zazen {
 
-// mkdir -p below directory_fd, mode 0700, and opens the last one for reading. "" is the
-// directory itself.
+// mkdir -p below directory_fd with mode 0700; opens the last directory for reading. "" is
+// directory_fd itself.
 UniqueFd make_directory_beneath(int directory_fd, const std::string& path);
 
 // "run1/7/traj.dcd" is "traj.dcd" in "run1/7".
@@ -19,8 +19,8 @@ std::pair<std::string, std::string> split_name(const std::string& name);
 // "/a/b" and "a/b" give "a", "b".
 std::vector<std::string> path_components(const std::string& path);
 
-// Makes the removal of the name `path` durable, and of the directories that went with it:
-// flushes the deepest directory on the way to it that is still there. 0 or an errno.
+// Makes the removal of the name `path`, and of directories that were removed with it, durable.
+// It flushes the deepest directory on the way that is still there. 0 or an errno.
 int flush_removal_beneath(int directory_fd, std::string path);
 
 // Makes every directory on the way to `path`, and its own name, durable. 0 or an errno.

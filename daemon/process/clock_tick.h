@@ -1,4 +1,4 @@
-// A write in the same tick of the clock as the last one leaves the same times.
+// Ticks of the clock: two writes in the same tick leave the same times.
 #pragma once
 #include <time.h>
 
@@ -7,11 +7,10 @@
 
 namespace zazen {
 
-// Waits until the tick of that time is over, so that whatever is written afterwards is seen by
-// its time.
+// Waits until the tick of that time is over, so that every later write leaves another time.
 void outwait_clock(const timespec& time, const std::function<bool()>& give_up);
 
-// A write from now on has another time than this one, in nanoseconds since 1970.
+// True if a write at this moment has another time than this one, in nanoseconds since 1970.
 bool is_tick_over(std::int64_t time_ns);
 
 }  // namespace zazen

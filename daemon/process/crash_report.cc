@@ -1,6 +1,5 @@
-// What runs in the handler: system calls, libunwind's local unwinding, and memory that was
-// there before. The modules are noted at the start, for dladdr takes a lock; none is loaded
-// later.
+// The handler uses system calls, libunwind's local unwinding, and memory that was allocated
+// earlier. The start notes the modules, because dladdr takes a lock. No module is loaded later.
 #define UNW_LOCAL_ONLY
 #include "daemon/process/crash_report.h"
 
@@ -111,7 +110,7 @@ const char* signal_name(int signal) {
   }
 }
 
-// The name of the thread is the kernel's, with what could forge a line taken out.
+// Takes the thread's name from the kernel and removes characters that could forge a line.
 void add_thread(Line* line) {
   char name[17] = {};
   ::prctl(PR_GET_NAME, name);
@@ -161,7 +160,7 @@ void report(int signal, siginfo_t* info, void* context) {
   pid_t thread = static_cast<pid_t>(::syscall(SYS_gettid));
   pid_t nobody = 0;
   if (reporting_thread.compare_exchange_strong(nobody, thread)) {
-    ::alarm(kLongestSeconds);  // a lock of the loader that the crash has left behind
+    ::alarm(kLongestSeconds);  // the crash may hold a lock of the loader
     Line line("crash");
     line.field("version", ZAZEN_VERSION);
     line.field("signal", signal_name(signal));
@@ -175,9 +174,9 @@ void report(int signal, siginfo_t* info, void* context) {
     write_stack(context);
     Line("crash_end").write();
   } else if (nobody != thread) {
-    for (;;) ::pause();  // the first one's report ends the process
+    for (;;) ::pause();  // the report of the first thread ends the process
   }
-  // Blocked until this handler returns; then it ends the process, where it stood.
+  // The signal is blocked until this handler returns. Then it ends the process.
   struct sigaction ends = {};
   ends.sa_handler = SIG_DFL;
   ::sigaction(signal, &ends, nullptr);
@@ -217,7 +216,7 @@ void install_crash_report() {
   static CrashStack stack;
   ::dl_iterate_phdr(note_module, nullptr);
   prefix = journal_prefix(LogLevel::kError);
-  // The first walk sets libunwind up: not in the handler.
+  // The first walk sets libunwind up, which the handler must not do.
   unw_context_t here;
   unw_cursor_t cursor;
   char name[16];

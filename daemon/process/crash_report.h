@@ -1,21 +1,21 @@
-// CrashReport: the daemon's last words. On SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT it
-// writes version, signal, address, thread and the stack to stderr, as lines of the log, and
-// dies by the same signal, with a core dump as ever. An uncaught exception is named, then
+// CrashReport: a report of a crash. On SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT the daemon
+// writes version, signal, address, thread and the stack to stderr, as lines of the log. Then it
+// dies by the same signal, with a core dump as usual. An uncaught exception is named, then
 // aborts.
 //
-// In the handler there are no locks and no heap: libunwind walks the stack, names of functions
-// come as the linker knows them (c++filt makes them readable), and a stripped module is told by
-// its path and the offset that addr2line takes.
+// The handler uses no locks and no heap. libunwind walks the stack. Function names are the
+// linker's (c++filt makes them readable). For a stripped module the report has its path and the
+// offset for addr2line.
 #pragma once
 #include <cstddef>
 
 namespace zazen {
 
-// For the whole process, once, before there are threads.
+// Installs the handler for the whole process. Called once, before there are threads.
 void install_crash_report();
 
-// A stack for the handler of the thread that owns this: without one, a thread whose own stack
-// has overflowed dies without a report. install_crash_report() gives one to its thread.
+// A stack for the handler, for the thread that owns this. Without one, a thread whose stack has
+// overflowed dies without a report. install_crash_report() gives one to its own thread.
 class CrashStack {
  public:
   CrashStack();

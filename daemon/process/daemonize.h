@@ -1,5 +1,5 @@
-// Going into the background: the parent stays until the child serves, and its exit status
-// says whether it does. Called before there is any thread, lock or mapping.
+// Starts the daemon in the background. The parent stays until the child serves, and its exit
+// status says whether the child does. Called before there is any thread, lock or mapping.
 #pragma once
 #include <string>
 
@@ -7,16 +7,16 @@
 
 namespace zazen {
 
-// Appends standard error to the file; standard input and output are /dev/null.
+// Standard error is appended to the file; standard input and output are /dev/null.
 void write_to_log(const std::string& log_file);
 
 class Background {
  public:
-  // Forks. The parent does not return: it ends with 0 once the child has called ready(), or
-  // with the child's own exit status if that ends first (its message is on the same stderr).
+  // Forks. The parent does not return: it ends with 0 once the child has called ready(). If the
+  // child ends first, the parent ends with its exit status (its message is on the same stderr).
   static Background enter();
 
-  // Lets the parent go. From now on stderr is appended to log_file, stdin and stdout are
+  // Releases the parent. After that stderr is appended to log_file, and stdin and stdout are
   // /dev/null.
   void ready(const std::string& log_file);
 

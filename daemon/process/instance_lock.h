@@ -1,5 +1,5 @@
-// InstanceLock: one daemon for each cache and for each runtime directory. The lock goes with
-// the process, however it ends; a pid file would not. The pid in the file is for the message
+// InstanceLock: one daemon for each cache and for each runtime directory. The lock ends with
+// the process in every case, which a pid file would not. The pid in the file is for the message
 // only.
 #pragma once
 #include <string>

@@ -24,7 +24,7 @@ const char* level_name(LogLevel level) {
   return "?";
 }
 
-// systemd names the stream that it made; another program's stderr may be elsewhere.
+// $JOURNAL_STREAM names the stream that systemd made; stderr may be another one.
 bool stderr_is_journal() {
   const char* stream = ::secure_getenv("JOURNAL_STREAM");
   struct stat st = {};
@@ -32,7 +32,7 @@ bool stderr_is_journal() {
   return fmt::format("{}:{}", st.st_dev, st.st_ino) == stream;
 }
 
-// Says whether a line may be written now, and how many were left out before it.
+// Says whether a line may be written, and how many were left out since the last one.
 class LineBudget {
  public:
   bool take(std::int64_t second, int* left_out) {
@@ -103,7 +103,7 @@ void log_line(LogLevel level, const char* event, std::initializer_list<LogField>
     line += fmt::format(" {}={}", field.key, escape_log_value(field.value));
   }
   line += '\n';
-  // A log that cannot be written is not worth more than this.
+  // A log that cannot be written is given up.
   [[maybe_unused]] ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 

@@ -1,7 +1,7 @@
-// The daemon's log: one line for each event, key=value, on stderr, where journald or a file
-// takes it. If it is journald, each line begins with its priority, "<4>". Values with spaces,
-// quotes or control characters are quoted and escaped, so a path cannot forge a line. More than
-// kLogLinesPerSecond lines in a second are counted, not written. Thread safe.
+// The daemon's log: one line for each event, key=value, on stderr, which journald or a file
+// receives. For journald each line begins with its priority, "<4>". Values with spaces, quotes
+// or control characters are quoted and escaped, so a path cannot forge a line. Lines beyond
+// kLogLinesPerSecond in a second are counted and not written. Thread safe.
 #pragma once
 #include <initializer_list>
 #include <string>
@@ -20,7 +20,7 @@ struct LogField {
 
 void log_line(LogLevel level, const char* event, std::initializer_list<LogField> fields = {});
 
-// What a line of this level begins with: "" unless stderr is journald's ($JOURNAL_STREAM).
+// The beginning of a line of this level: "" unless stderr is journald's ($JOURNAL_STREAM).
 const char* journal_prefix(LogLevel level);
 
 // The value as it appears in a line.

@@ -15,7 +15,7 @@ void* make_mapped_file(const std::string& path, std::size_t size, UniqueFd* file
   *file =
       UniqueFd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file->valid()) return nullptr;
-  // Allocated, not only sized: a full disk must not become a SIGBUS in somebody's program.
+  // The blocks are allocated, because a full disk must not become a SIGBUS in a program.
   if (int code = ::posix_fallocate(file->get(), 0, static_cast<off_t>(size)); code != 0) {
     errno = code;
     return nullptr;

@@ -1,4 +1,4 @@
-// A file of fixed size that the daemon maps for writing and others map, too.
+// A file of fixed size that the daemon and programs map; the daemon writes to it.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -11,8 +11,8 @@ namespace zazen {
 // fails.
 void* make_mapped_file(const std::string& path, std::size_t size, UniqueFd* file);
 
-// Whether a write takes new blocks although the file has some: then a full disk or a quota
-// would become a SIGBUS of whoever writes to a mapping.
+// True if a write takes new blocks although the file has some. Then a full disk or a quota
+// would become a SIGBUS of the process that writes to a mapping.
 bool copies_on_write(int fd);
 
 }  // namespace zazen

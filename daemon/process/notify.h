@@ -1,5 +1,5 @@
-// Tells systemd (Type=notify) how the daemon is: one datagram to $NOTIFY_SOCKET. Without
-// that variable it does nothing.
+// Tells systemd (Type=notify) the daemon's state by a datagram to $NOTIFY_SOCKET. Without that
+// variable it does nothing.
 #pragma once
 
 namespace zazen {

@@ -33,7 +33,8 @@ Result<UniqueFd> open_own_directory(const std::string& path, const std::string& 
   }
   if (!S_ISDIR(st.st_mode)) return Error{ENOTDIR, subject + ": is not a directory", {}};
 
-  // From here on by descriptor: what was looked at is what is judged.
+  // The checks from here on use the descriptor, so that they are about the directory that was
+  // opened.
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!fd.valid() || ::fstat(fd.get(), &st) != 0) return failed_call(subject);
   if (st.st_uid != ::geteuid()) {
@@ -45,7 +46,7 @@ Result<UniqueFd> open_own_directory(const std::string& path, const std::string& 
   return fd;
 }
 
-// Who owns a directory above, or may write to it, could put another one in the place of ours.
+// An owner of a parent directory, or a user who may write to it, could replace our directory.
 Status require_secure_parents(const std::string& path, const std::string& subject) {
   for (std::size_t slash = path.rfind('/'); slash != std::string::npos;
        slash = slash == 0 ? std::string::npos : path.rfind('/', slash - 1)) {
@@ -78,7 +79,7 @@ Status require_secure_directory(const std::string& path, const char* what, mode_
                  fmt::format("chmod go-w {}", path)};
   }
   if ((mode & (S_IRWXG | S_IRWXO)) == 0) {
-    // Left by a daemon for all users: what is below may still be open to them.
+    // A daemon for all users left this mode: the files below may still be open to them.
     bool was_everybodys = ::geteuid() == 0 && (st.st_mode & 0777) == 0711;
     if (was_everybodys && ::fchmod(fd->get(), 0700) != 0) return failed_call(subject);
     return Done{};

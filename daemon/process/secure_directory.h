@@ -1,5 +1,5 @@
-// The daemon's own directories. It refuses to work in one that another user could rearrange
-// under it, and says which and why.
+// The daemon's own directories. The daemon refuses a directory that another user could
+// rearrange, and says which one and why.
 #pragma once
 #include <sys/types.h>
 
@@ -11,11 +11,12 @@ namespace zazen {
 
 // Makes the directory and its missing parents (0755). Refuses a symlink, another user's
 // directory, and one that group or others may write to. `what` names it in the message: "cache
-// directory". A mode that lets others in is given to a directory that is there, too; then
-// nobody but root and this user may be able to rearrange the directories above it.
+// directory". If `mode` lets others in, an existing directory gets it, too. In this case only
+// root and this user may be able to rearrange the directories above.
 Status require_secure_directory(const std::string& path, const char* what, mode_t mode = 0700);
 
-// Where every user may make files of his own, and touch nobody else's (mode 1777).
+// A directory in which every user may make files, and may not touch other users' files (mode
+// 1777).
 Status require_shared_directory(const std::string& path, const char* what);
 
 }  // namespace zazen

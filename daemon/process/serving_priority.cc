@@ -12,7 +12,7 @@ namespace zazen {
 namespace {
 
 constexpr int kRaisedNice = -10;
-constexpr std::uint64_t kSliceNs = 100'000;  // as short as they may be; older kernels ignore it
+constexpr std::uint64_t kSliceNs = 100'000;  // the least that is allowed; old kernels ignore it
 
 }  // namespace
 

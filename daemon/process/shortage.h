@@ -1,5 +1,5 @@
-// Shortage: the system refuses memory or a thread (RLIMIT_NPROC, RLIMIT_AS, TasksMax). It fails
-// one unit of work, and never the daemon. The log tells of it at most once a second.
+// Shortage: the system refuses memory or a thread (RLIMIT_NPROC, RLIMIT_AS, TasksMax). One unit
+// of work fails, never the daemon. The log says so at most once a second.
 #pragma once
 #include <chrono>
 #include <new>
@@ -26,13 +26,14 @@ bool despite_shortage(Work&& work) {
   return false;
 }
 
-// For a loop that must not end, and for a step that must be taken: again until it succeeds.
+// Repeats the work until it succeeds: for a loop that must not end, and for a step that must be
+// made.
 template <class Work>
 void until_no_shortage(Work&& work) {
   while (!despite_shortage(work)) std::this_thread::sleep_for(kShortagePause);
 }
 
-// The same for a step that a lock protects: it is let go of between two attempts.
+// The same for a step under a lock, which is released between two attempts.
 template <class Lock, class Work>
 void until_no_shortage(Lock& lock, Work&& work) {
   while (!despite_shortage(work)) {

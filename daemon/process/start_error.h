@@ -1,5 +1,5 @@
-// Errors of the start, which a person reads: the context is the whole sentence, with the
-// errno's text where there is one, and nothing is appended when it is printed.
+// Errors of the start, for people. The context is the whole sentence, with the errno's text
+// where there is one; nothing is appended when it is printed.
 #pragma once
 #include <cstring>
 #include <string>
@@ -15,7 +15,7 @@ inline Error failed_call(const std::string& subject, std::string hint = {}) {
   return Error{code, subject + ": " + std::strerror(code), std::move(hint)};
 }
 
-// An error of the usual kind, made whole.
+// Turns an error of the usual kind into a whole sentence.
 inline Error whole(const Error& error) {
   return Error{error.code, error.message(), error.hint};
 }

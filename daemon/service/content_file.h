@@ -1,4 +1,4 @@
-// A sealed file in memory, for an answer that is too long for a packet.
+// A sealed file in memory that carries an answer too long for a packet.
 #pragma once
 #include <cstddef>
 

@@ -19,15 +19,15 @@ bool copy_text(const std::string& text, char* out, std::size_t capacity) {
   return true;
 }
 
-// Unlike monotonic_ms() it goes on while the machine sleeps.
+// Unlike monotonic_ms(), this clock goes on while the machine sleeps.
 std::int64_t awake_or_asleep_ms() {
   timespec now = {};
   ::clock_gettime(CLOCK_BOOTTIME, &now);
   return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
 }
 
-// A daemon that was killed could not say that it stopped: programs that still map its table
-// learn it from us, and look for the new one.
+// A killed daemon could not say that it stopped. This daemon says it in the old table, so that
+// programs that still map that table look for the new one.
 void retire_old_table(const std::string& path) {
   UniqueFd file(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
   struct stat st = {};
@@ -116,7 +116,7 @@ Result<std::unique_ptr<Publisher>> Publisher::publish(const Config& config, cons
   return publisher;
 }
 
-// Complete, locked, and not yet under its name.
+// Makes the table complete and locked, not yet under its name.
 Status Publisher::make_table(const Config& config, const NodeId& node, dev_t cache_dev,
                              std::uint64_t instance, Published* out) const {
   std::string subject = "runtime directory " + config.runtime;
@@ -130,7 +130,7 @@ Status Publisher::make_table(const Config& config, const NodeId& node, dev_t cac
   if (done.ok() && ::fcntl(out->file.get(), F_OFD_SETLK, &lock) != 0) {
     done = failed_call(subject + ": cannot lock the table");
   }
-  // Not before it is locked: who can read it could lock it, too.
+  // The lock comes first: a user who can read the table could lock it, too.
   if (done.ok() && config.all_users && ::fchmod(out->file.get(), 0644) != 0) {
     done = failed_call(subject + ": cannot publish the table");
   }
@@ -203,7 +203,7 @@ Status Publisher::republish(const Config& config) {
   }
   current_.table->state = DaemonState::kSuperseded;
   superseded_.push_back(std::exchange(current_, std::move(next)));
-  // A program that was in the middle of a call has looked at a later one since.
+  // A program that was in the middle of a call has seen a later table since.
   if (superseded_.size() > kSupersededKept) {
     unmap(superseded_.front());
     superseded_.erase(superseded_.begin());
@@ -286,7 +286,7 @@ void Publisher::note_sample(std::uint32_t dataset) {
 
 void Publisher::note_doubts(std::uint32_t dataset, std::uint32_t doubts) {
   std::lock_guard lock(mutex_);
-  doubts_[dataset] = doubts;  // a dataset that comes is not in the table yet
+  doubts_[dataset] = doubts;  // the table may not have a new dataset yet
   auto mark = [&](const Published& each) {
     if (dataset < each.table->dataset_count) each.table->datasets[dataset].doubts = doubts;
   };

@@ -1,12 +1,12 @@
-// Publisher: the table and the counters in the runtime directory (D3), the lock on the table
-// that says "this daemon lives", and the heartbeat, which says "this daemon serves".
+// Publisher: the table and the counters in the runtime directory (D3), a lock, and a heartbeat.
+// The lock on the table means "this daemon lives", and the heartbeat "this daemon serves".
 //
-// The table is complete before it gets its name; afterwards only its atomics change. The
-// lock is an OFD lock: it goes with the process, however that ends.
+// The table is complete before it gets its name; afterwards only its atomics change. The lock
+// is an OFD lock, which ends with the process in every case.
 //
 // A reload publishes a new table and then marks the old one superseded. The old ones stay
-// mapped, locked and marked with doubts: a program may have taken its decision by one a
-// moment ago. Each is a few kilobytes.
+// mapped, locked and marked with doubts, because a program may just have decided by one. Each
+// is a few kilobytes.
 #pragma once
 #include <array>
 #include <functional>
@@ -31,22 +31,22 @@ class Publisher {
                                                     dev_t cache_dev, std::uint64_t instance);
   ~Publisher();
 
-  // Before serve(): the table tells of these. They must outlive the publisher.
+  // Called before serve(): the table shows these numbers. They must outlive the publisher.
   void show(PendingCopies& pending);
   void serve();
-  // For the serving thread: programs that see no beats read the origin. `on_gap` is called
-  // first if there was none for so long that programs may have given up telling us something:
-  // the daemon was stopped, that thread was stuck, or the machine was asleep.
+  // Called by the serving thread: programs that see no beats read the origin. A gap between two
+  // beats may be so long that programs gave up sending messages: the daemon was stopped, that
+  // thread was blocked, or the machine was asleep. Then `on_gap` is called first.
   void beat(const std::function<void()>& on_gap);
-  // The table of a changed configuration, in which each dataset has the position that it had.
-  // Who sees the old one superseded finds the new one serving.
+  // Publishes the table of a changed configuration, in which each dataset keeps its position. A
+  // program that sees the old table superseded finds the new one serving.
   Status republish(const Config& config);
-  // Programs take turns at the cache's disk from now on (D17), or do not.
+  // Says whether programs take turns at the cache's disk (D17).
   void order_reads(bool ordered);
-  // False: the daemon lives, but programs are to read the origin.
+  // False: the daemon lives, but programs must read the origin.
   void set_usable(bool usable);
-  // Says that the daemon has stopped. The table stays: who changes a frame meanwhile learns
-  // from it where the copy is that has to go.
+  // Says that the daemon has stopped. The table stays: a program that changes a frame meanwhile
+  // learns from it which copy to remove.
   void withdraw();
 
   // Hits and misses of a dataset since the start.
@@ -55,12 +55,12 @@ class Publisher {
     std::uint64_t misses;
   };
   Uses uses(std::uint32_t dataset) const;
-  // The counts of programs since the last call. For one thread.
+  // The counts of programs since the last call. One thread calls this.
   CountedSince count();
-  // A client of this user came: his programs have something to count in from now on.
+  // A client of this user has connected: the user's programs get a file for their counters.
   void note_user(uid_t uid, std::size_t most_users = UserCounters::kMostUsers);
-  // A worker of this user has ended: nobody reads the news of the user's programs (program_news.h)
-  // until another one says that it does.
+  // A worker of this user has ended: nobody reads the news of the user's programs
+  // (program_news.h) until another one says that it does.
   void note_unread(uid_t uid);
 
   void note_sample(std::uint32_t dataset);

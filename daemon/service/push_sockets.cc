@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kBacklog = 128;
 
-// Without a key and without MUNGE nobody can tell who pushes.
+// Without a key and without MUNGE there is no proof who pushes.
 Status require_proof(const Config& config, const Credentials& credentials,
                      const std::vector<SocketAddress>& addresses) {
   if (!credentials.key.empty() || credentials.munge) return Done{};

@@ -10,7 +10,8 @@
 
 namespace zazen {
 
-// Could it listen there? The configuration has `listen`. The errors are whole sentences.
+// Checks whether the daemon could listen there. The configuration has `listen`. The errors are
+// whole sentences.
 Status check_listen(const Config& config);
 
 struct PushSockets {

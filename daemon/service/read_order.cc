@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kPieceBytes = 1 << 20;
 constexpr std::uint64_t kLeastBytesMeasured = 16 << 20, kGrowth = 4;
 
-// Tells whether somebody has closed a file. Where it cannot be watched, nobody has.
+// Tells whether a process has closed a file. False where the file cannot be watched.
 class CloseWatch {
  public:
   CloseWatch(int inotify_fd, int file)
@@ -27,7 +27,7 @@ class CloseWatch {
   ~CloseWatch() {
     if (watch_ < 0) return;
     ::inotify_rm_watch(inotify_, watch_);
-    has_closed();  // nothing of it is left for the next watch
+    has_closed();  // removes the rest, which the next watch must not see
   }
   CloseWatch(const CloseWatch&) = delete;
   CloseWatch& operator=(const CloseWatch&) = delete;
@@ -89,7 +89,7 @@ void ReadOrder::ask(std::uint32_t dataset, FrameSeq seq, std::function<void(int)
       if (status == 0) ++copies_read_;
       done(status);
     };
-    if (monotonic_ms() - asked_ms >= kReadInMs) return tell(ETIMEDOUT);  // it has left
+    if (monotonic_ms() - asked_ms >= kReadInMs) return tell(ETIMEDOUT);  // it has given up
     int status = ENOMEM;
     despite_shortage([&] { status = read_in(dataset, seq, tell); });
     tell(status);
@@ -100,12 +100,12 @@ int ReadOrder::read_in(std::uint32_t dataset, FrameSeq seq,
                        const std::function<void(int)>& tell) {
   UniqueFd copy = store_.open_copy(dataset, seq);
   if (!copy.valid()) return errno;
-  CloseWatch watch(closes_.get(), copy.get());  // the program that asks has it open
+  CloseWatch watch(closes_.get(), copy.get());  // the program that asks has the file open
   auto piece = std::make_unique<char[]>(kPieceBytes);
   int code = 0;
   for (off_t offset = 0;;) {
     DiskHealth::Operation operation(store_.health());
-    // The program comes behind, and must not ask the disk for what follows before we do.
+    // The program reads behind this thread, and must not ask the disk for the next bytes first.
     ::posix_fadvise(copy.get(), offset, 2 * kPieceBytes, POSIX_FADV_WILLNEED);
     ssize_t size = ::pread(copy.get(), piece.get(), kPieceBytes, offset);
     if (size < 0 && errno == EINTR) continue;

@@ -17,7 +17,7 @@ void say_needs_restart(const std::string& subject, const char* key) {
   log_line(LogLevel::kWarn, "needs_restart", {{"subject", subject}, {"key", key}});
 }
 
-// A removed dataset's copies are still counted; no other dataset may have them as well.
+// The copies of a removed dataset still count, and must not belong to another dataset as well.
 bool overlap(const std::string& a, const std::string& b) {
   const std::string& inner = a.size() < b.size() ? b : a;
   const std::string& outer = a.size() < b.size() ? a : b;
@@ -81,7 +81,7 @@ Status Reload::apply(const Config& next) {
   return done;
 }
 
-// Whether there is a key at all decides who may push, and that is looked at once, at the start.
+// The existence of a key decides who may push. That is checked once, at the start.
 void Reload::renew_key(const Config& next) {
   if (!config_.listen.empty() && next.key_file.empty() != config_.key_file.empty()) {
     return say_needs_restart(config_.file, "key_file");
@@ -115,7 +115,7 @@ Status Reload::update(const DatasetConfig& next) {
   known->validate = next.validate;
   known->fill = next.fill;
   known->push = next.push;
-  if (known->removed) {  // nobody watched its copies
+  if (known->removed) {  // nobody watched its copies meanwhile
     service_.doubt(static_cast<std::uint32_t>(known - config_.datasets.begin()));
   }
   known->removed = false;

@@ -1,11 +1,11 @@
-// Reload: the configuration file is read again (SIGHUP) and what has changed takes effect,
-// while the programs of the node go on.
+// Reload: reads the configuration file again (SIGHUP) and applies the changes, while the
+// programs of the node go on.
 //
 // Datasets come and go, limits and the keys of a dataset change, a key file is read again. A
-// dataset keeps its position for the life of the daemon, for fills under way, counters and
-// programs know it by that. One that is removed is served no more; its copies stay, count, may
-// be evicted, and are served again when it is added again. A file with an error changes
-// nothing. What cannot change without a restart is said in the log.
+// dataset keeps its position for the life of the daemon, because fills under way, counters and
+// programs know it by that. A removed dataset is not served. Its copies stay, count, may be
+// evicted, and are served again when the dataset is added again. A file with an error changes
+// nothing. The log names the changes that need a restart.
 //
 // Not thread safe; one thread runs it, and is the only one that changes the configuration.
 #pragma once
@@ -21,7 +21,7 @@ class Reload {
   Reload(Config& config, Store& store, Publisher& publisher, Service& service)
       : config_(config), store_(store), publisher_(publisher), service_(service) {}
 
-  // Tells the log and the service manager what came of it.
+  // Writes the outcome to the log and to the service manager.
   void run();
 
  private:

@@ -1,5 +1,5 @@
-// What a seek costs on the cache's disk, by reads of its copies past the page cache. A disk's own
-// word on it (`rotational`) is wrong of many virtual disks.
+// Measures the cost of a seek on the cache's disk, by reads of its copies that bypass the page
+// cache. The attribute `rotational` of many virtual disks is wrong.
 #pragma once
 #include <optional>
 #include <vector>
@@ -8,18 +8,18 @@
 
 namespace zazen {
 
-// In milliseconds, of single reads of 4 KB.
+// In milliseconds, for single reads of 4 KB.
 struct ReadTimes {
   std::vector<double> random;      // at random places of random copies
   std::vector<double> sequential;  // each where a random one ended
 };
 
-// Two dozen of each, or as many as 200 ms allow; fewer if there are no copies that are large
-// enough, or the file system has no direct reads.
+// Two dozen reads of each kind, or as many as 200 ms allow. There are fewer if no copies are
+// large enough, or if the file system has no direct reads.
 ReadTimes time_reads(const Store& store);
 
-// By how much a random read takes longer than a sequential one, by their lower quartiles: a busy
-// machine delays many reads, and hastens none. Nothing if there are too few to tell.
+// The extra time of a random read over a sequential one, by their lower quartiles: a busy
+// machine delays many reads. Nothing if there are too few reads.
 std::optional<double> seek_cost_ms(ReadTimes times);
 
 inline constexpr double kExpensiveSeekMs = 2;  // a spinning disk takes 5 to 15, flash 0.1

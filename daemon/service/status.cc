@@ -29,7 +29,7 @@ nlohmann::ordered_json network_json(const Config& config, const PushCounts& push
                                                : nlohmann::ordered_json(old_key_until)}};
 }
 
-// Pushes of what programs of this node wrote to the origin.
+// Pushes of frames that programs of this node wrote to the origin.
 nlohmann::ordered_json writer_json(const WorkerFigures& figures) {
   nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
   for (const NodeFigures& node : figures.nodes) {
@@ -48,7 +48,7 @@ nlohmann::ordered_json writer_json(const WorkerFigures& figures) {
           {"nodes", nodes}};
 }
 
-// Changed frames: what this node tells its peers, and what they tell it.
+// Changed frames: the notices that this node sends to its peers, and those that it receives.
 nlohmann::ordered_json changes_json(const PeerChanges& changes, const WorkerFigures& workers) {
   ReportedChanges::Figures reported = changes.reported();
   nlohmann::ordered_json peers = nlohmann::ordered_json::array();
@@ -64,7 +64,8 @@ nlohmann::ordered_json changes_json(const PeerChanges& changes, const WorkerFigu
           {"dropped", reported.dropped},  {"doubts", reported.doubts}};
 }
 
-// How far the pass is, and when the last one ended (seconds since 1970; null: none has yet).
+// The progress of the pass, and the end of the last one (seconds since 1970; null: none has
+// ended).
 nlohmann::ordered_json sweep_json(const Config& config, const StoreUsage& usage,
                                   const SweepProgress& sweep) {
   return {{"period_seconds", static_cast<double>(config.sweep_ms) / 1000},
@@ -76,7 +77,8 @@ nlohmann::ordered_json sweep_json(const Config& config, const StoreUsage& usage,
           {"stale", sweep.stale}};
 }
 
-// By "measured" the seek's cost decides, else the configuration; seek_ms is null if not known.
+// "measured": the cost of a seek decides instead of the configuration. seek_ms is null if
+// unknown.
 nlohmann::ordered_json read_order_json(const ReadOrder::State& state) {
   return {{"ordered", state.is_ordered},
           {"measured", state.is_measured},
@@ -110,7 +112,7 @@ void add_figures(const WorkerFigures& more, WorkerFigures* sum) {
     }
     known->pushed += node.pushed;
     known->bytes += node.bytes;
-    // Whether a node answers is said by the writer that asked it last.
+    // The writer that asked a node last says whether it answers.
     if (node.known_at_ns < known->known_at_ns) continue;
     known->answers = node.answers;
     known->known_at_ns = node.known_at_ns;
@@ -182,7 +184,7 @@ std::string status_json(StatusFacts facts) {
                                    {"read_order", read_order_json(reads.state())},
                                    {"workers", worker_count},
                                    {"datasets", datasets}};
-  // A path need not be UTF-8; what is not becomes U+FFFD.
+  // A path need not be UTF-8; invalid bytes become U+FFFD.
   return status.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

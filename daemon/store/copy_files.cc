@@ -1,11 +1,13 @@
-// The order of the steps in publish() is what D6 and D22 rest on: data, flush, name, flush,
-// log, flush. A flush of a small batch is one fsync for each file (fdatasync need not cover its
-// mode and its attribute); for more, one syncfs is cheaper, by the dataset's own directory,
-// which no other thread syncs by: it is told of writes that failed only once. What a frame of
-// this batch failed to write may have been told to the batch before, which the disk was synced
-// for while this frame came in: so each file is asked, too. Directories of frames
-// ("run1/7/traj.dcd") are made when a name is given, under the same lock under which empty ones
-// are removed.
+// D6 and D22 rest on the order of the steps in publish(): data, flush, name, flush, log, flush.
+//
+// A small batch is flushed by one fsync for each file, because fdatasync need not cover its
+// mode and its attribute. For more files one syncfs is cheaper. It uses the dataset's own
+// directory, by which no other thread syncs, because the kernel reports a failed write only
+// once for each open file. An earlier syncfs may have been told of a failed write to a file of
+// this batch. So each file is asked, too.
+//
+// Directories of frames ("run1/7/traj.dcd") are made with a name in them, and empty ones are
+// removed, under the same lock.
 #include "daemon/store/copy_files.h"
 
 #include <fcntl.h>
@@ -21,11 +23,11 @@
 namespace zazen {
 namespace {
 
-// A log is written anew when it has this many records more than twice what is held.
+// A log is written anew when its records exceed twice the held frames by this number.
 constexpr std::uint64_t kIdleRecords = 131'072, kRecentRecords = 65'536;
-// With less room than this a refused name says nothing of the directory.
+// With less free space than this a refused name does not show that the directory is full.
 constexpr std::uint64_t kRoomForNames = 1 << 20;
-constexpr std::size_t kDropChunk = 1'024;  // the NamesLock is let go in between
+constexpr std::size_t kDropChunk = 1'024;  // the NamesLock is released between two chunks
 
 }  // namespace
 
@@ -84,7 +86,8 @@ void CopyFiles::publish(std::span<FinishedCopy> batch, const VerifyNamed& verify
     NamesLock names = lock_names();
     give_names(names, batch);
   }
-  // Without the lock: an origin may take its time. Who drops a copy meanwhile takes its name.
+  // No lock is held, because an origin may be slow. Another thread that drops a copy meanwhile
+  // removes its name.
   if (verify) verify(batch);
   NamesLock names = lock_names();
   keep_names(names, batch);
@@ -105,7 +108,7 @@ void CopyFiles::flush_data(std::span<FinishedCopy> batch) {
     if (first) status->second = sync_disk(datasets_[copy.dataset].directory.get());
     copy.status = status->second != 0 ? status->second : copy.file.write_failure();
   }
-  // A file system may add blocks of its own, or know only later what it gave.
+  // A file system may add blocks of its own, or report only later how many it gave.
   for (FinishedCopy& copy : batch) {
     struct stat local = {};
     if (::fstat(copy.file.fd(), &local) == 0) copy.bytes = std::max(copy.bytes, room_of(local));
@@ -115,10 +118,10 @@ void CopyFiles::flush_data(std::span<FinishedCopy> batch) {
 int CopyFiles::give_name(const NamesLock& names, FinishedCopy& copy, bool* flat) {
   const DatasetFiles& files = datasets_[copy.dataset];
   auto [below, leaf] = split_name(files.name_of(copy.seq));
-  if (leaf.empty()) return EINVAL;  // a worker's number that spells no companion
+  if (leaf.empty()) return EINVAL;  // a worker may send a number that is no companion
   *flat = *flat && below.empty();
   if (copy.waits) {
-    // In this order: what is at both places after a crash is served by its name.
+    // In this order: a copy that is at both places after a crash is served by its name.
     int code = files.waiting->publish(copy.file, copy.seq);
     if (code == 0 && files.suspended->contains(copy.seq)) {
       code = files.suspended->remove(copy.seq, files.name_of(copy.seq));
@@ -164,7 +167,8 @@ void CopyFiles::keep_names(const NamesLock& names, std::span<FinishedCopy> batch
     struct stat local = {};
     const bool has_name = ::fstat(copy.file.fd(), &local) != 0 || local.st_nlink > 0;
     if (copy.status == ESTALE && has_name) {
-      // Durably: after a crash it would be found as a copy that was not logged yet.
+      // The removal is durable: after a crash the file would count as a copy that was not
+      // logged yet.
       remove(names, copy.dataset, std::span(&copy.seq, 1), true);
     } else if (copy.status == 0 && !has_name) {
       copy.status = ECANCELED;
@@ -289,7 +293,7 @@ Amount CopyFiles::remove(const NamesLock& names, std::uint32_t dataset,
   Amount amount;
   std::vector<FrameSeq> natives, aliens;
   for (FrameSeq seq : frames) {
-    if (unlink_copy(names, dataset, seq) != 0) continue;  // still held, and looked at again
+    if (unlink_copy(names, dataset, seq) != 0) continue;  // still held, and compared again
     std::optional<HeldFrame> held = ledger_.let_go(names, dataset, seq);
     if (!held) continue;
     amount.frames += 1;
@@ -298,8 +302,8 @@ Amount CopyFiles::remove(const NamesLock& names, std::uint32_t dataset,
   }
   if (amount.frames > 0) full_directories_.clear(dataset);
   if (durable) flush_removals(dataset, frames);
-  // A log that still names a frame does no harm: its reader finds no file and takes the
-  // origin, and the next start forgets it. But a native must not be found there when the frame
+  // An entry without a copy does no harm in the log: its reader finds no file and reads the
+  // origin, and the next start forgets it. But a native's entry must not remain when the frame
   // has come back as an alien.
   for (FrameKind kind : {FrameKind::kNative, FrameKind::kAlien}) {
     const std::vector<FrameSeq>& gone = kind == FrameKind::kNative ? natives : aliens;
@@ -321,7 +325,7 @@ void CopyFiles::flush_removals(std::uint32_t dataset, std::span<const FrameSeq> 
   files.suspended->flush();
 }
 
-// Natives that wait have not been found anywhere yet, and stay.
+// Natives that wait belong to no frame directory yet, and stay.
 int CopyFiles::drop_all(std::uint32_t dataset) {
   const DatasetFiles& files = datasets_[dataset];
   const DatasetConfig& config = *files.config;
@@ -351,7 +355,7 @@ int CopyFiles::drop_all(std::uint32_t dataset) {
                              ::fstatat(files.directory.get(), files.name_of(seq).c_str(), &left,
                                        AT_SYMLINK_NOFOLLOW) == 0 &&
                              S_ISREG(left.st_mode);
-        if (is_copy) return EIO;  // the disk does not let it go
+        if (is_copy) return EIO;  // the disk does not remove it
       }
     }
   }
@@ -369,7 +373,7 @@ bool CopyFiles::evict_for(const NamesLock& names, EvictionPlan plan) {
       std::optional<FrameSeq> victim = ledger_.choose_victim(dataset);
       if (!victim) break;
       Amount gone = remove(names, dataset, std::span(&*victim, 1), false);
-      if (gone.frames == 0) break;  // the disk does not let it go
+      if (gone.frames == 0) break;  // the disk does not remove it
       plan.need.bytes = excess(plan.need.bytes, gone.bytes);
       plan.need.files = excess(plan.need.files, gone.frames);
       any = true;
@@ -426,8 +430,8 @@ Status CopyFiles::append(const NamesLock&, std::uint32_t dataset, FrameKind kind
   return done;
 }
 
-// The last ones stay in their order, and last: a start looks there for young copies. Log and
-// inventory must agree.
+// The last entries stay in their order and at the end, because a start looks there for young
+// copies. Log and inventory must agree.
 void CopyFiles::compact(const NamesLock&, std::uint32_t dataset, FrameKind kind) {
   SequenceLog& log = logs_[dataset].log(kind);
   const char* name = kind == FrameKind::kNative ? kNativeLog : kAlienLog;
@@ -447,7 +451,8 @@ bool CopyFiles::directory_is_full(std::uint32_t dataset) const {
   return full_directories_.contains(dataset, monotonic_ms());
 }
 
-// What naming a copy came to: EMLINK if the directory takes no more, though the disk has room.
+// Passes on the result of naming a copy: EMLINK if the directory takes no more names although
+// the disk has room.
 int CopyFiles::note_full_directory(std::uint32_t dataset, int code) {
   if (code != EMLINK && code != ENOSPC) return code;
   DiskRoom room = disk_.room();
@@ -476,7 +481,7 @@ void CopyFiles::index(const NamesLock&, std::uint32_t dataset, int copy_fd) {
 }
 
 void CopyFiles::unindex_dataset(std::uint32_t dataset) {
-  { NamesLock names = lock_names(); }  // who is just indexing a copy is done before
+  { NamesLock names = lock_names(); }  // waits for a thread that is indexing a copy
   index_.remove_dataset(dataset);
 }
 
@@ -515,7 +520,7 @@ int CopyFiles::unlink_name(const NamesLock&, std::uint32_t dataset, FrameSeq seq
     health_.note(code);
     return code;
   }
-  // The directories of the name go with their last frame.
+  // The directories of the name are removed with their last frame.
   for (std::size_t slash = name.rfind('/'); slash != std::string::npos;
        slash = name.rfind('/')) {
     name.resize(slash);

@@ -4,7 +4,7 @@
 // The ledger follows the files: a copy is counted when its log has it. Every function that
 // changes names takes the NamesLock, or takes it as a parameter from a caller that has it.
 //
-// Thread safe. Store has the meaning of the public functions that it passes on.
+// Thread safe. Store describes the public functions that it passes on.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -28,7 +28,7 @@
 
 namespace zazen {
 
-class NamesLock {  // its owner alone gives, moves and removes names of copies, and writes logs
+class NamesLock {  // only its owner gives, moves and removes names of copies, and writes logs
   friend class CopyFiles;
   explicit NamesLock(TurnMutex& mutex) : lock_(mutex) {}
   std::lock_guard<TurnMutex> lock_;
@@ -43,7 +43,7 @@ struct FinishedCopy {  // written, with identity and mode; ready to be published
   Temporary file;
   Reservation reservation;
   bool waits = false;  // a native without an identity: it gets no name (waiting_natives.h)
-  std::shared_ptr<const std::atomic<bool>> cancelled;  // looked at when it gets its name
+  std::shared_ptr<const std::atomic<bool>> cancelled;  // checked when it gets its name
   // Where all users are served: the directories through which its frame was found.
   ReachedDirectories reached;
   OriginIdentity identity = {};  // as it was sealed, for the last look at the origin
@@ -64,7 +64,7 @@ struct ExactCopy {  // the file that was seen under a frame's name, not one that
 
 class CopyFiles {
  public:
-  static constexpr std::size_t kSmallBatch = 8;  // more are flushed by one syncfs
+  static constexpr std::size_t kSmallBatch = 8;  // larger ones are flushed by one syncfs
 
   CopyFiles(const Config& config, const CacheDisk& disk, DiskHealth& health, RoomLedger& ledger,
             const DirectoryRights& rights);
@@ -95,24 +95,25 @@ class CopyFiles {
   Amount drop(std::uint32_t dataset, std::span<const FrameSeq> frames);
   Amount drop_exactly(std::uint32_t dataset, std::span<const ExactCopy> copies,
                       bool durable);
-  // All copies but the natives that wait, and the listing. 0 or an errno. The dataset is
-  // closed meanwhile, so that no copy gets a name.
+  // Drops all copies except the natives that wait, and the listing. 0 or an errno. The dataset
+  // is closed meanwhile, so that no copy gets a name.
   int drop_all(std::uint32_t dataset);
   Amount remove(const NamesLock& names, std::uint32_t dataset, std::span<const FrameSeq> frames,
                 bool durable);
-  // Removes aliens of the plan's datasets, in turn, until there is room. False: none went.
+  // Removes aliens of the plan's datasets, in this order, until there is room. False: none was
+  // removed.
   bool evict_for(const NamesLock& names, EvictionPlan plan);
   int sync_evictions();  // the disk gives their room back; 0 or an errno
 
   Status append(const NamesLock&, std::uint32_t dataset, FrameKind kind,
                 std::span<const FrameSeq> added, std::span<const FrameSeq> forgotten,
                 bool durable);
-  // Keeps the log short for who reads it.
+  // Keeps the log short for its readers.
   void compact(const NamesLock&, std::uint32_t dataset, FrameKind kind);
 
   std::uint64_t index_instance() const { return index_.instance(); }
   void reserve_index(std::uint64_t copies) { index_.reserve(copies); }
-  // Shows it to everybody, if everybody may see it.
+  // Adds a copy to the index if everybody may read the copy.
   void index(const NamesLock&, std::uint32_t dataset, const struct stat& local,
              const OriginIdentity& identity);
   void unindex_dataset(std::uint32_t dataset);

@@ -1,6 +1,6 @@
 // Natives that were pushed before the origin had them (waiting_natives.h, adoption.h).
 //
-// The identity is flushed before the copy gets its name, so that whatever a crash leaves under
+// The identity is flushed before the copy gets its name, so that after a crash every file under
 // a frame's name has one.
 #include <fcntl.h>
 
@@ -10,7 +10,7 @@
 namespace zazen {
 namespace {
 
-// The copy keeps its mode, whatever it comes to.
+// The copy keeps its mode in every case.
 int write_identity_of_copy(int fd, const OriginIdentity& identity, const struct stat& origin) {
   if (::fchmod(fd, kCopyMode | S_IWUSR) != 0) return errno;
   int code = write_identity(fd, identity);
@@ -46,7 +46,7 @@ int CopyFiles::adopt(std::uint32_t dataset, FrameSeq seq, UniqueFd copy,
   UniqueFd directory;
   if (code == 0) directory = make_directory_beneath(files.directory.get(), below);
   if (code == 0 && !directory.valid()) code = errno;
-  // A crash must not take the directory and leave the move into it.
+  // A crash must not lose the directory and keep the move into it.
   if (code == 0 && !below.empty()) {
     code = flush_directories_beneath(files.directory.get(), below);
   }
@@ -60,7 +60,8 @@ int CopyFiles::adopt(std::uint32_t dataset, FrameSeq seq, UniqueFd copy,
     if (config_.all_users) (void)AccessList::nobody().grant(copy.get(), Right::kRead);
     return note_full_directory(dataset, code);
   }
-  // Nor must the move be lost when frame and directory go: it would be back where it waited.
+  // If the frame and its directory are removed, a crash must not undo the move: the copy would
+  // wait again.
   if (!below.empty() && ::fsync(directory.get()) != 0) code = errno;
   if (code == 0) {
     index(names, dataset, copy.get());

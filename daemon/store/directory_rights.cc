@@ -15,7 +15,7 @@
 namespace zazen {
 namespace {
 
-// Of the dataset's directory in the cache: which frame directory at the origin it mirrors.
+// An attribute of the dataset's directory in the cache: the frame directory that it mirrors.
 constexpr char kFrameDirectoryAttribute[] = "user.zazen.frames";
 struct KeptDirectory {
   std::uint64_t inode;
@@ -24,7 +24,7 @@ struct KeptDirectory {
 };
 constexpr dev_t kUnknownDevice = ~dev_t{0};  // after a restart
 
-// Do the datasets see their common directories in the same way?
+// True if the datasets see their common directories in the same way.
 bool agree(const DatasetConfig& one, const ReachedDirectories& seen_by_one,
            const DatasetConfig& other, const ReachedDirectories& seen_by_other) {
   const std::vector<std::string> a = path_components(one.path), b = path_components(other.path);
@@ -36,7 +36,7 @@ bool agree(const DatasetConfig& one, const ReachedDirectories& seen_by_one,
   return true;
 }
 
-// How many directories there are on the way, as a worker tells them.
+// The number of directories on the way, in the form in which a worker reports them.
 std::size_t levels_of(const DatasetConfig& dataset, const std::string& below) {
   return path_components(dataset.path).size() + path_components(below).size();
 }
@@ -68,7 +68,7 @@ int DirectoryRights::grant_way(const NamesLock&, std::uint32_t dataset, int dire
   return grant_search(directory_fd, below, reached);
 }
 
-// Datasets that this daemon has not looked at yet are as an earlier one left them.
+// Datasets that this daemon has not compared yet are as an earlier one left them.
 int DirectoryRights::close_changed(const NamesLock&, const CopyFiles& copies,
                                    std::uint32_t dataset, const ReachedDirectories& now) {
   std::vector<std::uint32_t> changed;
@@ -116,8 +116,8 @@ std::optional<std::pair<uid_t, gid_t>> DirectoryRights::directory_owner(std::uin
   return std::pair(known->owner, known->group);
 }
 
-// Inode and birth are kept over a restart; the device may have another number then. A directory
-// that is empty may be a place where nothing is mounted at present.
+// Inode and birth stay the same over a restart; the device may get another number. An empty
+// directory may be a mount point where nothing is mounted at the moment.
 int DirectoryRights::move_to(const TakenTurn& turn, CopyFiles& copies, std::uint32_t dataset,
                              const RightsAtOrigin& now) {
   const FrameDirectory& there = *now.frame_directory;
@@ -154,7 +154,7 @@ int DirectoryRights::mirror(const TakenTurn& turn, CopyFiles& copies, std::uint3
   if (code == 0 && now.frame_directory) code = move_to(turn, copies, dataset, now);
   if (code != 0) return code;
   NamesLock names = copies.lock_names();
-  // Another dataset may have looked meanwhile.
+  // Another dataset may have mirrored a look meanwhile.
   code = close_changed(names, copies, dataset, now.directories);
   if (code != 0) return code;
   code = mirror_rights(disk_.root_fd(), config, now);
@@ -197,8 +197,8 @@ std::vector<FrameSeq> DirectoryRights::next_names_to_mirror(const RoomLedger& le
   return ledger.next(turn->frames, dataset);
 }
 
-// A copy that is not of the frame that is there must not get the rights of its directory. Nor
-// must a copy that took its place meanwhile.
+// The copy must be of the frame that the origin has, or it would get the rights of another
+// directory. So must a copy that took its place meanwhile.
 void DirectoryRights::mirror_rights_of_names(const CopyFiles& copies, std::uint32_t dataset,
                                              const std::vector<FrameSeq>& frames,
                                              const std::vector<FrameRights>& rights) {

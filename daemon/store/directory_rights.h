@@ -2,14 +2,14 @@
 // mirrored_rights.h).
 //
 // A copy gets its name only while the cache's directories have the rights of the directories
-// through which its frame was found. If these are others, or have other rights, the dataset's
-// own directory in the cache is closed first, and opened last. Copies whose frames were found
-// in another frame directory are dropped in between.
+// through which its frame was found. If these directories or their rights have changed, the
+// dataset's own directory in the cache is closed first, and opened last. In between, copies
+// whose frames were found in another frame directory are dropped.
 //
-// Datasets share the directories above them. If one sees other directories or rights there than
-// another one has seen, the other one is closed until it is looked at again.
+// Datasets share the directories above them. Another dataset may have seen other directories or
+// rights there. That dataset is then closed until a worker looks at its origin again.
 //
-// Thread safe. Store has the meaning of the public functions that it passes on.
+// Thread safe. Store describes the public functions that it passes on.
 #pragma once
 #include <sys/stat.h>
 
@@ -36,10 +36,12 @@ class DirectoryRights {
   DirectoryRights(const Config& config, const CacheDisk& disk) : config_(config), disk_(disk) {}
 
   bool is_mirrored(std::uint32_t dataset, const ReachedDirectories& reached) const;
-  // Everybody can read the index: of a copy that not everybody can read, only the copy tells.
+  // True if everybody may read this copy. Everybody can read the index, so only such a copy is
+  // in it.
   bool is_everybodys(std::uint32_t dataset, const struct stat& copy) const;
-  // 0 if a copy whose frame was found through these directories may have a name; then those of
-  // its name that are below the dataset's own have their rights. EAGAIN: they are not mirrored.
+  // 0 if a copy whose frame was found through these directories may have a name. It then gives
+  // the directories of the name below the dataset's own their rights. EAGAIN: the directories
+  // are not mirrored.
   int grant_way(const NamesLock&, std::uint32_t dataset, int directory_fd,
                 const std::string& below, const ReachedDirectories& reached) const;
 

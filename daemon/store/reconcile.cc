@@ -87,8 +87,7 @@ void remove_former(const DatasetConfig& config, const FrameName& former, int dir
   });
 }
 
-// Other patterns number other names. False: they are those of the daemon before, of which an
-// attribute tells.
+// Other patterns number other names. False: the patterns are those of the last daemon.
 bool renew_companions(const DatasetConfig& config, int directory_fd, int cache_state_fd) {
   char before[kMaxAlso] = {};
   const ssize_t length = ::fgetxattr(directory_fd, kAlsoAttribute, before, sizeof before - 1);
@@ -161,13 +160,13 @@ Result<LoadedDataset> load_dataset(const DatasetConfig& config, UniqueFd directo
       SuspendedCopies::open(cache_state_fd, config, pending, index);
   if (!suspended.ok()) return suspended.error();
   DatasetFiles files{&config, std::move(directory), std::move(*waiting), std::move(*suspended)};
-  // A disk that fails just now is asked again when the files are gone through.
+  // If the disk fails here, it is asked again when the files are compared.
   if (files.load_nameless() != 0) resumed = false;
   return LoadedDataset{std::move(files), std::move(*logs), std::move(held), resumed};
 }
 
-// The log is in the order of publication, which is nearly that of the copies' times: some
-// that are not young, one after the other, and no earlier one is.
+// The log is in the order of publication, which is nearly the order of the copies' times. After
+// some copies in a row that are not young, no earlier one is young.
 std::vector<FrameSeq> fetched_lately(const DatasetFiles& files, const SequenceLog& aliens) {
   constexpr std::uint64_t kMostRecords = 65'536;
   constexpr int kEnough = 16;
@@ -248,7 +247,7 @@ FoundCopy look_at_copy(const DatasetFiles& files, FrameSeq seq, dev_t cache_dev,
   }
   bool names_kind = found.identity &&
                     (identity.kind == FrameKind::kNative || identity.kind == FrameKind::kAlien);
-  // A promotion that was cut short has left its write bit, and perhaps half an attribute.
+  // An interrupted promotion leaves the write bit, and perhaps half an attribute.
   bool was_cut_short = (found.local.st_mode & S_IWUSR) != 0;
   if (names_kind && was_cut_short) {
     ::fchmod(fd.get(), found.local.st_mode & (kCopyMode | kSharedBits));

@@ -1,12 +1,12 @@
-// What a start finds in one dataset's part of the cache, and what is true of it (D4, D22).
+// The state of one dataset's part of the cache at a start, and which of it is true (D4, D22).
 //
-// After a clean stop the tables of the inventory are as they were left and are believed at
-// once. Otherwise the sequence logs are replayed, which says what is held but not how large it
-// is. The files are the truth: they are gone through in the background. A log entry without its
-// file is forgotten. A file without an entry is a copy whose daemon died between publishing and
-// logging: if its identity attribute is there and its size is right, it is held as what the
-// attribute says; otherwise it is removed, because a file under a frame's name is served. Files
-// under other names are left alone. A frame in both logs is what its attribute says.
+// After a clean stop the tables of the inventory are believed at once. Otherwise the sequence
+// logs are replayed, which say what is held, but not how large it is. The files are the truth,
+// and a background task compares all of them. A log entry without a file is forgotten. A file
+// without an entry is a copy whose daemon died between publishing and logging. If it has an
+// identity attribute and the right size, it is held as the kind that the attribute says.
+// Otherwise it is removed, because a file under a frame's name is served. Files under other
+// names are left alone. A frame in both logs has the kind that its attribute says.
 #pragma once
 #include <dirent.h>
 #include <sys/stat.h>
@@ -30,9 +30,9 @@ struct DatasetFiles {  // one dataset's part of the cache
   std::unique_ptr<SuspendedCopies> suspended;
 
   std::string name_of(FrameSeq seq) const;
-  // Where the frame's file is, if there is one: its name, and in which directory.
+  // The directory and the name of the frame's file, if there is one.
   std::pair<int, std::string> place_of(FrameSeq seq) const;
-  // Learns which copies are not under their names, unless it is known: 0 or an errno.
+  // Loads which copies are not under their names, unless that is known: 0 or an errno.
   int load_nameless() const;
 };
 
@@ -47,10 +47,10 @@ struct LoadedDataset {
   DatasetFiles files;
   DatasetLogs logs;
   HeldTables held;
-  bool resumed;  // it is as a clean stop left it
+  bool resumed;  // a clean stop left it
 };
-// Opens the logs, and takes what is held from the tables if they were sealed with this stamp
-// (0 is none), else from the logs. `index` is the dataset's. The errors are whole sentences.
+// Opens the logs. The held frames come from the tables if they were sealed with this stamp (0
+// is none), else from the logs. `index` is the dataset's. The errors are whole sentences.
 Result<LoadedDataset> load_dataset(const DatasetConfig& config, UniqueFd directory,
                                    int cache_state_fd, std::uint64_t stamp,
                                    PendingCopies& pending, std::uint32_t index);
@@ -58,13 +58,13 @@ Result<LoadedDataset> load_dataset(const DatasetConfig& config, UniqueFd directo
 // Aliens that may still be young (trust.h): the last ones of the alien log.
 std::vector<FrameSeq> fetched_lately(const DatasetFiles& files, const SequenceLog& aliens);
 
-class CopyNames {  // the frames that have a name below a directory of copies, in parts
+class CopyNames {  // reads the frames that have a name below a directory of copies, in parts
  public:
   static Result<CopyNames> open(const DatasetConfig& dataset, int directory_fd);
   CopyNames(CopyNames&& other) noexcept;
   CopyNames& operator=(CopyNames&&) = delete;
   ~CopyNames();
-  // At most this many; none at the end.
+  // At most `count` frames; none at the end.
   std::vector<FrameSeq> next(std::size_t count);
 
  private:
@@ -81,8 +81,8 @@ struct FoundCopy {
   struct stat local = {};
   std::optional<OriginIdentity> identity;
 };
-// Looks at the file under a frame's name, or at the copy that has none. `held` is what the logs
-// say of it.
+// Examines the file under a frame's name, or the copy that has none. `held` is the entry of the
+// logs.
 FoundCopy look_at_copy(const DatasetFiles& files, FrameSeq seq, dev_t cache_dev,
                        const std::optional<HeldFrame>& held);
 

@@ -9,7 +9,7 @@
 namespace zazen {
 namespace {
 
-constexpr std::size_t kPart = 64;  // the NamesLock is let go in between
+constexpr std::size_t kPart = 64;  // the NamesLock is released between two parts
 
 bool is_later(const timespec& a, const timespec& b) {
   return std::pair(a.tv_sec, a.tv_nsec) > std::pair(b.tv_sec, b.tv_nsec);
@@ -70,7 +70,7 @@ void Reconciliation::finish() {
   NamesLock names = copies_.lock_names();
   for (FrameKind kind : {FrameKind::kNative, FrameKind::kAlien})
     copies_.compact(names, dataset_, kind);
-  Pins pins = ledger_.pins(dataset_);  // by now the sizes of their frames are known
+  Pins pins = ledger_.pins(dataset_);  // the sizes of their frames are known here
   if (!pins.ranges().empty()) ledger_.set_pins(names, dataset_, std::move(pins));
   ledger_.note_reconciled(names, dataset_, newest_);
   // The limits may have been lowered since the last time.
@@ -113,9 +113,9 @@ void Reconciliation::take_in_files(std::span<const FrameSeq> frames) {
   if (!broken.empty()) copies_.remove(names, dataset_, broken, true);
 }
 
-// Entries whose file the walk did not meet. Each removal may move others to a part that was
-// looked at already, so those without a size are looked for until there are none, or until
-// that does not help.
+// Forgets entries whose file the walk did not find. A removal may move other entries to a part
+// that was examined already. So entries without a size are searched until there are none, or
+// until a round makes no progress.
 bool Reconciliation::forget_lost() {
   for (std::uint64_t before = 0;;) {
     for (FrameKind kind : {FrameKind::kNative, FrameKind::kAlien}) {

@@ -1,9 +1,9 @@
-// Reconciliation: goes through the files of one dataset, which are the truth (reconcile.h,
-// D22).
+// Reconciliation: compares the files of one dataset, which are the truth, with its entries
+// (reconcile.h, D22).
 //
-// It puts them into the identity index and, where the stop was not clean, learns their sizes.
-// It runs in the background, for seconds if there are millions of copies, and lets the
-// NamesLock go after each few of them. Not thread safe.
+// It puts the copies into the identity index and, where the stop was not clean, learns their
+// sizes. It runs in the background, for seconds if there are millions of copies, and releases
+// the NamesLock after each few of them. Not thread safe.
 #pragma once
 #include <optional>
 #include <span>
@@ -28,7 +28,7 @@ class Reconciliation {
   std::vector<FrameSeq> run();
 
  private:
-  // These two: false if the disk does not let us know.
+  // These two return false if the disk does not answer.
   bool go_through_files();
   bool forget_lost();
   void take_in_files(std::span<const FrameSeq> frames);

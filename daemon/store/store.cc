@@ -1,10 +1,10 @@
 // How a store starts and stops (D22).
 //
-// A start serves at once, whatever it finds: what a clean stop left is believed; after an
-// unclean one the logs are replayed, which is a second for ten million frames. Then a
-// Reconciliation goes through the files in the background: it puts them into the identity index
-// and, where the stop was not clean, learns their sizes. Until it is done, how much is held is
-// not known: what the whole disk holds stands in for it, and nothing is evicted.
+// A start serves at once. It believes the tables of a clean stop; after an unclean one it
+// replays the logs, which takes a second for ten million frames. Then a Reconciliation compares
+// the files in the background. It puts them into the identity index and, where the stop was not
+// clean, learns their sizes. Until then the amount of held data is not known: the used space of
+// the whole disk stands in for it, and nothing is evicted.
 #include "daemon/store/store.h"
 
 #include <fcntl.h>
@@ -104,7 +104,7 @@ void Store::stop_cleanly(bool trusted) {
   mark.reconciled = trusted && is_reconciled();
   int code = 0;
   for (std::uint32_t i = 0; i < datasets() && code == 0; ++i) {
-    if (config_.datasets[i].removed) continue;  // nobody vouches for its copies
+    if (config_.datasets[i].removed) continue;  // nobody watches its copies
     const DatasetLogs& logs = copies_.logs(names, i);
     code =
         ledger_.seal(names, i, mark.stamp, logs.native.size_bytes(), logs.alien.size_bytes());

@@ -1,11 +1,11 @@
-// Store: the copies that this node holds, on disk and in memory. It knows nothing of sockets
-// or origins.
+// Store: the copies that this node holds, on disk and in memory. It opens no socket and no file
+// of an origin.
 //
-// A copy comes in three steps: reserve() its room, write it to a temporary, publish() it with
-// others of its batch: the data is flushed, the file gets its name, the name is flushed, the
-// log is appended and flushed. So a crash at any point leaves whole copies or none, and a
-// published copy is durable. For what does not fit aliens are evicted, or it is refused: see
-// eviction.h (D16).
+// A copy comes in three steps. reserve() gets its room. The caller writes it to a temporary.
+// publish() flushes the data of a batch, gives each file its name, flushes the names, and
+// appends to the log and flushes it. So a crash at any point leaves whole copies or none, and a
+// published copy is durable. If there is no room, aliens are evicted or the copy is refused:
+// see eviction.h (D16).
 //
 // Store is the one interface to its parts: RoomLedger (which frames are held, and the room),
 // CopyFiles (names and logs) and DirectoryRights (who may reach the copies). Each part has the
@@ -36,21 +36,22 @@ class Store {
  public:
   static constexpr std::size_t kSmallBatch = CopyFiles::kSmallBatch;
 
-  // Believes what a clean stop left, or else replays the logs; the caller holds the cache's
+  // Believes the tables of a clean stop, or else replays the logs. The caller holds the cache's
   // lock. The configuration must outlive the store. The errors are whole sentences.
   static Result<std::unique_ptr<Store>> open(const Config& config, CacheDisk disk);
-  // What open() found: everything as a clean stop had left it.
+  // True if open() found everything as a clean stop had left it.
   bool stopped_cleanly() const { return stopped_cleanly_; }
-  // Files and logs agree, and all sizes are known. From the start, if the stop was clean.
+  // True if files and logs agree, and all sizes are known. From the start, if the stop was
+  // clean.
   bool is_reconciled() const { return ledger_.is_reconciled(); }
-  // Compares the files with what is held, and puts them into the index. Takes seconds for
+  // Compares the files with the entries, and puts them into the index. Takes seconds for
   // millions of copies. Returns adopted aliens that may still be young (trust.h).
   std::vector<FrameSeq> reconcile(std::uint32_t dataset);
-  // Datasets for which that was tried in vain: the disk did not let us know.
+  // Datasets for which reconcile() failed, because the disk did not answer.
   std::set<std::uint32_t> not_reconciled() const { return ledger_.not_reconciled(); }
-  // Ends it, and who waits for it. For the stop.
+  // For the stop: ends the reconciliation and all calls that wait for it.
   void give_up_reconciling() { ledger_.give_up_reconciling(); }
-  // The last call: what the next start may believe is written down.
+  // The last call: it writes down the state that the next start may believe.
   void stop_cleanly(bool trusted = true);  // false: copies are in doubt
 
   const CacheDisk& disk() const { return disk_; }
@@ -61,11 +62,11 @@ class Store {
     return copies_.dataset(dataset).name_of(seq);
   }
   bool serves_all_users() const { return config_.all_users; }
-  // The users who may reach the copies (mirrored_rights.h). A look at the origin begins with
-  // begin_look(); what it saw counts unless a later one is mirrored already. If the frames are
-  // in another directory than before, all copies are dropped. If not everybody may reach the
-  // copies any more, the index has none of them when it returns. Nothing to do where only one
-  // user is served.
+  // These functions are for the users who may reach the copies (mirrored_rights.h). A look at
+  // the origin begins with begin_look(). Its result counts unless a later one is mirrored
+  // already. If the frames are in another directory than at the last look, all copies are
+  // dropped. If not everybody may reach the copies, the index has none of them on return. Where
+  // only one user is served they do nothing.
   std::uint64_t begin_look(std::uint32_t dataset) { return rights_.begin_look(dataset); }
   void mirror_own_rights(std::uint32_t dataset, std::uint64_t look,
                          const std::optional<RightsAtOrigin>& now) {
@@ -78,9 +79,10 @@ class Store {
   bool is_mirrored(std::uint32_t dataset, const ReachedDirectories& reached) const {
     return rights_.is_mirrored(dataset, reached);
   }
-  // Everybody may since a while ago: the index lacks the copies until they are reconciled.
+  // True if everybody may reach the copies again: the index lacks them until they are
+  // reconciled.
   bool is_index_due(std::uint32_t dataset) const { return rights_.is_index_due(dataset); }
-  // The same for directories that single frames have in their names: some at a time, in turn.
+  // The same for directories that single frames have in their names, some frames at a time.
   std::vector<FrameSeq> next_names_to_mirror(std::uint32_t dataset) {
     return rights_.next_names_to_mirror(ledger_, dataset);
   }
@@ -88,28 +90,29 @@ class Store {
                               const std::vector<FrameRights>& rights) {
     DirectoryRights::mirror_rights_of_names(copies_, dataset, frames, rights);
   }
-  // Names the index that goes with this store, for the table that is published with it.
+  // Identifies the index of this store, for the table that is published with it.
   std::uint64_t instance() const { return copies_.index_instance(); }
 
-  // For a reload: first the directory of a dataset that is to be added, then, when it is the
-  // last one of the configuration, the dataset itself. Its files are to be reconciled.
+  // For a reload. The first call makes the directory of a new dataset. The second adds the
+  // dataset, when it is the last one of the configuration. Its files must then be reconciled.
   Result<UniqueFd> make_directory(const DatasetConfig& dataset) const;
   Status add_dataset(UniqueFd directory);
-  // Evicts what is over the limits, which may have been lowered.
+  // Evicts copies beyond the limits, which may have been lowered.
   void keep_limits();
 
   std::optional<HeldFrame> find(std::uint32_t dataset, FrameSeq seq) const {
     return ledger_.find(dataset, seq);
   }
-  // Held, without a file; not one that is just being removed.
+  // Held, without access to the file; not a copy that is being removed.
   bool has_lost(std::uint32_t dataset, FrameSeq seq) const {
     return copies_.has_lost(dataset, seq);
   }
-  // Its file, also of a native that waits. Not valid, with errno, if it cannot be opened.
+  // The copy's file, also that of a native that waits. Not valid, with errno, if it cannot be
+  // opened.
   UniqueFd open_copy(std::uint32_t dataset, FrameSeq seq) const {
     return copies_.open_copy(dataset, seq);
   }
-  // The copy's attribute, from its file: 0 or an errno; ENOENT if the file is gone.
+  // Reads the copy's attribute from its file: 0 or an errno; ENOENT if the file is gone.
   int read_copy_identity(std::uint32_t dataset, FrameSeq seq, OriginIdentity* out) const {
     return copies_.read_copy_identity(dataset, seq, out);
   }
@@ -132,55 +135,55 @@ class Store {
     return fetched_lately_;
   }
 
-  // Its directory takes no more names at present: nothing of it should be fetched.
+  // The dataset's directory takes no more names at the moment, so nothing of it should be
+  // fetched.
   bool directory_is_full(std::uint32_t dataset) const {
     return copies_.directory_is_full(dataset);
   }
 
-  // Opens since the last time, and of which datasets: who is idle gives way first.
+  // The opens since the last call, and their datasets: idle datasets are evicted first.
   void note_fills(std::uint64_t fills, std::span<const std::uint32_t> datasets) {
     ledger_.note_fills(fills, datasets);
   }
-  // Not valid if there is no room, nor to be made, or if the natives of `owner` would take more
-  // than their share. A native that needs room waits until the store is reconciled; before
-  // that, no alien makes room for another.
+  // Not valid if there is no room and none can be made, or if the natives of `owner` would
+  // exceed their share. A native that needs room waits until the store is reconciled. Until
+  // then no copy is evicted for an alien.
   Reservation reserve(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes,
                       Wanted wanted = Wanted::kNow, uid_t owner = kNoUser);
-  // The reserved native has turned out to be this owner's. 0 or EDQUOT.
+  // Charges the reserved native to this owner. 0 or EDQUOT.
   int assign(Reservation& room, std::uint32_t dataset, uid_t owner) {
     return ledger_.assign(room, dataset, owner);
   }
-  // Users who own frames of which there are copies.
+  // Users who own frames that have copies here.
   std::vector<uid_t> owners() const { return ledger_.owners(); }
-  // More bytes for a copy that has turned out larger than its reservation. 0 or an errno.
+  // Reserves more bytes for a copy that is larger than its reservation. 0 or an errno.
   int reserve_more(Reservation& room, std::uint32_t dataset, FrameKind kind,
                    std::uint64_t bytes, Wanted wanted);
   // Takes the room on the disk: `take` gives 0 or an errno. If the disk is full before its
-  // limit (ENOSPC, EDQUOT), aliens go as in a full cache, and it is tried again.
+  // limit (ENOSPC, EDQUOT), aliens are evicted as in a full cache, and `take` is tried again.
   int allocate(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes, Wanted wanted,
                const std::function<int()>& take);
   Temporary make_temporary(std::uint32_t dataset) const {
     return copies_.make_temporary(dataset);
   }
-  // Where all users are served, a copy whose frame was found through other directories than
-  // those that are mirrored gets no name: EAGAIN.
-  // Once the copies have their names, `verify` looks at the origin again: a copy to which it
-  // gives another status than 0 loses its name. From then on a program that changes the origin
-  // finds the copy under its name, and drops it. No lock is held meanwhile.
+  // Gives the copies their names. Where all users are served, a copy whose frame was found
+  // through directories that are not mirrored gets no name: EAGAIN. Once the copies have their
+  // names, `verify` looks at the origin again: a copy to which it gives another status than 0
+  // loses its name. A program that changes the origin after that finds the copy under its name,
+  // and drops it. No lock is held during `verify`.
   void publish(std::span<FinishedCopy> batch, const VerifyNamed& verify = {}) {
     copies_.publish(batch, verify);
   }
 
-  // A native whose origin is not there yet: held, and not served. How many there are.
+  // Natives whose frame the origin does not have yet: held, and not served.
   bool is_waiting(std::uint32_t dataset, FrameSeq seq) const {
     return copies_.dataset(dataset).waiting->contains(seq);
   }
   std::uint64_t waiting(std::uint32_t dataset) const {
     return copies_.dataset(dataset).waiting->size();
   }
-  // Such a native, open as `copy`, is the origin's file: it gets this identity and its name,
-  // and where all users are served these readers. 0 or an errno; ENOENT: it does not wait any
-  // more; EAGAIN: as in publish().
+  // Gives such a native, open as `copy`, this identity and its name, and where all users are
+  // served these readers. 0 or an errno; ENOENT: it does not wait; EAGAIN: as in publish().
   int adopt(std::uint32_t dataset, FrameSeq seq, UniqueFd copy, const struct stat& origin,
             const AccessList& readers, const ReachedDirectories& reached) {
     return copies_.adopt(dataset, seq, std::move(copy), origin, readers, reached);
@@ -189,15 +192,16 @@ class Store {
   // Copies that may get a name, for the table.
   PendingCopies& pending() { return pending_; }
 
-  // Somebody may write to the frame from now on: its copy is held, and not served
-  // (suspended_copies.h). 0; ENOENT if it has no copy; otherwise the caller drops it.
+  // Suspends the copy of a frame that a program may write to: it is held, and not served
+  // (suspended_copies.h). 0; ENOENT if there is no copy; on another errno the caller drops the
+  // copy.
   int suspend(std::uint32_t dataset, FrameSeq seq) { return copies_.suspend(dataset, seq); }
-  // Its copy is served again. 0 or an errno; EAGAIN: another epoch has begun.
+  // Serves the copy again. 0 or an errno; EAGAIN: another epoch has begun.
   int restore(std::uint32_t dataset, FrameSeq seq, std::uint64_t epoch) {
     return copies_.restore(dataset, seq, epoch);
   }
-  // The frame was written and has the same bytes all the same: its suspended copy, open as
-  // `copy`, gets this identity, and `readers` where all users are served. 0 or an errno.
+  // For a frame that was written and has the same bytes. Its suspended copy, open as `copy`,
+  // gets this identity, and `readers` where all users are served. 0 or an errno.
   int renew(std::uint32_t dataset, FrameSeq seq, std::uint64_t epoch, UniqueFd copy,
             const struct stat& origin, const AccessList& readers) {
     return copies_.renew(dataset, seq, epoch, std::move(copy), origin, readers);
@@ -212,14 +216,14 @@ class Store {
     return copies_.dataset(dataset).suspended->frames();
   }
 
-  // An alien becomes a native. 0 or an errno.
+  // Turns an alien into a native. 0 or an errno.
   int promote(std::uint32_t dataset, FrameSeq seq) { return copies_.promote(dataset, seq); }
-  // Removes copies now and durably. Frames that are not held are no error.
+  // Removes copies durably. Frames that are not held are no error.
   Amount drop(std::uint32_t dataset, std::span<const FrameSeq> frames) {
     return copies_.drop(dataset, frames);
   }
-  // The same, for those that are still under their names. Not `durable`: a crash may bring them
-  // back, and then no copy is trusted.
+  // The same for copies that are still under their names. Without `durable` a crash may bring
+  // them back, and then no copy is trusted.
   Amount drop_exactly(std::uint32_t dataset, std::span<const ExactCopy> copies,
                       bool durable = true) {
     return copies_.drop_exactly(dataset, copies, durable);
@@ -232,7 +236,7 @@ class Store {
   };
   Evicted evict(std::uint32_t dataset, const Selection& selection);
   // Pinned frames stay until they are unpinned, changed or lost, also over a restart. 0 or an
-  // errno; *held is what is held of the range.
+  // errno; *held is the held part of the range.
   int pin(std::uint32_t dataset, FrameRange range, bool pinned, Amount* held);
 
   // Keeps an encoded listing of the origin for the dataset (D20). 0 or an errno; EAGAIN: as in
@@ -250,8 +254,8 @@ class Store {
         ledger_(config, disk_),
         rights_(config, disk_),
         copies_(config, disk_, health_, ledger_, rights_) {}
-  // The next dataset of the configuration. True if all is known: it is new, or as a clean stop
-  // left it.
+  // Loads the next dataset of the configuration. True if its content is known: it is new, or as
+  // a clean stop left it.
   Result<bool> load(const NamesLock& names, UniqueFd directory,
                     const std::optional<CleanMark>& mark, bool is_new);
   Reservation reserve(const Claim& claim);

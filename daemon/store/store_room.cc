@@ -1,4 +1,4 @@
-// The store gives room to copies, and removes others for it (D16, room_ledger.h).
+// How the store gets room for copies by eviction (D16, room_ledger.h).
 #include <algorithm>
 #include <limits>
 
@@ -7,7 +7,7 @@
 namespace zazen {
 namespace {
 
-constexpr std::size_t kEvictChunk = 64;  // the NamesLock is let go in between
+constexpr std::size_t kEvictChunk = 64;  // the NamesLock is released between two chunks
 
 }  // namespace
 
@@ -35,9 +35,9 @@ Reservation Store::reserve(const Claim& claim) {
 Reservation Store::try_reserve(const Claim& claim) {
   if (claim.room.bytes > std::numeric_limits<std::uint64_t>::max() / 4) return {};
   const bool is_native = claim.kind == FrameKind::kNative;
-  // Until then nobody knows what an owner's natives take.
+  // Until then the size of an owner's natives is not known.
   if (is_native && config_.has_native_share() && !ledger_.wait_until_reconciled()) return {};
-  // Most misses of a full cache end here, without waiting for the disk.
+  // Most misses of a full cache end here, without a wait for the disk.
   EvictionPlan plan;
   Reservation reserved = ledger_.reserve(claim, &plan);
   if (reserved.valid() || reserved.refusal() != 0) return reserved;
@@ -58,14 +58,15 @@ int Store::allocate(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes, 
   };
   int code = attempt();
   bool has_waited = false;
-  // Twice as many aliens each time: a sync for each would take hours.
+  // The number of evicted aliens doubles each time: a sync for each would take hours.
   for (std::uint64_t wanted_gone = 1; is_out_of_room(code); wanted_gone *= 2) {
     std::uint64_t gone = 0;
     while (gone < wanted_gone && make_room(claim)) ++gone;
     if (gone > 0) code = attempt();
     if (!is_out_of_room(code)) break;
-    // btrfs gives a quota's room back when it commits; else all aliens would go for nothing.
-    // When none is left, those that went for others may have made more room than they took.
+    // btrfs gives a quota's room back when it commits, so without a sync all aliens would be
+    // evicted in vain. When no alien is left, a sync may still give back the room of earlier
+    // evictions.
     if (gone == 0 && (std::exchange(has_waited, true) || !is_room_to_come(synced))) break;
     code = copies_.sync_evictions();
     if (code == 0) code = attempt();
@@ -74,14 +75,14 @@ int Store::allocate(std::uint32_t dataset, FrameKind kind, std::uint64_t bytes, 
   return code;
 }
 
-// Room of aliens that went, which the disk has not given back yet, or only after somebody saw
-// this number of synced evictions.
+// True if room of evicted aliens may still come: the disk has not given it back, or has given
+// it back since the caller read this number of synced evictions.
 bool Store::is_room_to_come(std::uint64_t synced) const {
   const RoomLedger::Evictions now = ledger_.evictions();
   return now.all != now.synced || now.synced != synced;
 }
 
-// False if no alien went.
+// False if no alien was evicted.
 bool Store::make_room(const Claim& claim) {
   if (!ledger_.wait_until_reconciled() || ledger_.is_giving_up()) return false;
   std::vector<std::uint32_t> from = ledger_.who_gives_way(claim);
@@ -97,7 +98,7 @@ Store::Evicted Store::evict(std::uint32_t dataset, const Selection& selection) {
     std::size_t count = std::min(rest.size(), kEvictChunk);
     std::vector<FrameSeq> some(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(count));
     NamesLock names = copies_.lock_names();
-    // Since it was chosen an alien may have been pushed, which was acknowledged, or pinned.
+    // An alien may have been pushed or pinned since it was chosen, and that was acknowledged.
     std::erase_if(some,
                   [&](FrameSeq seq) { return !ledger_.is_selected(dataset, seq, selection); });
     Amount gone = copies_.remove(names, dataset, some, false);
@@ -106,14 +107,14 @@ Store::Evicted Store::evict(std::uint32_t dataset, const Selection& selection) {
     rest = rest.subspan(count);
     ledger_.count_evictions(gone.frames);
   }
-  // The caller tells somebody of it: after a crash none of them is back.
+  // The caller reports the eviction, so a crash must not bring any copy back.
   evicted.status = copies_.sync_evictions();
   health_.note(evicted.status);
   return evicted;
 }
 
 int Store::pin(std::uint32_t dataset, FrameRange range, bool pinned, Amount* held) {
-  NamesLock names = copies_.lock_names();  // so that nothing is evicted meanwhile
+  NamesLock names = copies_.lock_names();  // nothing is evicted meanwhile
   Pins pins = ledger_.pins(dataset);
   pinned ? pins.pin(range) : pins.unpin(range);
   const DatasetFiles& files = copies_.dataset(dataset);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kInterruption = SIGUSR2;
 
-// Without a timer, which the system may refuse, the close takes as long as it takes.
+// Without a timer, which the system may refuse, the close may block.
 void close_interruptibly(UniqueFd connection) {
   sigevent event = {};
   event.sigev_notify = SIGEV_THREAD_ID;
@@ -48,7 +48,7 @@ void ConnectionCloser::close(uid_t uid, UniqueFd connection) noexcept {
     User& user = users_[uid];
     user.waiting.push_back(std::move(connection));
     if (user.threads == kThreadsOfAUser) return;
-    // If it cannot be posted, these wait for the user's next connection.
+    // If the work cannot be posted, these connections wait for the user's next one.
     threads_.post([this, uid] { close_waiting(uid); });
     ++user.threads;
   });

@@ -1,13 +1,13 @@
 // ConnectionCloser: closes clients' connections for zazend, on threads of its own.
 //
 // A client may have sent descriptors that nobody has received. Closing the connection closes
-// them, and that can block: a TCP socket with SO_LINGER waits until its data is sent. The kernel
-// ends that wait at a signal, so a timer interrupts the closing thread every kInterrupt. One
-// interruption counts for all sockets of a connection. Nothing interrupts the close of a file
-// whose FUSE mount caches writes and whose server does not answer.
+// them, and that can block: a TCP socket with SO_LINGER waits until its data is sent. The
+// kernel ends that wait at a signal, so a timer interrupts the closing thread every kInterrupt.
+// One interruption counts for all sockets of a connection. Nothing interrupts the close of a
+// file whose FUSE mount caches writes and whose server does not answer.
 //
-// A user occupies at most kThreadsOfAUser threads; that user's other connections wait. Thread
-// safe.
+// A user's connections take at most kThreadsOfAUser threads; the user's other connections wait.
+// Thread safe.
 #pragma once
 #include <sys/types.h>
 
@@ -30,7 +30,8 @@ class ConnectionCloser {
 
   // Returns at once. If the system refuses memory, the caller's thread closes the connection.
   void close(uid_t uid, UniqueFd connection) noexcept;
-  // Closes all that wait. False: a thread is still blocked when the limit has passed.
+  // Closes all connections that wait. False: a thread is still blocked when the limit has
+  // passed.
   bool stop(std::chrono::milliseconds limit);
 
  private:

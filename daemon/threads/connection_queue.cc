@@ -26,7 +26,7 @@ UniqueFd ConnectionQueue::add(UniqueFd& socket, pid_t pid) {
     ++size_;
     return {};
   }
-  UniqueFd newest = std::move(most->second.back());  // it has another one
+  UniqueFd newest = std::move(most->second.back());  // the process keeps at least one
   most->second.pop_back();
   return newest;
 }

@@ -1,6 +1,6 @@
-// ConnectionQueue: connections of one user that wait for their turn. The processes take turns, so
-// a process that connects without end waits behind itself. At the limit the process that has
-// most connections waiting loses its newest.
+// ConnectionQueue: connections of one user that wait to be served. The processes take turns, so
+// a process that connects in a loop delays only itself. At the limit the process that has most
+// connections in the queue loses its newest.
 //
 // zazend has one for each worker, and the worker has one for its server. Not thread safe.
 #pragma once
@@ -21,19 +21,20 @@ class ConnectionQueue {
 
   explicit ConnectionQueue(std::size_t limit) : limit_(limit) {}
 
-  // Returns the connection that has no place, for the caller to close; not valid: all have one.
-  // With pid 0 the process is not to be seen from here. Without memory nothing has changed.
+  // Returns the connection that finds no place, for the caller to close; not valid: all have
+  // one. Pid 0 stands for a process that is not visible from here. A failed allocation changes
+  // nothing.
   [[nodiscard]] UniqueFd add(UniqueFd& socket, pid_t pid);
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
-  // The next in turn, which pop() removes. There must be one.
+  // The next connection, which pop() removes. There must be one.
   struct Front {
     UniqueFd& socket;
     pid_t pid;
   };
   Front front();
   void pop();
-  // Closes all that wait of a process.
+  // Closes all connections of a process in the queue.
   void drop(pid_t pid);
 
  private:

@@ -16,7 +16,7 @@ bool OriginLanes::post(std::uint32_t dataset, std::function<void()> work, std::s
       lanes_.try_emplace(lane, WorkQueue::OnDemand{threads_for_each_lane_}).first->second;
   const bool is_posted = queue.post(
       [this, dataset, work = std::move(work)] {
-        // However it ends.
+        // The work is counted as done in every case.
         const std::unique_ptr<OriginLanes, std::function<void(OriginLanes*)>> ended(
             this, [dataset](OriginLanes* lanes) { lanes->end_work(dataset); });
         work();

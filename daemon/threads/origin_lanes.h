@@ -1,8 +1,8 @@
 // OriginLanes: a WorkQueue for each dataset, for work that waits for the dataset's origin. An
 // origin that does not answer delays its own dataset and no other.
 //
-// A lane begins with its first work. Where the number of lanes is bounded, datasets that have
-// work at the same time share one only if they are more than the lanes. Thread safe.
+// A lane starts with its first work. Where the number of lanes is bounded, two datasets share a
+// lane only if more datasets than lanes have work at the same time. Thread safe.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -18,7 +18,7 @@ class OriginLanes {
  public:
   static constexpr std::size_t kLongestQueue = 1'024;
 
-  // `queued`: what becomes of queued work at the stop.
+  // `queued` says what happens to queued work at the stop.
   explicit OriginLanes(std::size_t threads_for_each_lane,
                        WorkQueue::Queued queued = WorkQueue::Queued::kDropped,
                        std::size_t most_lanes = kMaxDatasets)
@@ -27,10 +27,10 @@ class OriginLanes {
         most_lanes_(most_lanes) {}
   ~OriginLanes() { stop(WorkQueue::kForEver); }
 
-  // False: so many of this lane wait already. After stop() it is dropped.
+  // False: the lane's queue has reached its limit. Work that is posted after stop() is dropped.
   bool post(std::uint32_t dataset, std::function<void()> work,
             std::size_t limit = kLongestQueue);
-  // Waits for what runs, up to one limit for all. False: a thread is caught.
+  // Waits for running work, up to one limit for all lanes. False: a thread is blocked.
   bool stop(std::chrono::milliseconds limit);
 
  private:

@@ -1,7 +1,8 @@
-// TurnMutex: a mutex that goes to those who wait in the order in which they came.
+// TurnMutex: a mutex that threads get in the order in which they asked.
 //
-// With std::mutex a thread that lets go and takes it again, as an eviction of a million copies
-// does between its parts, nearly always gets it back, and whoever waits does so to the end.
+// A thread that releases a std::mutex and locks it again nearly always gets it back, and the
+// other threads wait until it is done. An eviction of a million copies does so between its
+// parts.
 #pragma once
 #include <condition_variable>
 #include <cstdint>

@@ -9,8 +9,8 @@
 
 namespace zazen {
 
-// The thread that tries again for all queues. The first queue makes it. It is never destroyed:
-// a queue that hangs may outlive everything else.
+// The thread that retries for all queues. The first queue starts it. It is never destroyed,
+// because a hanging queue may outlive everything else.
 class WorkQueue::Shortfall {
  public:
   static Shortfall& instance() {
@@ -26,7 +26,7 @@ class WorkQueue::Shortfall {
     std::lock_guard lock(mutex_);
     queues_.erase(queue);
   }
-  // A queue has fewer threads than it needs.
+  // Reports that a queue has fewer threads than it needs.
   void note() noexcept {
     is_any_ = true;
     is_any_.notify_one();
@@ -46,7 +46,7 @@ class WorkQueue::Shortfall {
     }
   }
 
-  // Each is marked, and does not go before its work is done.
+  // Each of these queues is marked, and is not destroyed before its work is done.
   std::vector<WorkQueue*> starving_queues() {
     std::vector<WorkQueue*> starving;
     std::lock_guard lock(mutex_);
@@ -68,7 +68,7 @@ WorkQueue::WorkQueue(OnDemand threads) : most_(threads.most) {
   Shortfall::instance().add(this);
 }
 
-// If this throws, the destructor stops those that were made.
+// If this throws, the destructor stops the threads that were started.
 WorkQueue::WorkQueue(std::size_t threads) : WorkQueue(OnDemand{threads}) {
   std::lock_guard lock(mutex_);
   while (made_ < most_) add_thread();
@@ -95,20 +95,20 @@ bool WorkQueue::post(std::function<void()> work, std::size_t limit) {
   if (queue_.size() >= limit) return false;
   queue_.push_back(std::move(work));
   grow();
-  lock.unlock();  // or whoever wakes would wait for it
+  lock.unlock();  // or the woken thread would wait for it
   changed_.notify_one();
   return true;
 }
 
 void WorkQueue::close(Queued queued) {
-  std::deque<std::function<void()>> dropped;  // without the lock: it may own much
+  std::deque<std::function<void()>> dropped;  // destroyed without the lock: it may be large
   std::lock_guard lock(mutex_);
   stopping_ = true;
   if (queued == Queued::kDropped) dropped.swap(queue_);
   changed_.notify_all();
 }
 
-// Until there is none, or a thread for it.
+// Does the work until there is none, or a thread for it.
 void WorkQueue::do_queued() {
   std::unique_lock lock(mutex_);
   while (is_starving()) {

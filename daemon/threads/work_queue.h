@@ -1,13 +1,12 @@
-// WorkQueue: a queue, and the threads that do what is in it. It is the daemon's one loop of
-// this kind: for work that may block (the disk, an origin), so that the serving thread never
-// does.
+// WorkQueue: a queue, and threads that do the work in it. All threads for work that may block
+// (the disk, an origin) come from such queues, so that the serving thread never blocks.
 //
-// Threads beyond the first ones are made when work waits and all others are busy. If the system
-// refuses a thread, the work stays queued for the threads there are. One thread of the process
-// tries again, every kShortagePause, until the queue has its thread or no work; it does the work
-// of queues that have no thread at all.
+// Threads beyond the first ones start when work waits and all others are busy. If the system
+// refuses a thread, the work stays queued for the existing threads. One thread of the process
+// retries every kShortagePause, until the queue has its thread or no work. It does the work of
+// queues that have no thread at all.
 //
-// Work that finds no memory or no thread ends there, and the queue goes on (shortage.h).
+// Work that runs out of memory or threads ends there, and the queue goes on (shortage.h).
 // Thread safe.
 #pragma once
 #include <condition_variable>
@@ -30,17 +29,18 @@ class WorkQueue {
     std::size_t most;
   };
 
-  // Makes all threads at once, or throws std::system_error.
+  // Starts all threads at once, or throws std::system_error.
   explicit WorkQueue(std::size_t threads);
-  // Makes a thread when work waits for it.
+  // Starts a thread when work waits for it.
   explicit WorkQueue(OnDemand threads);
   ~WorkQueue();
 
-  // False: so many wait already. Otherwise it is queued, or dropped after a stop.
+  // False: the queue has reached the limit. Otherwise the work is queued, or dropped after a
+  // stop.
   bool post(std::function<void()> work, std::size_t limit = kAnyNumber);
-  // Begins nothing more, or only what is queued.
+  // Starts no further work, or only the queued work.
   void close(Queued queued = Queued::kDropped);
-  // close(), and waits for what runs, up to the limit. False: it still runs.
+  // close(), and waits for running work, up to the limit. False: it still runs.
   bool stop(std::chrono::milliseconds limit = kForEver, Queued queued = Queued::kDropped);
 
  private:
@@ -48,7 +48,7 @@ class WorkQueue {
 
   void run();
   void do_queued();
-  void add_thread();  // these three: mutex_ is held
+  void add_thread();  // the caller of these three holds mutex_
   void grow() noexcept;
   bool is_starving() const { return made_ == 0 && !queue_.empty(); }
 

@@ -61,14 +61,14 @@ struct Looked {  // at one copy
 Looked look(const Store& store, std::uint32_t dataset, FrameSeq seq) {
   Looked looked;
   looked.copy.seq = seq;
-  if (store.is_suspended(dataset, seq)) {  // compared when its last writer has gone
+  if (store.is_suspended(dataset, seq)) {  // compared after the last writer has closed it
     looked.outcome = Comparison::kSame;
     return looked;
   }
   UniqueFd copy = store.open_copy(dataset, seq);
   if (!copy.valid()) {
     bool missing = errno == ENOENT || errno == ELOOP;
-    // One that was evicted meanwhile says nothing of the others.
+    // A copy that was evicted meanwhile says nothing of the others.
     if (missing) {
       looked.outcome = store.has_lost(dataset, seq) ? Comparison::kStale : Comparison::kSame;
     }
@@ -104,7 +104,7 @@ int compare_with_origins(const DatasetConfig& dataset, const std::vector<CopyToC
       (*outcomes)[i] = compare(origin.get(), {name, length}, copies[i]);
     }
   };
-  // An origin that answers at once needs no threads, which would take from the job that starts.
+  // An origin that answers at once needs no threads, which would take CPU time from the job.
   work(Clock::now() + kAlone);
   const std::size_t left = copies.size() - std::min<std::size_t>(next, copies.size());
   auto work_to_the_end = [&work] { work(Clock::time_point::max()); };
@@ -148,7 +148,7 @@ SampleResult compare_frames(const Store& store, std::uint32_t dataset,
         break;
       case Comparison::kSame:
         break;
-      default:  // kUnknown, or what no worker of ours says
+      default:  // kUnknown, or a value that no worker of ours sends
         ++result.unknown;
     }
   }

@@ -1,12 +1,12 @@
-// Are copies still those of the origin's files (D10)? For the sample when a job starts (the
-// first, the last, the newest and 64 at random, in parallel, because an origin may be far
-// away), for young copies, and for the sweep.
+// Compares copies with the origin's files (D10). The sample at the start of a job compares the
+// first, the last, the newest and 64 random copies. It does so in parallel, because an origin
+// may be far away. The checks of young copies and the sweep use the same comparison.
 //
 // zazend knows the copies, and a worker the origin's files: so a comparison has two halves.
 //
-// A frame that is missing at the origin is gone there. An origin that does not answer proves
-// nothing against a copy; nor does a dataset's directory that is missing, or empty: a file
-// system that is not mounted looks like that.
+// A frame that is missing at the origin makes its copy stale. An origin that does not answer
+// proves nothing against a copy. Nor does a dataset's directory that is missing or empty,
+// because an unmounted file system looks like that.
 #pragma once
 #include <functional>
 #include <vector>
@@ -29,12 +29,12 @@ struct CopyToCompare {
   }
 };
 
-// The worker's half: what the origin says of each copy. 0, or an errno if the origin cannot be
+// The worker's half: compares each copy with the origin. 0, or an errno if the origin cannot be
 // asked. Takes as long as the origin takes.
 int compare_with_origins(const DatasetConfig& dataset, const std::vector<CopyToCompare>& copies,
                          std::size_t threads, std::vector<Comparison>* outcomes);
 
-// Asks a worker for that.
+// Asks a worker to do that.
 using CompareAtOrigin = std::function<int(std::uint32_t dataset,
                                           const std::vector<CopyToCompare>& copies,
                                           std::size_t threads, std::vector<Comparison>* out)>;
@@ -42,16 +42,16 @@ using CompareAtOrigin = std::function<int(std::uint32_t dataset,
 struct SampleResult {
   int status = 0;  // an errno if the origin could not be asked about all of them
   std::size_t compared = 0;
-  std::size_t unknown = 0;        // of these: the origin or the cache's disk did not say
+  std::size_t unknown = 0;        // of these: the origin or the cache's disk did not answer
   std::vector<ExactCopy> stale;   // gone at the origin, or another file there
-  std::vector<FrameSeq> arrived;  // natives that waited for the origin, which has them now
+  std::vector<FrameSeq> arrived;  // natives that waited for their frames, which the origin has
 
   bool is_known() const { return status == 0 && unknown == 0; }
 };
 
 SampleResult compare_sample(const Store& store, std::uint32_t dataset,
                             const CompareAtOrigin& ask);
-// The same for given frames; those that are not held are stale.
+// The same for given frames; frames that are not held are stale.
 SampleResult compare_frames(const Store& store, std::uint32_t dataset,
                             const std::vector<FrameSeq>& frames, const CompareAtOrigin& ask,
                             std::size_t threads = kSampleThreads);

@@ -24,7 +24,7 @@ struct FreeHash {
   void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
 };
 
-// Which pages of a file the page cache has.
+// Knows which pages of a file are in the page cache.
 class Residency {
  public:
   Residency(int fd, std::size_t size) : fd_(fd), size_(size) {
@@ -36,7 +36,7 @@ class Residency {
   Residency(const Residency&) = delete;
   Residency& operator=(const Residency&) = delete;
 
-  // Reads; what was not in the page cache leaves it again. The offset is that of a page.
+  // Reads; a page that was not in the page cache leaves it again. The offset is that of a page.
   ssize_t read(void* buffer, std::size_t size, off_t offset) const {
     unsigned char before[kPieceBytes / kPageBytes];
     auto begin = static_cast<std::size_t>(offset);
@@ -67,7 +67,7 @@ int checksum_of(int fd, std::size_t size, const std::atomic<bool>& give_up,
   std::unique_ptr<XXH3_state_t, FreeHash> hash(XXH3_createState());
   if (!hash) return ENOMEM;
   XXH3_64bits_reset(hash.get());
-  // Read-ahead would make pages resident that nobody asked for.
+  // Read-ahead would put pages into the page cache that nobody reads.
   ::posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
   for (;;) {
     if (give_up) return ECANCELED;
@@ -131,7 +131,7 @@ Scrubbed scrub_copy(const Store& store, std::uint32_t dataset, FrameSeq seq,
   } else if (checksum != identity.checksum) {
     result.verdict = Verdict::kChecksum;
   }
-  // A copy that became a native meanwhile has another ctime by now.
+  // A copy that became a native meanwhile has another ctime.
   if (::fstat(copy.get(), &local) == 0) result.copy = ExactCopy::of(seq, local);
   return result;
 }
@@ -155,7 +155,7 @@ ScrubbedPiece scrub_piece(Store& store, std::uint32_t dataset, FrameSeq first, F
       if (give_up) return piece;
       piece.figures.frames += 1;
       piece.figures.bytes += scrubbed.bytes;
-      // One that was evicted while it was looked for is no finding.
+      // A copy that was evicted during its check is no finding.
       if (scrubbed.verdict != Verdict::kGood && store.find(dataset, seq)) {
         piece.findings.push_back({seq, scrubbed.verdict, scrubbed.error});
         bad.push_back(scrubbed.copy);

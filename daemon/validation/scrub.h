@@ -1,10 +1,10 @@
 // Scrub: reads copies and compares them with the checksum that was taken when they were made
-// (`zazenctl verify`). A bad one is dropped, native or alien: the next read of that frame takes
-// the origin and makes a new copy, an alien.
+// (`zazenctl verify`). A bad copy is dropped, native or alien: the next read of that frame goes
+// to the origin and makes a new copy, an alien.
 //
-// The store's locks are not held while a copy is read. What was not in the page cache before is
-// not left there: a scrub of a whole disk pushes nothing else out. What is in the page cache is
-// what programs read, and it is what is verified.
+// No lock of the store is held while a copy is read. Pages that were not in the page cache
+// before are not left there: a scrub of a whole disk evicts nothing else. Pages in the page
+// cache are verified as they are, because programs read them.
 #pragma once
 #include <atomic>
 #include <vector>
@@ -21,11 +21,11 @@ struct Scrubbed {
   ExactCopy copy = {};
 };
 
-// One copy. ECANCELED, as kUnreadable, if it was given up.
+// Verifies one copy. ECANCELED, as kUnreadable, if it was given up.
 Scrubbed scrub_copy(const Store& store, std::uint32_t dataset, FrameSeq seq,
                     const std::atomic<bool>& give_up);
 
-// Copies of the range for about `patience_ms`, at least one; what is bad is dropped.
+// Verifies copies of the range for about `patience_ms`, at least one, and drops the bad ones.
 struct ScrubbedPiece {
   VerifyReply figures = {};
   std::vector<VerifyFinding> findings;

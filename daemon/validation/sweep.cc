@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kMostAtOnce = 32;
 constexpr std::int64_t kStepMs = 100;          // of a pass that is spread out
-constexpr std::int64_t kLongestPauseMs = 500;  // then it is seen whether there are more copies
+constexpr std::int64_t kLongestPauseMs = 500;  // then it checks whether there are more copies
 
 }  // namespace
 
@@ -45,7 +45,7 @@ void Sweep::pass() {
   progress_.compared = 0;
 }
 
-// True if each copy is the origin's.
+// True if each copy is equal to the origin's frame.
 bool Sweep::pass_over(std::uint32_t dataset) {
   bool clean = true;
   for (std::optional<FrameSeq> from = 0; from;) {
@@ -66,15 +66,15 @@ bool Sweep::pass_over(std::uint32_t dataset) {
   return clean;
 }
 
-// When what is done should be done. There may be more copies than at the beginning.
+// The time at which this part of the pass should be done. The number of copies may grow.
 std::int64_t Sweep::pass_due_ms() const {
   double part = static_cast<double>(done_) /
                 static_cast<double>(std::max({store_.usage().files, done_, std::uint64_t{1}}));
   return begin_ms_ + static_cast<std::int64_t>(static_cast<double>(period_ms_) * part);
 }
 
-// Compares some frames from *from on, and drops what is stale; *from is then where to go on,
-// or nothing at the end. How many there were.
+// Compares some frames from *from on, and drops stale ones. *from becomes the next frame, or
+// nothing at the end. Returns how many frames it compared.
 std::size_t Sweep::compare_next(std::uint32_t dataset, std::optional<FrameSeq>* from,
                                 std::uint64_t most, SampleResult* result) {
   std::vector<FrameSeq> frames = frames_from(dataset, **from, most);
@@ -84,7 +84,7 @@ std::size_t Sweep::compare_next(std::uint32_t dataset, std::optional<FrameSeq>* 
   if (frames.empty()) return 0;
   *result = compare_frames(store_, dataset, frames, hooks_.compare, 1);
   if (is_stopping()) return 0;
-  // Nobody answers: the other datasets have their turn.
+  // The origin does not answer: the pass goes on with the other datasets.
   if (result->status == ETIMEDOUT && result->unknown == frames.size()) *from = std::nullopt;
   if (!result->stale.empty()) {
     trust_.doubt(dataset, kStale);
@@ -97,8 +97,8 @@ std::size_t Sweep::compare_next(std::uint32_t dataset, std::optional<FrameSeq>* 
   return frames.size();
 }
 
-// The store goes through all that it has for each answer: many frames are asked for at once,
-// and those that are gone when their turn comes are left out.
+// The store walks all its frames for each answer. So many frames are fetched at once, and those
+// that are gone at their turn are left out.
 std::vector<FrameSeq> Sweep::frames_from(std::uint32_t dataset, FrameSeq first,
                                          std::size_t most) {
   constexpr std::size_t kMostAhead = 65'536;
@@ -114,8 +114,8 @@ std::vector<FrameSeq> Sweep::frames_from(std::uint32_t dataset, FrameSeq first,
   return frames;
 }
 
-// Meanwhile datasets that nobody watched are compared; one at least, and no doubts delay a pass
-// for good.
+// Compares datasets that nobody watched, until then. It compares at least one, but no doubts
+// delay a pass for good.
 void Sweep::pause_until(std::int64_t until_ms) {
   do {
     const auto due = trust_.await_unwatched(until_ms, stop_.get_token());
@@ -124,7 +124,7 @@ void Sweep::pause_until(std::int64_t until_ms) {
   } while (monotonic_ms() < until_ms);
 }
 
-// At full speed. Stale copies are another doubt, from then on.
+// Compares at full speed. Stale copies are another doubt, which begins then.
 void Sweep::compare_all(const Trust::Due& due) {
   const bool is_reconciled = store_.is_reconciled();
   bool known = is_reconciled;
@@ -142,8 +142,8 @@ Sweep::Sweep(const Store& store, Trust& trust, std::uint64_t period_ms, Hooks ho
       trust_(trust),
       period_ms_(static_cast<std::int64_t>(period_ms)),
       hooks_(std::move(hooks)) {
-  // Where many users are served, a program that changed a frame while no daemon was there could
-  // not drop root's copy.
+  // Where many users are served, a program that changed a frame while no daemon ran could not
+  // drop root's copy.
   bool in_doubt = !store.stopped_cleanly() || store.serves_all_users();
   for (std::uint32_t i = 0; i < store.datasets() && in_doubt; ++i) trust.doubt(i, kUnwatched);
 }

@@ -1,10 +1,10 @@
 // Sweep: compares every copy in turn with its origin, in the background (D10).
 //
-// A pass is spread evenly over the period, so each copy is looked at at least that often; but
-// never more than kMostPerSecond are, so with more copies than that allows a pass takes longer.
-// Stale copies go to the `drop` hook and cast doubt on their dataset (trust.h). A whole pass
-// that began later and finds none clears that doubt; with a period of 0 it stays for good.
-// Datasets that nobody watched are compared first, at full speed.
+// A pass is spread evenly over the period, so each copy is compared at least that often. At
+// most kMostPerSecond are compared, so a pass over very many copies takes longer. Stale copies
+// go to the `drop` hook and cast doubt on their dataset (trust.h). A whole later pass without
+// stale copies clears that doubt; with a period of 0 it stays. Datasets that nobody watched are
+// compared first, at full speed.
 //
 // The thread is the sweep's own. It waits for workers, which answer within a limit. Thread
 // safe.
@@ -38,8 +38,8 @@ class Sweep {
     CompareAtOrigin compare;
   };
 
-  // A period of 0: no passes. If the last daemon did not stop cleanly, all is in doubt. Nothing
-  // is compared before start().
+  // With a period of 0 there are no passes. If the last daemon did not stop cleanly, all
+  // datasets are in doubt. Nothing is compared before start().
   Sweep(const Store& store, Trust& trust, std::uint64_t period_ms, Hooks hooks);
   ~Sweep() { stop(); }
   void start();
@@ -68,11 +68,11 @@ class Sweep {
   std::stop_source stop_;
   std::thread thread_;
 
-  // Of the thread:
+  // The thread's own:
   std::int64_t begin_ms_ = 0;  // of the pass
   std::uint64_t done_ = 0;
   std::deque<FrameSeq> ahead_;
-  std::pair<std::uint32_t, FrameSeq> ahead_of_ = {};  // where they begin
+  std::pair<std::uint32_t, FrameSeq> ahead_of_ = {};  // the first of them
 };
 
 }  // namespace zazen

@@ -20,13 +20,13 @@
 namespace zazen {
 namespace {
 
-// The beginning of a file, if that is all there.
+// Reads the beginning of a file; false if it is shorter.
 bool read_front(int job_fd, const char* name, void* out, std::size_t size) {
   UniqueFd file(::openat(job_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   return file.valid() && ::pread(file.get(), out, size, 0) == static_cast<ssize_t>(size);
 }
 
-// The process that must end before the job is over, or 0: the directory tells of none.
+// The process whose end ends the job, or 0 if the directory names none.
 pid_t owner_of(int job_fd) {
   View view = {};
   if (read_front(job_fd, kViewFile, &view, sizeof view) && view.magic == kViewMagic &&
@@ -46,7 +46,7 @@ pid_t owner_of(int job_fd) {
   return 0;
 }
 
-// What a job did can still be told from its directory, if it has an owner.
+// True if the job is over. *has_owner: its directory still has the data for a report.
 bool is_over(int job_fd, bool* has_owner) {
   const pid_t owner = owner_of(job_fd);
   *has_owner = owner > 0;
@@ -56,7 +56,7 @@ bool is_over(int job_fd, bool* has_owner) {
   return std::time(nullptr) - st.st_mtime > kOrphanAgeSeconds;
 }
 
-// Another sweep, or the rank itself, may have moved it to the reports meanwhile.
+// Another sweep, or the rank itself, may have moved the directory to the reports.
 bool is_still_there(int parent_fd, const char* name, const struct stat& job) {
   struct stat now = {};
   return ::fstatat(parent_fd, name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -160,7 +160,7 @@ int prune_reports(const std::string& reports_directory, const ReportLimits& limi
     const bool is_young = std::time(nullptr) - report.since <= limits.age_seconds;
     const bool fits = report.bytes <= most_bytes - bytes && ranks < most_ranks;
     if (is_young && (fits || is_newest)) {
-      if (fits) bytes += report.bytes;  // one that is too large must not cost all others
+      if (fits) bytes += report.bytes;  // a report that is too large must not cost all others
       ++ranks;
       continue;
     }

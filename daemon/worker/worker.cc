@@ -26,7 +26,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kLargestQueue = 4096, kMostClients = 1024;
-// A simulation may write a frame every few minutes.
+// A simulation may write a frame only every few minutes.
 constexpr std::chrono::seconds kIdle(15), kIdleReader(600);
 constexpr std::chrono::milliseconds kStopLimit(300);
 
@@ -156,7 +156,7 @@ class Worker {
     next.writer_timeout_ms = order.writer_timeout_ms;
     const bool is_first = !std::exchange(is_configured_, true);
     if (is_first && order.peers == config_.peers) return;
-    if (is_first) config_.peers = order.peers;  // nobody has told them anything yet
+    if (is_first) config_.peers = order.peers;  // no notice has been sent yet
     errands_.post([this, next, ask] {
       if (NetworkPushes* listener = listener_) listener->learn_keys();
       service_.renew_peers(next);
@@ -188,7 +188,7 @@ class Worker {
     NetworkPushes* listener = listener_;
     if (listener != nullptr) listener->learn_keys();
     link_.tell(figures());
-    if (listener != nullptr) return;  // it stays
+    if (listener != nullptr) return;  // a listener never leaves
     const std::uint64_t seen = link_.orders_seen();
     const bool is_idle = server_->is_idle() && service_.is_idle() && orders_.is_idle() &&
                          seen == std::exchange(last_seen_, seen);
@@ -216,10 +216,10 @@ class Worker {
 
 }  // namespace
 
-// Nothing of it is destroyed: its threads may be anywhere.
+// The worker is never destroyed, because its threads may still use it.
 void run_worker(const Config& config, UniqueFd receive, UniqueFd send) {
-  ::mallopt(M_ARENA_MAX, 2);  // of memory for each thread
-  // Content that waits for its file for a moment is not new to the kernel each time.
+  ::mallopt(M_ARENA_MAX, 2);  // arenas of malloc, which take memory for each thread
+  // Memory for content is kept and used again, instead of returned to the kernel each time.
   ::mallopt(M_TRIM_THRESHOLD, 1 << 20);
   ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
   auto* worker = new Worker(config, std::move(receive), std::move(send));

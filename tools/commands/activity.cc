@@ -8,7 +8,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A counter of another daemon, or of a dataset that was added, began at 0.
+// The counter of another daemon, or of a dataset that was added, began at 0.
 std::uint64_t grown(const Json* before, const Json& now, const char* key) {
   std::uint64_t value = now.at(key);
   std::uint64_t then = before == nullptr ? 0 : before->at(key).get<std::uint64_t>();

@@ -1,5 +1,5 @@
-// The commands of zazenctl: what each may be told, and its exit status. main.cc fills the
-// options from the command line; each command has a source file of its own.
+// The commands of zazenctl: the options and the exit status of each. main.cc fills the options
+// from the command line; each command has a source file of its own.
 #pragma once
 #include <optional>
 #include <string>
@@ -44,7 +44,7 @@ struct EvictOptions : KindOptions {
 
 struct PinOptions : CommonOptions {
   std::string path;
-  std::string range;  // "A-B"; "": all, also those that come later
+  std::string range;  // "A-B"; "": all, also frames that come later
 };
 
 struct PushOptions : CommonOptions {
@@ -57,7 +57,7 @@ struct WarmOptions : CommonOptions {
   static constexpr std::size_t kMostJobs = 64;
   std::vector<std::string> paths;
   std::string frames;    // "A-B"
-  std::size_t jobs = 8;  // frames that are under way at a time
+  std::size_t jobs = 8;  // frames under way at a time
   bool dry_run = false;
 };
 
@@ -95,7 +95,7 @@ struct ExplainOptions : CommonOptions {
 };
 
 struct DoctorOptions : CommonOptions {
-  std::string program;  // "": only the node
+  std::string program;  // "": checks only the node
 };
 
 struct InitOptions : CommonOptions {

@@ -1,5 +1,5 @@
 // zazenctl doctor: is this node in order, and does the shim reach a program? Each line is ok,
-// warn or fail, with the remedy; exit status 4 if any line is fail.
+// warn or fail, with a remedy. The exit status is 4 if any line is fail.
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
-// zazenctl evict: drops copies from this node's cache. The origin is never touched.
+// zazenctl evict: drops copies from this node's cache. It never touches the origin.
 //
-// A large eviction is done in pieces of some hundred frames, so that no single request
-// outlasts its time limit, progress can be shown, and ^C stops between two of them.
+// A large eviction is done in pieces of some hundred frames. So no single request outlasts its
+// time limit, progress can be shown, and ^C stops between two pieces.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -25,8 +25,8 @@ struct Piece {
   std::size_t frames;
 };
 
-// Cuts the range into pieces that hold kFramesPerRequest frames each, without gaps: a frame
-// that arrives meanwhile goes, too.
+// Cuts the range into pieces that hold kFramesPerRequest frames each. There are no gaps, so a
+// frame that arrives meanwhile is evicted, too.
 std::vector<Piece> pieces_of(FrameRange range, std::vector<FrameSeq> held) {
   std::sort(held.begin(), held.end());
   std::vector<Piece> pieces;

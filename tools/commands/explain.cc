@@ -1,6 +1,7 @@
-// zazenctl explain: what the shim does with a path, and why. It describes a program that
-// starts now, in this environment; for a rank of a running job, --view (or ZAZEN_VIEW) names
-// the rank's view. It reads what programs read; only why a copy is gone the daemon has to say.
+// zazenctl explain: how the shim treats a path, and why. It describes a program that starts at
+// this moment, in this environment. For a rank of a running job, --view (or ZAZEN_VIEW) names
+// the rank's view. It reads the files that programs read, and asks the daemon only why a copy
+// is gone.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -26,7 +27,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Lines for people and the same for machines, filled side by side.
+// Lines for people and the same facts as JSON, filled side by side.
 class Answer {
  public:
   explicit Answer(const std::string& path) { json["path"] = path; }
@@ -71,7 +72,8 @@ FrameName compile(const std::string& frames, const std::string& also = "") {
   return name;
 }
 
-// The daemon's word goes before the file's, which may have been changed since it started.
+// The daemon's table comes first: the configuration file may have changed since the daemon
+// started.
 std::vector<KnownDataset> known_datasets(const Node& node, const TableState& daemon,
                                          const View* view) {
   std::vector<KnownDataset> known;
@@ -134,7 +136,7 @@ void explain_copy(const CopyState& copy, Answer& answer) {
   answer.line("copy", text);
 }
 
-// The daemon says what it remembers of the frame, if it answers.
+// Adds what the daemon remembers of the frame, if it answers.
 void explain_history(const Node& node, const KnownDataset& dataset, FrameSeq seq,
                      Answer& answer) {
   constexpr int kPatienceMs = 1'000;
@@ -206,7 +208,7 @@ void explain_frame(const Node& node, const TableState& daemon, const RankView& v
   }
 }
 
-// Why a job that starts now would not divide the dataset; "" if it would.
+// Why a job that starts at this moment would not divide the dataset; "" if it would.
 std::string why_not_divided(const KnownDataset& dataset) {
   if (shim_is_disabled()) return "ZAZEN_DISABLE is set";
   if (dataset.published == nullptr) return "no daemon serves it";
@@ -263,7 +265,8 @@ void explain_directory(const TableState& daemon, const RankView& view,
                              : "every program sees all: " + reason);
 }
 
-// The latest job that called for other files in the dataset's directory: which, and how long.
+// Shows the calls for other files in the dataset's directory, and their time, of the latest job
+// that made any.
 void explain_other_calls(const Node& node, const KnownDataset& dataset, Answer& answer) {
   answer.json["other_files"] = Json::array();
   for (const JobRecord& job : find_jobs({node.runtime}, {})) {

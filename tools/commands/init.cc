@@ -1,9 +1,9 @@
-// zazenctl init: looks at a directory of frames and writes a configuration that works, or adds
-// the directory to the one that is there.
+// zazenctl init: examines a directory of frames and writes a configuration that works, or adds
+// the directory to the existing one.
 //
-// A file that zazend would not accept is left alone, and so is every line of one that it does:
-// a dataset is appended. The new text is read as zazend would before it is written, and takes
-// the place of the old one at once.
+// A file that zazend would not accept is left alone, and so are all lines of one that it
+// accepts: a dataset is appended. The new text is parsed as zazend does before it is written,
+// and replaces the old one by a rename.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -34,7 +34,7 @@ int fail(const Error& error, int exit_status = kFailed) {
   return exit_status;
 }
 
-// The directory, and which of its files are frames.
+// The directory, and those of its files that are frames.
 struct Found {
   std::string path;
   std::string frames;
@@ -47,7 +47,7 @@ struct Found {
 // Files that analysis programs open with each frame, and that seldom change.
 constexpr const char* kRead[] = {".pdb", ".gro",   ".psf", ".prmtop", ".parm7", ".tpr",
                                  ".top", ".topol", ".ndx", ".mol2",   ".cif",   ".rst7"};
-// MDAnalysis keeps such a file for each of these.
+// MDAnalysis keeps a file of this name for each of these.
 constexpr const char* kHaveOffsets[] = {".xtc", ".trr"};
 constexpr char kOffsets[] = ".*_offsets.npz";
 
@@ -120,7 +120,7 @@ std::string part_in_words(const Found& found) {
                      found.is_whole ? "" : "the first ", format_count(found.names));
 }
 
-// A TOML string; what is no UTF-8 is refused when the text is read again.
+// A TOML string. Bytes that are no UTF-8 are refused when the text is parsed.
 std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -173,7 +173,8 @@ std::string node_text(const NewPlaces& places) {
       ::geteuid() == 0 ? "# users     = \"all\"    # serve every user of this node\n" : "");
 }
 
-// Where zazend and zazenctl look for it by default, or will.
+// The path of the configuration: of the option, else where zazend and zazenctl look by default.
+// There need not be a file.
 Result<std::string> file_of(const std::optional<std::string>& config) {
   const char* variable = ::secure_getenv("ZAZEN_CONFIG");
   if (config) return std::filesystem::absolute(*config).string();
@@ -189,7 +190,7 @@ Result<std::string> file_of(const std::optional<std::string>& config) {
                "name the file: --config FILE"};
 }
 
-// In place of the old one at once, with its mode and owner.
+// Replaces the old file at once, with its mode and owner.
 Status write_text(const std::string& named, const std::string& text) {
   std::error_code error;
   const std::string file = std::filesystem::weakly_canonical(named, error);
@@ -244,7 +245,7 @@ std::string in_shell(const std::string& word) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("/._-+:@%,=", c) != nullptr;
   });
   if (is_plain) return word;
-  // $'...' of bash, so that a name cannot play with a terminal.
+  // Quotes as $'...' of bash, so that a name cannot send control characters to a terminal.
   std::string out = "$'";
   for (const char c : word) {
     const auto byte = static_cast<unsigned char>(c);
@@ -297,7 +298,7 @@ void print_outcome(const InitOptions& options, const Found& found, const Config&
   for (const std::string& command : next) fmt::print("  {}\n", command);
 }
 
-// A complaint about a line that is in no file yet.
+// An error about a line that no file has yet.
 Error without_place(Error error, const std::string& file) {
   if (error.context.starts_with(file + ":")) {
     error.context.erase(0, error.context.find(": ", file.size()) + 2);
@@ -348,7 +349,7 @@ int init_command(const InitOptions& options) {
   if (!config) return fail(without_place(config.error(), *file));
 
   if (!options.dry_run) {
-    // At once, so that no other user makes it first.
+    // The directory is made at once, so that no other user makes it first.
     if (!places.made.empty() && ::mkdir(places.made.c_str(), 0700) != 0 && errno != EEXIST) {
       return fail({errno, places.made + ": " + std::strerror(errno), "--cache DIR names another place"});
     }

@@ -122,7 +122,7 @@ RunFigures JobRecord::figures() const {
   }
   for (const auto& run : runs) {
     const RunRecord& record = run->record();
-    // Rank 0 has put together all of them.
+    // Rank 0 has summed up all of them.
     if (record.other_hits + record.other_misses != 0 || runs.size() == 1) {
       return figures_of(record);
     }
@@ -205,7 +205,7 @@ std::vector<JobRecord> find_jobs(const std::vector<std::string>& of_this_node,
   std::vector<JobRecord> jobs;
   for (auto& [number, job] : by_number) {
     job.id = number;
-    // That of rank 0 first: it knows of the others.
+    // The record of rank 0 comes first, because it has the sums of the others.
     std::ranges::stable_sort(job.runs, std::ranges::greater(), [](const auto& run) {
       return run->record().other_hits + run->record().other_misses;
     });

@@ -14,7 +14,7 @@
 
 namespace zazen {
 
-// From another node's directory it cannot be told, unless the rank said that it ended.
+// kUnknown: a directory of another node cannot show it, unless the rank said that it ended.
 enum class Life { kRuns, kOver, kUnknown };
 
 enum class Whereabouts { kThisNodesJobs, kOtherNodesJobs, kReports };
@@ -93,7 +93,7 @@ struct JobRecord {
   RunFigures figures() const;
 };
 
-// Those of these runtime directories, the latest first.
+// The jobs of these runtime directories, the latest first.
 std::vector<JobRecord> find_jobs(const std::vector<std::string>& of_this_node,
                                  const std::vector<std::string>& of_others);
 

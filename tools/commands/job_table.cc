@@ -26,7 +26,7 @@ std::uint64_t bytes_of(const RunFigures& figures) {
   return figures.bytes_local + figures.bytes_origin;
 }
 
-// Bytes in a second; nothing if it is not known.
+// Bytes in a second; nothing if unknown.
 std::optional<std::uint64_t> rate_of(const JobRecord& job, const RunFigures& figures) {
   const std::optional<std::int64_t> duration = job.duration_ns();
   if (!duration || *duration <= 0 || bytes_of(figures) == 0) return std::nullopt;
@@ -54,7 +54,7 @@ std::string time_words(const JobRecord& job) {
   return duration_words(*duration);
 }
 
-// What the list must not keep to itself; "": all is well.
+// A problem that the list must show; "" if there is none.
 std::string remark_on(const JobRecord& job) {
   if (job.life() != Life::kOver) return "";
   if (!job.ended_in_order()) return "not in order";
@@ -68,7 +68,7 @@ std::size_t terminal_width() {
   return known ? std::max<std::size_t>(size.ws_col, kWidth) : kWidth;
 }
 
-// Without the program's directory, and without its middle, if it is too long.
+// The text without the program's directory, and without its middle if it is too long.
 std::string shortened(std::string text, std::size_t most) {
   const std::size_t slash = text.rfind('/', text.find(' '));
   if (slash != std::string::npos) text.erase(0, slash + 1);

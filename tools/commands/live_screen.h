@@ -1,7 +1,7 @@
-// LiveScreen: a terminal that is drawn again and again, until q is pressed.
+// LiveScreen: a terminal that is drawn again and again, until the user presses q.
 //
-// It takes the terminal's other screen, so what was there before comes back; lines are cut to
-// its size. Not on a terminal it only waits.
+// It uses the terminal's alternate screen, so the earlier content comes back at the end. Lines
+// are cut to its size. Without a terminal it only waits.
 #pragma once
 #include <termios.h>
 
@@ -20,7 +20,7 @@ class LiveScreen {
 
   bool active() const { return active_; }
   void draw(const std::vector<std::string>& lines) const;
-  // Until the time is over or a signal came; true if q was pressed.
+  // Waits until the time is over or a signal came; true if q was pressed.
   bool wait(std::uint64_t wait_ms);
 
  private:
@@ -29,7 +29,7 @@ class LiveScreen {
   termios before_ = {};
 };
 
-// The line without what does not fit into so many columns. Escape sequences take none.
+// Cuts the line to so many columns. Escape sequences take none.
 std::string cut_line(const std::string& line, std::size_t columns);
 
 }  // namespace zazen

@@ -1,6 +1,7 @@
 // zazenctl ls: the datasets of this node, or the frames that it holds of some.
 //
-// The frames are printed as they come, one line each, in JSON too: a node may hold millions.
+// Each frame is printed as soon as it arrives, one line each, in JSON too: there may be
+// millions.
 #include <fmt/chrono.h>
 #include <fmt/core.h>
 
@@ -61,7 +62,7 @@ int list_datasets(const Node& node, const LsOptions& options) {
   return kDone;
 }
 
-// What -l adds: the origin's modification time and the checksum, as kept with the copy.
+// The output of -l: the origin's modification time and the checksum, as kept with the copy.
 struct Details {
   std::string modified = "-", checksum = "-";
 };

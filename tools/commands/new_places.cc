@@ -19,7 +19,7 @@ namespace {
 
 constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
 
-// A directory, and the one to be made in it.
+// A directory, and the subdirectory that would be made in it.
 struct Candidate {
   std::string parent, leaf;
 };
@@ -42,7 +42,7 @@ std::vector<Candidate> candidates() {
   return list;
 }
 
-// Nobody but root and this user can put another directory in the place of one in it.
+// True if only root and this user can replace a directory in it.
 bool is_safe_parent(const std::string& path) {
   struct stat st = {};
   return ::stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode) &&
@@ -61,7 +61,7 @@ std::string random_suffix() {
   return fmt::format("-{:08x}", number);
 }
 
-// The room in a directory; 0 if it is no place for a cache.
+// The free space in a directory; 0 if it is no place for a cache.
 std::uint64_t room_in(const std::string& parent) {
   struct statfs kind = {};
   struct statvfs disk = {};
@@ -73,7 +73,7 @@ std::uint64_t room_in(const std::string& parent) {
   return std::uint64_t{disk.f_bavail} * disk.f_frsize;
 }
 
-// $XDG_RUNTIME_DIR, if it is as it should be.
+// $XDG_RUNTIME_DIR, if it is a private directory of this user.
 std::string user_runtime() {
   const char* path = ::secure_getenv("XDG_RUNTIME_DIR");
   struct stat st = {};
@@ -103,7 +103,7 @@ Result<NewPlaces> choose_places(const std::string& dataset,
     if (!is_safe_parent(each.parent)) continue;
     std::string base = each.parent + "/" + each.leaf;
     struct stat st = {};
-    // Another user may have made it, or may do so.
+    // Another user may have made it, or may make it.
     if (::lstat(base.c_str(), &st) == 0 && !is_own_directory(st)) base += random_suffix();
     if (is_at_or_below(base, dataset) || is_at_or_below(dataset, base)) continue;
     const std::uint64_t room = room_in(each.parent);

@@ -1,7 +1,7 @@
-// The ranks that one launcher starts on a node share a record, which is named after the launcher's
-// process: whoever comes first makes it. It is made whole under another name and then renamed, so
-// nobody sees half of one. A rank whose parent is a rank, too (a script), has a record of its own:
-// the script may run several programs.
+// The ranks that one launcher starts on a node share a record, which is named after the
+// launcher's process. The first rank makes it. It is written under another name and then
+// renamed, so no rank sees a part of it. A rank whose parent is a rank, too (a script), has a
+// record of its own: the script may run several programs.
 #include "tools/commands/new_run.h"
 
 #include <fcntl.h>
@@ -43,7 +43,7 @@ bool is_a_rank(pid_t pid) {
   return launcher_place(variables.data()).rank >= 0;
 }
 
-// When a process started, in the kernel's ticks; "" if it is not known.
+// The start time of a process, in the kernel's ticks; "" if unknown.
 std::string start_of(pid_t pid) {
   constexpr int kFieldsBefore = 20;  // after the name, which ends with ')'
   const std::string text = file_content("/proc/" + std::to_string(pid) + "/stat");
@@ -53,7 +53,7 @@ std::string start_of(pid_t pid) {
   return text.substr(at + 1, text.find(' ', at + 1) - at - 1);
 }
 
-// Of the record that this process shares with the launcher's other ranks; "" if it shares none.
+// The name of the record that this process shares with the launcher's other ranks; "" if none.
 std::string shared_name(const LauncherPlace& place) {
   const pid_t launcher = ::getppid();
   if (place.rank < 0 || is_a_rank(launcher)) return "";
@@ -78,7 +78,7 @@ struct Unmap {
 };
 using MappedRun = std::unique_ptr<RunRecord, Unmap>;
 
-// The ended runs of the same command in which frames were opened, the latest first.
+// The ended runs of the same command that opened frames, the latest first.
 std::vector<EarlierRun> earlier_runs(const std::string& runtime, std::uint64_t key) {
   std::vector<std::pair<std::int64_t, EarlierRun>> found;
   std::error_code ignored;
@@ -119,7 +119,7 @@ void copy_text(const std::string& text, char* out, std::size_t capacity) {
   std::memcpy(out, text.data(), std::min(text.size(), capacity - 1));
 }
 
-// The directory of a new record, "" if it cannot be made.
+// Makes a new record and returns its directory; "" if that fails.
 std::string make_record(const NewRun& run, const RunPlace& place, const LauncherPlace& rank,
                         bool is_shared) {
   std::string directory = run.runtime + "/" + kJobsDirectory + "/run-XXXXXX";
@@ -141,7 +141,7 @@ std::string make_record(const NewRun& run, const RunPlace& place, const Launcher
   return directory;
 }
 
-// Takes part in the record that another rank of the launcher made.
+// Joins the record that another rank of the launcher made.
 bool join(const std::string& directory, RunPlace& place) {
   MappedRun record(map_run_record(directory.c_str()));
   if (record == nullptr || directory.size() >= sizeof place.directory) return false;
@@ -152,7 +152,7 @@ bool join(const std::string& directory, RunPlace& place) {
   return true;
 }
 
-// Several ranks try it at the same time.
+// Several ranks may do this at the same time.
 std::string share_record(const NewRun& run, const std::string& name, const LauncherPlace& rank,
                          RunPlace& place) {
   const std::string there = run.runtime + "/" + kJobsDirectory + "/" + name;

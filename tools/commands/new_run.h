@@ -13,10 +13,10 @@ struct NewRun {
   bool starts_ranks = false;  // the command is an MPI launcher
 };
 
-// The value of ZAZEN_JOB, or "" if `zazenctl run` in front of the launcher has begun the job. Where
-// no record can be made, the program counts for itself.
+// Returns the value of ZAZEN_JOB, or "" if a `zazenctl run` in front of the launcher has begun
+// the job. If no record can be made, the program counts for itself.
 std::string begin_run(const NewRun& run);
-// The program could not be started.
+// For a program that could not be started: undoes begin_run().
 void abandon_run(const std::string& value);
 
 }  // namespace zazen

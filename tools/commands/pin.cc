@@ -1,5 +1,5 @@
-// zazenctl pin, unpin: frames that are never evicted, neither for others nor by `evict`,
-// whether they are held already or come later. Pins survive a restart.
+// zazenctl pin, unpin: frames that are never evicted, neither for others nor by `evict`. They
+// may be held already or come later. Pins survive a restart.
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>

@@ -1,11 +1,11 @@
 // zazenctl push: copies a dataset's frames to the nodes' caches as natives, round robin.
 //
-// What a node already holds is left alone, so a push that was interrupted can simply be
-// repeated. The rest is libbodhi's writer's (bodhi/writer/writer.h), as for a simulation: all
-// nodes at once, a thread and a connection for each; a node that does not answer, or is full,
-// is passed over, its frames go to the next one, and it is tried again. Each frame is opened
-// here, with the rights of the caller and past a shim in this process; the answer says that the
-// copy is durable.
+// Frames that a node already holds are left alone, so an interrupted push can be repeated. The
+// writer of libbodhi does the rest (bodhi/writer/writer.h), as for a simulation. It serves all
+// nodes at once, with a thread and a connection for each. A node that does not answer, or is
+// full, is passed over: its frames go to the next one, and it is tried again. This command
+// opens each frame, with the rights of the caller and past a shim in this process. The answer
+// says that the copy is durable.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/syscall.h>
@@ -47,7 +47,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kConnectTimeoutMs = 5'000;
 constexpr int kLookPeriodMs = 100;
-// While no node answers; the writer tries four times to reach one within it.
+// The limit while no node answers; the writer tries four times to reach one within it.
 constexpr std::chrono::milliseconds kPatience{5'000};
 constexpr std::size_t kMostFailuresShown = 10;
 
@@ -80,7 +80,8 @@ class DatasetPush {
   }
 
   Status run() {
-    // A thread that hangs in an origin may come back when all this is gone.
+    // The outcomes are shared with a thread that hangs in an origin and may outlive this
+    // object.
     Result<std::shared_ptr<Writer>> writer = Writer::start(
         settings_, [outcomes = outcomes_](const std::string&, FrameSeq seq, int status) {
           outcomes->note(seq, status);
@@ -107,7 +108,7 @@ class DatasetPush {
   struct Outcomes {
     std::mutex mutex;
     std::set<FrameSeq> settled;
-    std::vector<std::pair<FrameSeq, int>> failures;  // not yet said
+    std::vector<std::pair<FrameSeq, int>> failures;  // not reported yet
 
     void note(FrameSeq seq, int status) {
       std::lock_guard lock(mutex);
@@ -116,8 +117,8 @@ class DatasetPush {
     }
   };
 
-  // Shows how far it is, and who fell silent. False: nobody takes frames any more. Who has
-  // hung up, or is silent, may do so again.
+  // Shows the progress and nodes that became silent. False: no node takes frames, and none is
+  // likely to. A node that has hung up, or is silent, may answer again.
   bool look(Writer& writer) {
     if (Clock::now() - looked_at_ < std::chrono::milliseconds(kLookPeriodMs)) return true;
     looked_at_ = Clock::now();
@@ -148,7 +149,7 @@ class DatasetPush {
       failures.swap(outcomes_->failures);
     }
     for (auto [seq, status] : failures) {
-      // It may be the frame's own fault, for which there are better words.
+      // The reason may be the frame itself. Opening it again gives a better message.
       Result<OpenOriginFrame> origin =
           open_origin_frame(directory_fd_, frame_name(dataset_, seq));
       fail(seq, origin ? reason_of(status) : origin.error().context);
@@ -163,7 +164,8 @@ class DatasetPush {
     print_error(path + ": " + reason);
   }
 
-  // The writer is closed. What it had not pushed is left for another time, or nobody took it.
+  // For a closed writer. Frames that it has not pushed remain after ^C; otherwise no node took
+  // them.
   void count(Writer& writer) {
     say_failures();
     std::unique_lock lock(outcomes_->mutex);
@@ -188,14 +190,14 @@ class DatasetPush {
   const std::vector<FrameSeq> frames_;  // ascending
   std::vector<PushPeer*> peers_;        // as in settings_
   WriterSettings settings_;
-  std::vector<bool> silent_;  // of peers_, when they were last looked at
+  std::vector<bool> silent_;  // of peers_, at the last look
   const std::shared_ptr<Outcomes> outcomes_;
   Totals& totals_;
   Progress progress_;
   Clock::time_point looked_at_, answered_at_ = Clock::now();
 };
 
-// All at once, for a silent one takes its time. False if none can take frames of this dataset.
+// Opens all at once, because a silent one is slow. False if none takes frames of this dataset.
 bool open_peers(std::vector<PushPeer>& peers, const DatasetConfig& dataset) {
   std::vector<std::future<Status>> answers;
   for (PushPeer& peer : peers) {
@@ -357,7 +359,7 @@ int push_command(const PushOptions& options) {
     int result = push_dataset(node, *dataset, *peers, options, totals);
     if (result != kDone) outcome = result;
   }
-  // Without frames no node was asked.
+  // Without frames no node was contacted.
   if (options.json || outcome == kDone || totals.frames > 0) print_summary(options, *peers, totals);
   Interruption::pass_on();
   return outcome;

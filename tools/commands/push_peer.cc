@@ -1,4 +1,3 @@
-// See push_peer.h.
 #include "tools/commands/push_peer.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// PushPeer: a node that frames are pushed to, and what it holds already.
+// PushPeer: a node to which frames are pushed, and the frames that it holds already.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -13,13 +13,13 @@ namespace zazen {
 
 class PushPeer {
  public:
-  // "unix:RUNTIME" or "HOST:PORT". The key could be read.
+  // "unix:RUNTIME" or "HOST:PORT". The key has been read.
   PushPeer(std::string name, std::shared_ptr<KeyRing> keys);
 
   // Asks which natives of the dataset the node holds.
   Status open(const DatasetConfig& dataset, int timeout_ms);
-  // Drops those of the held natives whose origin, below directory_fd, is another file now:
-  // a simulation was run again. Only a node on this machine can tell. Returns how many.
+  // Drops held natives whose origin, below directory_fd, is another file: a simulation was run
+  // again. Only a node on this machine can tell. Returns how many.
   std::size_t drop_stale(const DatasetConfig& dataset, int directory_fd, bool dry_run);
 
   const std::string& name() const { return name_; }

@@ -1,7 +1,8 @@
-// zazenctl report: the recent jobs of this node, two of them side by side (job_table.h), and of one
-// in plain words how long it took, what was listed, read, read twice and never read, by which ranks,
-// which rank ended without a word, and what to do about it. It needs no MPI_Finalize and no running
-// daemon: it reads what the processes left (job_record.h).
+// zazenctl report: lists the recent jobs of this node, and shows two of them side by side
+// (job_table.h). Of one job it tells how long it took, which frames were listed, read, read
+// twice and never read, and by which ranks. It also tells which rank ended without a word, and
+// what to do about it. It needs no MPI_Finalize and no running daemon: it reads the files of
+// the processes (job_record.h).
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -93,7 +94,7 @@ bool ended_without_a_word(const RankRecord* rank) {
   return rank != nullptr && rank->life() == Life::kOver && rank->ending() == Ending::kNoWord;
 }
 
-// What each rank should have read and nobody did, of one dataset.
+// Frames of one dataset that a rank should have read, and that no rank read.
 struct Lost {
   std::size_t rank;
   FrameSet frames;
@@ -127,7 +128,7 @@ void print_datasets(const JobRecord& job, const JobAudit& audited) {
     fmt::print("No rank listed or read a dataset that was divided among the ranks.\n");
   }
   for (const DatasetAudit& dataset : audited.audit.datasets) {
-    // A rank of which nothing is known may have read what the others did not.
+    // A rank without a record may have read frames that the others did not.
     const bool is_known = audited.audit.ranks_missing == 0;
     fmt::print("{}: {} listed, {} read, {} of them by several ranks, {} never read\n",
                printable(dataset.path), plural(dataset.listed, "frame"),
@@ -170,7 +171,7 @@ void print_ranks(const JobRecord& job, const Audit& audit) {
   table.print();
 }
 
-// What follows for the person who runs the job.
+// Advice for the person who runs the job.
 void print_advice(const JobRecord& job, const JobAudit& audited) {
   const Audit& audit = audited.audit;
   std::vector<std::size_t> silent, unknown;

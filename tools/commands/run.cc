@@ -1,10 +1,10 @@
-// zazenctl run: starts a program with the shim in front of it, and becomes that program, so
-// that signals and the exit status are its own. Failures of run itself are 125; 126 and 127
-// are the shell's for "not executable" and "not found".
+// zazenctl run: starts a program with the shim in front of it, and becomes that program. So
+// signals and the exit status are the program's own. Failures of run itself are 125; 126 and
+// 127 are the shell's for "not executable" and "not found".
 //
-// It works behind mpirun (mpirun -n 8 zazenctl run -- prog) and in front of it. In front,
-// ranks on this host inherit the environment; for other hosts Open MPI is told to forward
-// it, by a parameter that does not mix with the user's own -x options.
+// It works behind mpirun (mpirun -n 8 zazenctl run -- prog) and in front of it. In front, ranks
+// on this host inherit the environment. For other hosts it sets a parameter by which Open MPI
+// forwards the environment. That parameter does not mix with the user's own -x options.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <unistd.h>
@@ -41,8 +41,8 @@ bool speaks_for_job() {
   return launcher_place(environ).speaks();
 }
 
-// A value that makes no sense would be a job that is not what the user asked for. Where Zazen is
-// off, no other value matters.
+// With an invalid value the job would not be what the user asked for. Where Zazen is off, no
+// other value matters.
 bool values_make_sense() {
   if (variable("ZAZEN_DISABLE") == "1") return true;
   const std::vector<WrongValue> wrong = wrong_values();
@@ -77,7 +77,8 @@ Status add_datasets(const Node& node, const std::vector<std::string>& arguments,
   return Done{};
 }
 
-// The user's own ZAZEN_DATASETS: a path that is no dataset would be a job that is not divided.
+// Checks the user's own ZAZEN_DATASETS: a job with a path that is no dataset would not be
+// divided.
 Status check_named_datasets(const Node& node) {
   for (const std::string& path : split_paths(variable("ZAZEN_DATASETS"))) {
     if (std::ranges::count(node.config.datasets, path, &DatasetConfig::path) != 0) continue;
@@ -92,8 +93,8 @@ bool requires_division(const RunOptions& options) {
   return filter_wish(variable("ZAZEN_FILTER").c_str()) == FilterWish::kRequire;
 }
 
-// --divide and --no-divide, and what ranks that find no table should know of the configuration.
-// The shim takes no longer value than a path.
+// Adds --divide and --no-divide, and the part of the configuration for ranks that find no
+// table. The shim takes no value longer than a path.
 void add_division(const Node& node, const RunOptions& options, Environment& environment) {
   constexpr char kMore[] = ", ...";
   constexpr std::size_t kMostText = kMaxPath - sizeof "require" - sizeof kMore;
@@ -130,9 +131,9 @@ bool is_mpi_launcher(const std::vector<std::string>& command) {
   return name == "mpirun" || name == "mpiexec" || name == "orterun";
 }
 
-// What Open MPI shall hand to other hosts; MPICH's hydra hands everything on. The runtime
-// directory is each host's own: there the shim takes it from the configuration, unless the user
-// chose one.
+// Sets the variables that Open MPI forwards to other hosts; MPICH's hydra forwards everything.
+// The runtime directory is each host's own: there the shim takes it from the configuration,
+// unless the user chose one.
 void forward_to_other_hosts(const RunOptions& options, Environment& environment) {
   auto uses = [&](const char* word) {
     return std::find(options.command.begin(), options.command.end(), word) !=

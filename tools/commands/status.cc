@@ -1,4 +1,4 @@
-// zazenctl status: one screen, healthy or not in its first line.
+// zazenctl status: one screen; its first line says whether the node is healthy.
 #include <fmt/chrono.h>
 #include <fmt/core.h>
 
@@ -50,7 +50,7 @@ void print_problems(const Json& status, const char* key = "problems",
   }
 }
 
-// Peers that do not hear of changed frames at present.
+// Peers that cannot be told of changed frames at the moment.
 void print_peers(const Json& status) {
   for (const Json& peer : status.at("changes").at("peers")) {
     if (peer.at("failure").is_null()) continue;
@@ -59,7 +59,7 @@ void print_peers(const Json& status) {
   }
 }
 
-// While a replaced key is still taken.
+// While a replaced key is still accepted.
 void print_old_key(const Json& status) {
   const Json& network = status.at("network");
   const Json old_key = network.is_null() ? Json() : network.value("old_key_until", Json());

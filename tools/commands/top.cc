@@ -1,6 +1,6 @@
-// zazenctl top: what the node does, interval by interval; a screen that is drawn again on a
-// terminal, otherwise a block (or a line of JSON) for each interval. A daemon that is gone is
-// said to be, and looked for again.
+// zazenctl top: the work of the node, interval by interval. On a terminal it redraws a screen;
+// otherwise it prints a block (or a line of JSON) for each interval. It reports a daemon that
+// is gone, and looks for it again.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -25,7 +25,7 @@ constexpr int kTimeoutMs = 1'000;
 constexpr std::uint64_t kShortestMs = 100, kLongestMs = 3'600'000;
 constexpr std::size_t kBarWidth = 30;
 
-// One look: the daemon's status, or why there is none.
+// One look: the daemon's status, or the reason why there is none.
 struct Look {
   Clock::time_point at = Clock::now();
   std::optional<Json> status;
@@ -127,7 +127,7 @@ std::vector<std::string> screen(const Json& status, const Activity& activity) {
                    {"PUSHED", TextTable::kRight},
                    {"FETCHED", TextTable::kRight},
                    {"BYTES", TextTable::kRight},
-                   {"DATASET", TextTable::kLeft}});  // last, for it may be cut
+                   {"DATASET", TextTable::kLeft}});  // last, because it may be cut
   for (const DatasetActivity& dataset : activity.datasets) {
     table.add({format_count(per_second(dataset.opens(), activity.seconds)), percent(dataset),
                format_count(dataset.hits), format_count(dataset.misses),

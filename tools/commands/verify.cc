@@ -1,8 +1,8 @@
-// zazenctl verify: has the daemon read its copies and compare their checksums. What is bad is
-// dropped there; the next read of that frame takes the origin and makes a new copy.
+// zazenctl verify: makes the daemon read its copies and compare their checksums. The daemon
+// drops bad ones; the next read of such a frame takes the origin and makes a new copy.
 //
-// The daemon works off the range in pieces of a moment each, so progress can be shown and ^C
-// stops between two of them.
+// The daemon verifies the range in short pieces, so progress can be shown and ^C stops between
+// two of them.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -1,10 +1,10 @@
-// zazenctl warm: brings frames into this node's cache before anybody asks for them.
+// zazenctl warm: brings frames into this node's cache before a program opens them.
 //
-// As the shim does on a miss, each frame is opened here, with the rights of the caller, and
-// handed to the daemon, which copies it once however many ask. A few are under way at a time,
-// in the order of their numbers, and each is waited for. Nothing gives way but copies of
-// datasets that lie idle: when there is no room left, the rest stays out, and what was brought
-// stays. The first ^C waits for the frames that are under way.
+// As the shim does on a miss, this command opens each frame with the rights of the caller and
+// passes it to the daemon. The daemon copies it once, however many ask. A few frames are under
+// way at a time, in the order of their numbers, and the command waits for each. Only copies of
+// idle datasets are evicted for them. When there is no room left, the rest is left out, and the
+// frames that were brought stay. The first ^C waits for the frames that are under way.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
@@ -46,7 +46,7 @@ struct Totals {
   nlohmann::ordered_json failures = nlohmann::ordered_json::array();
 };
 
-// What the command line asks for of one dataset.
+// The part of the command line that is about one dataset.
 struct Order {
   const DatasetConfig* dataset;
   bool whole = false;           // all that it lists, within --frames
@@ -71,7 +71,7 @@ class DatasetWarming {
         waiting_(work.frames.begin(), work.frames.end()),
         progress_("warm " + work.dataset->path, work.frames.size()) {}
 
-  // An error is the daemon's silence.
+  // An error means that the daemon does not answer.
   Status run() {
     while (!under_way_.empty() || (!waiting_.empty() && !is_over())) {
       bool more = !waiting_.empty() && !is_over() && under_way_.size() < jobs_;
@@ -155,7 +155,7 @@ class DatasetWarming {
     return Done{};
   }
 
-  // After an unclean stop the daemon has no room to give until it knows what it holds.
+  // After an unclean stop the daemon gives no room until it knows which copies it holds.
   void say_what_it_waits_for() {
     if (std::exchange(has_asked_why_, true)) return;
     Result<Client> other = Client::connect(node_.runtime);
@@ -168,7 +168,8 @@ class DatasetWarming {
                   "zazenctl status shows when it is done; ^C stops here");
   }
 
-  // A large frame of a slow origin takes longer than any time limit; a daemon's heart beats.
+  // A large frame of a slow origin takes longer than any time limit; the heartbeat shows a live
+  // daemon.
   bool is_merely_slow(const Error& error) const {
     return error.code == ETIMEDOUT && TableState(node_.runtime).serves();
   }
@@ -247,7 +248,8 @@ Result<FrameSet> frames_of(const Order& order, const FrameRange& range) {
   return FrameSet(std::move(frames));
 }
 
-// By the sizes of some of them: frames of one trajectory are alike, and an origin is slow.
+// Estimates by the sizes of some frames: those of one trajectory are alike, and an origin is
+// slow.
 std::uint64_t expected_bytes(const Work& work) {
   std::size_t step = std::max<std::size_t>(1, work.frames.size() / kSizesLookedAt);
   std::uint64_t bytes = 0, looked_at = 0;
@@ -283,7 +285,7 @@ Result<Work> look_at_origin(const Order& order, const FrameRange& range) {
   return work;
 }
 
-// What is held has been compared with the origin, by a sample (D10).
+// A sample has compared the held frames with the origin (D10).
 Status leave_out_held(Client& client, Work& work, Totals& totals) {
   const std::string& path = work.dataset->path;
   if (Status sampled = client.sample(path); !sampled && is_silence(sampled.error())) {

@@ -33,7 +33,7 @@ class Reader {
     out->resize(count);
     return read(offset, out->data(), count * sizeof(T));
   }
-  // Up to its NUL, which must come within `limit` bytes.
+  // A string up to its NUL, which must come within `limit` bytes.
   std::optional<std::string> read_string(std::uint64_t offset, std::uint64_t limit) const {
     char buffer[kMaxString];
     std::size_t room = limit < sizeof buffer ? static_cast<std::size_t>(limit) : sizeof buffer;
@@ -49,7 +49,7 @@ class Reader {
   int fd_;
 };
 
-// Where in the file a virtual address lies.
+// The offset of a virtual address in the file.
 std::optional<std::uint64_t> file_offset(const std::vector<Elf64_Phdr>& headers,
                                          std::uint64_t address) {
   for (const Elf64_Phdr& header : headers) {
@@ -118,7 +118,7 @@ Status read_segments(const Reader& reader, const Elf64_Ehdr& head, ElfFile* file
   return Done{};
 }
 
-// Programs run without section headers, so what is wrong with them is no damage.
+// Programs run without section headers, so an error in them is no damage.
 bool has_go_section(const Reader& reader, const Elf64_Ehdr& head) {
   if (head.e_shentsize != sizeof(Elf64_Shdr) || head.e_shnum > kMaxSections) return false;
   std::vector<Elf64_Shdr> sections;

@@ -1,9 +1,9 @@
-// ElfFile: the few facts of an ELF file that decide whether LD_PRELOAD reaches a program.
+// ElfFile: the facts of an ELF file that decide whether LD_PRELOAD reaches a program.
 //
-// The file may be anybody's: every offset, count and string is checked against its size, and
-// what is unreasonably large is refused. Read by raw preads of the parts that matter, so a
-// file that shrinks meanwhile is a short read. Only the class and byte order of this machine
-// are taken apart; of others only the head is known.
+// The file may be anybody's. Every offset, count and string is checked against its size, and
+// sizes beyond reason are refused. It is read by preads of the parts that matter, so a file
+// that shrinks meanwhile gives a short read. Only files of this machine's class and byte order
+// are parsed; of others only the header is known.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// Findings: what an examination found, one line each: ok, warn or fail, and the remedy.
+// Findings: the results of an examination, one line each: ok, warn or fail, and the remedy.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -8,7 +8,7 @@ namespace zazen {
 
 class Findings {
  public:
-  // `about` is one word, `text` a phrase that begins with what was looked at.
+  // `about` is one word; `text` is a phrase that begins with the subject.
   void ok(std::string about, std::string text);
   void warn(std::string about, std::string text, std::string hint);
   void fail(std::string about, std::string text, std::string hint);

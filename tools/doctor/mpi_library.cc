@@ -34,7 +34,7 @@ bool is_python(const std::string& program) {
          name.find_first_not_of("0123456789.", 6) == std::string::npos;
 }
 
-// Shells, launchers and the like are not what reads the frames.
+// Shells, launchers and the like do not read the frames themselves.
 bool starts_others(const std::string& program) {
   static const std::set<std::string> names{
       "bash",   "csh",     "dash", "env",  "fish", "ksh",  "make",  "mpiexec",

@@ -1,5 +1,5 @@
-// Which MPI a program brings in, by the names of its shared libraries, and whether Zazen has
-// a plug-in for it.
+// The MPI of a program, by the names of its shared libraries, and whether Zazen has a plug-in
+// for it.
 #pragma once
 #include <set>
 #include <string>
@@ -16,7 +16,7 @@ struct MpiLibrary {
 };
 MpiLibrary mpi_library(const std::set<std::string>& libraries);
 
-// mpi4py's extension modules where the Python at `interpreter` looks for packages.
+// mpi4py's extension modules in the package directories of the Python at `interpreter`.
 std::vector<std::string> mpi4py_modules(const std::string& interpreter);
 
 // The whole examination. `shim` may be "".

@@ -26,8 +26,8 @@ int stat_error(const std::string& path, struct stat* st) {
   return static_cast<int>(-raw_call(SYS_newfstatat, AT_FDCWD, path.c_str(), st, 0));
 }
 
-// As the daemon wants its own directories (daemon/process/secure_directory.h). False if it is not
-// there or cannot be used.
+// Applies the daemon's rules for its own directories (daemon/process/secure_directory.h). False
+// if the directory does not exist or cannot be used.
 bool check_directory(const std::string& about, const std::string& path, Findings& findings) {
   struct stat st;
   if (int error = stat_error(path, &st); error == ENOENT) {
@@ -55,7 +55,7 @@ bool check_directory(const std::string& about, const std::string& path, Findings
   return true;
 }
 
-// What speaks against a cache there counts before the daemon has made it.
+// A poor place is reported even before the daemon has made the directory.
 void check_place(const Config& config, Findings& findings) {
   const std::string why = describe_poor_place(config.cache);
   if (!why.empty()) findings.warn("disk", config.cache + ": " + why, kPoorPlaceHint);
@@ -194,7 +194,7 @@ void check_dataset(const TableState& daemon, const DatasetConfig& dataset, Findi
   findings.ok("dataset", fmt::format("{} ({}): can be listed", dataset.path, dataset.frames));
 }
 
-// Whether a copy is young is decided by times of the origin and the clock of this node.
+// The times of the origin and this node's clock decide whether a copy is young.
 void check_clock(const Config& config, Findings& findings) {
   std::time_t now = ::time(nullptr);
   if (now < kLongAgo) {

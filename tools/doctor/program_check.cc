@@ -29,7 +29,7 @@ bool can_run(const std::string& path) {
          ::access(path.c_str(), X_OK) == 0;
 }
 
-// As execvp looks for it; "" if it is nowhere.
+// Finds a program as execvp does; "" if there is none.
 std::string find_program(const std::string& name) {
   if (name.find('/') != std::string::npos) return name;
   std::string list = variable("PATH");
@@ -125,7 +125,7 @@ bool check_loader(const std::string& path, const ElfFile& file, Findings& findin
   return true;
 }
 
-// Programs that start others and are known for what they do to the environment.
+// Programs that start others and are known to change the environment.
 void check_launcher(const std::string& path, Findings& findings) {
   std::string name = fs::path(path).filename().string();
   for (const char* cleaner :
@@ -171,7 +171,7 @@ void check_binary(const std::string& path, const ElfFile& file, ProgramVerdict& 
   verdict.mpi = check_mpi(path, libraries.names, shim, findings).name;
 }
 
-// The program that a script is run by; "" if that is the end of it.
+// The program that runs a script; "" if the examination ends here.
 std::string follow_script(const std::string& path, const ScriptLine& script,
                           Findings& findings) {
   std::string next = script.interpreter;

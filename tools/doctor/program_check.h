@@ -1,5 +1,5 @@
-// The examination of a program: would LD_PRELOAD bring the shim into it, and would the shim
-// see its files? Nothing of it is run. A script stands for its interpreter.
+// The examination of a program: would LD_PRELOAD bring the shim into it, and would the shim see
+// its files? It runs no part of the program. A script stands for its interpreter.
 #pragma once
 #include <string>
 

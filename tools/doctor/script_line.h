@@ -1,5 +1,5 @@
-// ScriptLine: the #! line of a script, and the program that it really runs when env(1) stands
-// between them.
+// ScriptLine: the #! line of a script, and the program that runs it when env(1) is between
+// them.
 #pragma once
 #include <optional>
 #include <string>
@@ -8,18 +8,18 @@ namespace zazen {
 
 struct ScriptLine {
   std::string interpreter;
-  std::string argument;  // all that follows, as the kernel hands it on: one word
+  std::string argument;  // the rest of the line, which the kernel passes as one word
 };
 
-// Of a file's first bytes (kScriptHead are enough). Nothing if it is no script.
+// Parses a file's first bytes (kScriptHead are enough). Nothing if it is no script.
 inline constexpr std::size_t kScriptHead = 256;
 std::optional<ScriptLine> parse_script_line(const std::string& head);
 
 struct EnvCommand {
   std::string program;              // "" if none is named
-  bool clears_environment = false;  // LD_PRELOAD does not survive it
+  bool clears_environment = false;  // env removes LD_PRELOAD
 };
-// What "env ARGUMENT" runs; -S splits the argument into words.
+// The program that "env ARGUMENT" runs; -S splits the argument into words.
 EnvCommand parse_env_argument(const std::string& argument);
 
 }  // namespace zazen

@@ -66,7 +66,8 @@ class Search {
   Search(const ElfFile& program, const std::string& loader_cache)
       : machine_(program.machine), cache_(read_whole(loader_cache)) {}
 
-  // "" if it is not found. `inherited` is the DT_RPATH of those that led to it.
+  // "" if the library is not found. `inherited` is the DT_RPATH of the libraries that led to
+  // it.
   std::string find(const std::string& name, const std::string& asker, const ElfFile& file,
                    const std::vector<std::string>& inherited) const {
     if (name.find('/') != std::string::npos) return fits(name) ? name : "";
@@ -107,7 +108,7 @@ std::vector<std::string> find_in_loader_cache(const std::string& text,
                                               const std::string& name) {
   std::vector<std::string> paths;
   CacheHead head;
-  // An old cache has another one in front, which no present loader writes.
+  // An old cache has a header of another format in front, which no present loader writes.
   if (text.size() < sizeof head) return paths;
   std::memcpy(&head, text.data(), sizeof head);
   if (std::memcmp(head.magic, kCacheMagic, sizeof head.magic) != 0) return paths;

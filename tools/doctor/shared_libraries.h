@@ -1,5 +1,5 @@
-// The shared libraries that the loader would bring in for a program, found without running
-// anything: DT_NEEDED, from library to library, each looked for where the loader looks
+// The shared libraries that the loader would load for a program, found without running
+// anything. It follows DT_NEEDED from library to library, and searches where the loader does
 // (DT_RPATH, LD_LIBRARY_PATH, DT_RUNPATH, the loader's cache, the system's directories).
 #pragma once
 #include <set>
@@ -18,8 +18,8 @@ struct SharedLibraries {
 SharedLibraries libraries_of(const std::string& path, const ElfFile& program,
                              const std::string& loader_cache = "/etc/ld.so.cache");
 
-// The paths for a name in the text of a loader's cache: one for each kind of machine that has
-// the library. Whatever the text is, no byte outside it is touched.
+// The paths for a name in the text of a loader's cache, one for each kind of machine that has
+// the library. No byte outside the text is read, whatever the text is.
 std::vector<std::string> find_in_loader_cache(const std::string& text, const std::string& name);
 
 }  // namespace zazen

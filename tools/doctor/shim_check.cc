@@ -1,4 +1,4 @@
-// Loading is tried for real, and in children: what goes wrong there must not end doctor.
+// It really loads the shim and the plug-ins, in children: a crash there must not end doctor.
 #include "tools/doctor/shim_check.h"
 
 #include <dlfcn.h>
@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a child that runs `body` prints, on either stream; `body` ends the child.
+// The output of a child that runs `body`, on both streams; `body` ends the child.
 template <class Body>
 std::string output_of_child(Body body) {
   int ends[2];
@@ -44,7 +44,7 @@ std::string output_of_child(Body body) {
   return output;
 }
 
-// The first line, or what silence means.
+// The first line, or the meaning of no output.
 std::string complaint_in(const std::string& output) {
   return output.empty() ? "it crashes what loads it" : output.substr(0, output.find('\n'));
 }
@@ -73,7 +73,7 @@ bool check_that_it_loads(const std::string& shim, Findings& findings) {
 
 constexpr char kGood[] = "good";
 
-// Says on its output what is wrong, or that nothing is.
+// Prints the error, or that there is none.
 void try_plugin(const std::string& path) {
   void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   const char* complaint = "another version than the shim's";
@@ -97,8 +97,8 @@ struct PluginState {
   bool loads() const { return !path.empty() && complaint.empty(); }
 };
 
-// A node need not have every MPI: one plug-in that loads is enough, and of another whose MPI
-// is not installed only this is said.
+// A node need not have every MPI: one plug-in that loads is enough. If the MPI of another one
+// is not installed, only that is reported.
 void check_plugins(const std::string& shim, Findings& findings) {
   PluginState plugins[] = {{kOpenMpiPlugin, "Open MPI 4", "libmpi.so.40", "", ""},
                            {kMpichPlugin, "MPICH", "libmpich.so.12", "", ""}};

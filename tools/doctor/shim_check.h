@@ -1,5 +1,5 @@
-// The examination of what is installed, and of this environment: does the shim load, is there
-// a plug-in for MPI that loads, do the variables say what their writer thinks.
+// The examination of the installation and of this environment: does the shim load, is there a
+// plug-in for MPI that loads, are the variables valid.
 #pragma once
 #include <string>
 
@@ -10,7 +10,7 @@ namespace zazen {
 inline constexpr char kOpenMpiPlugin[] = "libzazen-openmpi.so";
 inline constexpr char kMpichPlugin[] = "libzazen-mpich.so";
 
-// Where a plug-in lies, as the shim looks for it; "" if it is not there.
+// The path of a plug-in, found as the shim does; "" if it does not exist.
 std::string find_plugin(const std::string& shim, const std::string& file);
 
 bool check_shim(Findings& findings);  // false: it does not load

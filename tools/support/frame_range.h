@@ -8,7 +8,7 @@
 
 namespace zazen {
 
-// "" is all.
+// "" means all.
 Result<FrameRange> parse_range(const std::string& text);
 
 // What the text means for a dataset. A range is one of frames: companions have numbers, but not

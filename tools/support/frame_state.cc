@@ -19,8 +19,8 @@ int access_error(const std::string& path, int mode) {
   return static_cast<int>(-raw_call(SYS_faccessat2, AT_FDCWD, path.c_str(), mode, AT_EACCESS));
 }
 
-// The node holds the frame without a file under its name (D25). A native that waits for its
-// origin has none either.
+// True if the node holds the frame without a file under its name (D25). A native that waits for
+// its origin has none either, and does not count.
 bool is_suspended(const Table& table, const TableDataset& dataset, FrameSeq seq) {
   const std::string directory = std::string(table.cache) + dataset.path + "/";
   bool is_held = false;
@@ -55,7 +55,7 @@ CopyState copy_state(const Table& table, const KnownDataset& dataset, FrameSeq s
   return copy;
 }
 
-// Of several causes the one that lasts longest.
+// Of several causes, the one that lasts longest.
 std::string why_doubted(std::uint32_t doubts) {
   if ((doubts & kStale) != 0) {
     return "a copy of this dataset was stale, until a whole pass of the sweep finds no other";
@@ -67,7 +67,7 @@ std::string why_doubted(std::uint32_t doubts) {
          "were copied";
 }
 
-// Of a program that starts now: it uses the dataset for the first time.
+// Describes a program that starts at this moment and uses the dataset for the first time.
 std::string check_of(const TableDataset& dataset) {
   switch (reason_to_compare(dataset, false, true)) {
     case CopyReason::kAlways:

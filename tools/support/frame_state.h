@@ -1,5 +1,6 @@
-// FrameState: a frame at the origin and in the cache, and what an open for reading does with
-// it in a program that starts now, by the rule that programs have (bodhi/lean/frames/copy_rule.h).
+// FrameState: a frame at the origin and in the cache, and the result of an open for reading. It
+// is for a program that starts at this moment, by the rule of programs
+// (bodhi/lean/frames/copy_rule.h).
 #pragma once
 #include <sys/stat.h>
 
@@ -23,7 +24,7 @@ struct CopyState {
   int error = ENOENT;         // why it cannot be opened; 0: it is there
   bool is_suspended = false;  // held, without a name: somebody may write to the frame
   Comparison comparison = Comparison::kNotMade;  // with the origin, if it is there
-  OriginIdentity identity = {};                  // what the origin said of it, if it has one
+  OriginIdentity identity = {};                  // the origin's, if the copy has one
   std::vector<std::string> differs;  // from the origin: "size", "mtime", "ctime", "ino"
 
   bool is_as_origin() const { return comparison == Comparison::kSame; }
@@ -34,7 +35,7 @@ struct Reading {
   enum From { kCache, kOrigin, kNothing };
   From from = kOrigin;
   std::string because;  // a phrase; for kNothing the error
-  std::string then;     // what the miss starts; "" if nothing
+  std::string then;     // the effect of the miss; "" if none
 };
 
 struct FrameState {
@@ -46,7 +47,7 @@ struct FrameState {
 
 FrameState frame_state(const TableState& daemon, const KnownDataset& dataset, FrameSeq seq);
 
-// The same question for what is no frame.
+// The same question for a file that is no frame.
 Reading reading_of_ordinary(const std::string& path, const std::string& rule);
 
 }  // namespace zazen

@@ -1,5 +1,5 @@
-// Interruption: the first ^C (or SIGTERM) is a wish to end in order, the second one ends at
-// once.
+// Interruption: the first ^C (or SIGTERM) asks for an orderly end, the second one ends the
+// program at once.
 #pragma once
 
 namespace zazen {
@@ -12,7 +12,7 @@ class Interruption {
   Interruption& operator=(const Interruption&) = delete;
 
   static bool wanted();
-  // Ends the program by the signal that came, so that a shell sees it; returns if none did.
+  // Ends the program by the signal that came, so that a shell sees it. Returns if none came.
   static void pass_on();
 };
 

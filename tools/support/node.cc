@@ -1,4 +1,3 @@
-// See node.h.
 #include "tools/support/node.h"
 
 #include <cstdlib>

@@ -1,7 +1,7 @@
-// The node that a command talks to: its configuration, and a connection to its daemon.
+// The node of a command: its configuration, and a connection to its daemon.
 //
-// With --config the file decides where the daemon is. Without it ZAZEN_RUNTIME, if set,
-// goes before the file's runtime directory, as it does for the shim.
+// With --config the file says where the daemon is. Without it ZAZEN_RUNTIME, if set, takes
+// precedence over the file's runtime directory, as it does for the shim.
 #pragma once
 #include <optional>
 #include <string>
@@ -26,10 +26,10 @@ Node load_node_or_exit(const std::optional<std::string>& config, int exit_status
 // is that of each request.
 Client connect_or_exit(const Node& node, int timeout_ms = 5'000);
 
-// Prints why a request failed and returns the exit status: 3 if the daemon went silent.
+// Prints why a request failed and returns the exit status: 3 if the daemon stopped answering.
 int request_failed(const Node& node, const std::string& subject, const Error& error);
 
-// The errors that say "no answer" rather than "no".
+// True for errors that mean "no answer" rather than "no".
 bool is_silence(const Error& error);
 
 }  // namespace zazen

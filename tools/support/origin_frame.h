@@ -1,5 +1,5 @@
-// A frame opened at the origin with the rights of the caller, to be handed to a daemon. By raw
-// system calls, so that a shim in this process could not give us a copy instead.
+// Opens a frame at the origin with the rights of the caller, to pass it to a daemon. It uses
+// raw system calls, because a shim in this process could return a copy instead.
 #pragma once
 #include <sys/stat.h>
 
@@ -17,7 +17,7 @@ struct OpenOriginFrame {
   struct stat origin;
 };
 
-// The error's context is a phrase that says why it cannot be cached.
+// The error's context is a phrase: the reason why the frame cannot be cached.
 Result<OpenOriginFrame> open_origin_frame(int directory_fd, const std::string& name);
 
 }  // namespace zazen

@@ -1,4 +1,4 @@
-// See output.h. Widths count code points, which is right for the names people use.
+// Widths count code points, which is right for the names people use.
 #include "tools/support/output.h"
 
 #include <fmt/core.h>

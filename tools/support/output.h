@@ -1,5 +1,5 @@
-// What people see: results on stdout, talk on stderr, one form for errors, tables whose
-// columns line up. Colour only on a terminal, and never alone in carrying meaning.
+// Output for people: results on stdout, messages on stderr, one form for errors, tables with
+// aligned columns. Colour appears only on a terminal, and is never the only sign of anything.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -19,10 +19,11 @@ void print_warning(const std::string& message, const std::string& hint = {});
 void print_json(const nlohmann::ordered_json& object);
 // The same as one line.
 std::string json_line(const nlohmann::ordered_json& object);
-// One line, valid UTF-8 whatever the bytes of a path are: a part of something larger.
+// One line of valid UTF-8, whatever the bytes of a path are: a part of a larger output.
 std::string compact_json(const nlohmann::ordered_json& value);
 
-// Control characters and backslashes as \xNN, so that a name cannot play with a terminal.
+// Control characters and backslashes become \xNN, so that a name cannot send them to a
+// terminal.
 std::string printable(const std::string& text);
 
 enum class Colour { kGood, kBad };

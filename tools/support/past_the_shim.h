@@ -1,5 +1,5 @@
-// System calls below every hook, libc's syscall() included: a tool that is run behind the shim
-// must see the origin's files, not their copies. Result and errno are libc's.
+// System calls below every hook, libc's syscall() included: a tool behind the shim must see the
+// origin's files, not their copies. Result and errno are libc's.
 #pragma once
 #include "bodhi/lean/system/raw_call.h"
 

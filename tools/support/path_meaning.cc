@@ -21,7 +21,8 @@ bool is_number(const std::string& text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-// The frame's name if `entry` is a frame's but for the spelling of its number: "f7" for "f07".
+// The frame's name if `entry` differs from it only in the spelling of its number: "f7" for
+// "f07".
 std::optional<std::string> canonical_spelling(const FrameName& name, const std::string& entry) {
   for (std::size_t begin = 0; begin < entry.size(); ++begin) {
     if (std::isdigit(static_cast<unsigned char>(entry[begin])) == 0) continue;
@@ -54,7 +55,7 @@ std::string companions_in_words(const FrameName& name) {
       CompanionPatterns::kMostLetters);
 }
 
-// A path that names no frame: of its directory, or nowhere near one.
+// Decides about a path that names no frame: it is in a dataset's directory, or not near one.
 PathMeaning ordinary(const std::vector<KnownDataset>& datasets, const std::string& path) {
   std::size_t slash = path.rfind('/');
   std::string parent = slash == std::string::npos ? "" : path.substr(0, slash + 1);

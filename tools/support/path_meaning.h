@@ -1,8 +1,8 @@
-// PathMeaning: what a path is to the shim, and which rule decides that.
+// PathMeaning: how the shim classifies a path, and by which rule.
 //
-// The rules are preload/frames/route.h's: the path's end is held against the templates, and the
-// directory before it must be, by device and inode, the dataset's frame directory. By raw
-// system calls: zazenctl may itself run behind the shim.
+// The rules are preload/frames/route.h's: the end of the path is matched against the templates,
+// and the directory before it must be the dataset's frame directory, by device and inode. It
+// uses raw system calls, because zazenctl may itself run behind the shim.
 #pragma once
 #include <string>
 #include <vector>
@@ -12,8 +12,8 @@
 
 namespace zazen {
 
-// A dataset that the shim knows, from the daemon's table or from a rank's view; if no daemon
-// serves, one that it would know.
+// A dataset that the shim knows, from the daemon's table or from a rank's view. If no daemon
+// serves, a dataset of the configuration.
 struct KnownDataset {
   std::string path;
   std::string frames;

@@ -1,4 +1,3 @@
-// See progress.h.
 #include "tools/support/progress.h"
 
 #include <fmt/core.h>
@@ -20,7 +19,7 @@ Progress::Progress(std::string label, std::uint64_t total_frames)
     : label_(std::move(label)),
       total_frames_(total_frames),
       on_terminal_(isatty(STDERR_FILENO) != 0) {
-  if (!on_terminal_) drawn_at_ = started_;  // what is soon done says nothing
+  if (!on_terminal_) drawn_at_ = started_;  // short work shows no progress
 }
 
 void Progress::show(std::uint64_t frames, std::uint64_t bytes) {

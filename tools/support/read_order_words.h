@@ -1,4 +1,4 @@
-// Whether programs take turns at the cache's disk, and why, from the daemon's status.
+// Whether programs take turns at the cache's disk, and why, in words from the daemon's status.
 #pragma once
 #include <fmt/core.h>
 

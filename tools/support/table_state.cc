@@ -1,5 +1,5 @@
-// map_table() answers yes or no. The reasons for a no are found afterwards, from the file, in
-// the order in which people meet them.
+// map_table() answers yes or no. The reasons for a no are read from the file afterwards, in the
+// order of their likelihood for people.
 #include "tools/support/table_state.h"
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// TableState: the table of this node's daemon as a program that starts now finds it, or why
-// such a program would pass the cache by.
+// TableState: the table of this node's daemon, as a program that starts at this moment finds
+// it. If there is none, the reason why the program would bypass the cache.
 #pragma once
 #include <string>
 
@@ -21,7 +21,8 @@ class TableState {
   const Table& table() const { return *table_; }  // only if it serves
   // "" if it serves; else a phrase: "no daemon runs in /run/zazen".
   const std::string& reason() const { return reason_; }
-  // A change of the dataset's frames drops their copies: so it does by a dead daemon's table.
+  // True if a change of the dataset's frames drops their copies; a dead daemon's table counts,
+  // too.
   bool tells_of(const std::string& dataset) const;
 
  private:

@@ -1,5 +1,5 @@
-// See target.h. A dataset may be reached under another name, through a symbolic link above
-// it: then the real paths decide.
+// A path may lead to a dataset under another name, through a symbolic link above it. Then the
+// real paths decide.
 #include "tools/support/target.h"
 
 #include <filesystem>
@@ -42,7 +42,7 @@ Result<Target> resolve_target(const Config& config, const std::string& argument)
   for (const DatasetConfig& dataset : config.datasets) {
     std::optional<std::string> name = name_below(dataset.path, lexical);
     if (!name) {
-      // Only the directory part may be followed: a frame is known by the name it has there.
+      // Only the directory part is resolved, because a frame is known by its name there.
       std::string real_dataset = fs::weakly_canonical(dataset.path, ignored).string();
       name = name_below(real_dataset, fs::weakly_canonical(whole, ignored).string());
       if (!name) {

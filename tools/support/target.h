@@ -1,4 +1,4 @@
-// Target: what an argument names, a dataset or one of its frames.
+// Target: the meaning of an argument, a dataset or one of its frames.
 #pragma once
 #include <optional>
 #include <string>
@@ -12,10 +12,10 @@ struct Target {
   std::optional<FrameSeq> frame;
 };
 
-// The argument as written (made absolute, "." and ".." resolved lexically), else by its real
-// path. The error's context is the whole message.
+// Resolves the argument as written (made absolute, "." and ".." resolved lexically), else by
+// its real path. The error's context is the whole message.
 Result<Target> resolve_target(const Config& config, const std::string& argument);
-// The same, and only a dataset will do.
+// The same, and the argument must be a dataset.
 Result<const DatasetConfig*> resolve_dataset(const Config& config, const std::string& argument);
 
 const char* kind_name(FrameKind kind);   // for JSON: "native", "alien"

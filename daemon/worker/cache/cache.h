@@ -1,4 +1,4 @@
-// Cache: what a worker's fills need of zazend (link_messages.h).
+// Cache: the functions of zazend that a worker's fills use (link_messages.h).
 #pragma once
 #include <functional>
 
@@ -13,7 +13,7 @@ class Cache {
   virtual int begin_fill(const BeginFill& offer, BeginFill::Reply* reply) = 0;
   virtual int more_room(const MoreRoom& more) = 0;
   virtual int adopt(const Adopt& adopt) = 0;
-  // `done` is told what came of it, on another thread.
+  // `done` gets the outcome, on another thread.
   virtual void finish_fill(const FinishFill& finish, std::function<void(int)> done) = 0;
   virtual void finish_content(const FinishContent& finish, std::function<void(int)> done) = 0;
   virtual void abandon_fill(const AbandonFill& abandon) = 0;

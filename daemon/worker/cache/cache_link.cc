@@ -51,7 +51,7 @@ void CacheLink::send_ask(LinkType type, std::string body, Done done, bool is_hel
     waiting_.emplace(packet.request, std::move(done));
   }
   if (send(packet, is_held)) return;
-  // Too long, or zazend is gone.
+  // The packet is too long, or zazend is gone.
   std::unique_lock lock(mutex_);
   auto found = waiting_.extract(packet.request);
   lock.unlock();

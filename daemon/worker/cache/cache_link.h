@@ -1,6 +1,6 @@
 // CacheLink: a worker's end of the link to zazend. Any thread may ask; run() reads replies and
-// orders, and ends when zazend is gone, or when there is no memory for what it says: somebody
-// would wait for that, and the next worker is started soon.
+// orders. It ends when zazend is gone, or when there is no memory for a packet: a thread would
+// wait for that packet for ever, and zazend soon starts another worker.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -20,9 +20,9 @@ class CacheLink : public Cache {
   CacheLink(UniqueFd receive, UniqueFd send)
       : receive_(std::move(receive)), send_(std::move(send)), writer_(send_.get()) {}
 
-  // Orders go to `take`, on this thread.
+  // Calls `take` with each order, on this thread.
   void run(const std::function<void(LinkPacket order)>& take);
-  // How many orders were taken.
+  // The number of orders that were taken.
   std::uint64_t orders_seen() const { return orders_seen_; }
 
   // Waits for the answer: 0, or an errno.
@@ -31,7 +31,7 @@ class CacheLink : public Cache {
     LinkPacket packet = exchange(Ask::kType, encode_link_body(ask));
     return read(packet, reply);
   }
-  // What a packet that zazend has sent answers: 0 and the reply, or an errno.
+  // Decodes a packet from zazend: 0 and the reply, or an errno.
   template <class Reply>
   static int read(LinkPacket& packet, Reply* reply) {
     if (packet.status != 0) return packet.status;
@@ -44,15 +44,15 @@ class CacheLink : public Cache {
     typename Ask::Reply reply;
     return this->ask(std::move(ask), &reply);
   }
-  // `done` gets the reply, on run()'s thread. An ask that is held goes out with the next one
-  // that is not, or by flush().
+  // `done` gets the reply, on run()'s thread. A held ask is sent with the next one that is not
+  // held, or by flush().
   using Done = std::function<void(LinkPacket reply)>;
   template <class Ask>  // NOLINTNEXTLINE(performance-unnecessary-value-param): it is moved from
   void ask_later(Ask ask, Done done, bool is_held = false) {
     send_ask(Ask::kType, encode_link_body(ask), std::move(done), is_held);
   }
   void flush() { writer_.flush(when_full(LinkWriter::Full::kWait)); }
-  // Nobody waits for what comes of it.
+  // Sends an ask without waiting for its result.
   template <class Ask>
   void tell(Ask ask) {
     LinkPacket packet;
@@ -75,7 +75,7 @@ class CacheLink : public Cache {
   void note_failed(const FillFailed& failed) override { tell(failed); }
 
  private:
-  // The thread that reads replies must not wait for room in the pipe.
+  // The thread that reads replies must not wait for space in the pipe.
   LinkWriter::Full when_full(LinkWriter::Full others) const;
   bool send(const LinkPacket& packet, bool is_held = false);
   void run_until_lost(const std::function<void(LinkPacket order)>& take);

@@ -9,7 +9,7 @@
 namespace zazen {
 namespace {
 
-constexpr std::chrono::seconds kSayAfter{10};  // a peer that starts a little later is no news
+constexpr std::chrono::seconds kSayAfter{10};  // a shorter silence of a peer is not logged
 constexpr std::chrono::seconds kDeafPause{60};
 constexpr std::uint32_t kQuickRetries = 20;
 
@@ -73,7 +73,7 @@ void ChangeNotices::renew(const Config& next) {
     if (std::ranges::find(peers_, name, [](const PeerPointer& peer) { return peer->name; }) ==
         peers_.end()) {
       add_peer(name);
-      // It may have been told of some changes before, and of others not.
+      // The peer may have been told of some earlier changes, and of others not.
       for (std::uint32_t i = 0; i < config_.datasets.size(); ++i)
         peers_.back()->queue.distrust(i);
     }
@@ -136,7 +136,8 @@ void ChangeNotices::serve(Peer& peer) {
   peer.link.reset();
 }
 
-// Until there is something to say, and it may be said. A connection that is not used is closed.
+// Waits until there is a notice to send and it may be sent. Closes a connection that is not
+// used.
 void ChangeNotices::rest(Peer& peer, Lock& lock) {
   if (!peer.queue.empty()) {
     peer.wake.wait_until(lock, peer.pause_until);
@@ -149,7 +150,7 @@ void ChangeNotices::rest(Peer& peer, Lock& lock) {
   if (!lock) lock.lock();
 }
 
-// As much of the batch as fits; the rest leaves the batch.
+// Takes as much of the batch as fits; the rest leaves the batch.
 ChangeNotice ChangeNotices::make_notice(NoticeQueue::Batch& batch) const {
   ChangeNotice notice;
   notice.kind = batch.kind;
@@ -164,7 +165,8 @@ ChangeNotice ChangeNotices::make_notice(NoticeQueue::Batch& batch) const {
     const auto age = std::chrono::floor<milliseconds>(Clock::now() - queued.looked_at).count();
     char name[kMaxTemplate + 32];
     const std::size_t length = dataset.name.format(seq, name, sizeof name);
-    // A number that spells no companion is a user's joke: no frame of the peers has this name.
+    // A number that is no companion comes from a user's own message. No frame of the peers has
+    // the name "?".
     FrameNews news{length == 0 ? "?" : std::string(name, length), queued.version,
                    static_cast<std::uint32_t>(std::min<std::int64_t>(age, UINT32_MAX))};
     if (size += encoded_size(news); size > kLongestNotice) break;
@@ -209,11 +211,11 @@ void ChangeNotices::note_failure(Peer& peer, const Error& error, bool was_open) 
   if (peer.failures++ == 0) peer.failed_since = now;
   peer.failure = error.message();
   peer.pause_until = now + (peer.failures < kQuickRetries ? kRetry : kLongestRetry);
-  // Closed while it rested: that says nothing about the peer.
+  // The connection was closed while it was idle, which says nothing about the peer.
   if (was_open && peer.failures == 1) peer.pause_until = now;
   const bool is_deaf = error.code == EOPNOTSUPP;
   if (is_deaf) {
-    // Once it has another version it may know this daemon's life from before.
+    // After an update the peer may know this daemon's life from an earlier time.
     peer.queue.clear();
     peer.queue.greet();
     for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) peer.queue.distrust(i);

@@ -1,15 +1,14 @@
 // ChangeNotices: tells the nodes in `peers` of frames that have changed at the origin (D28).
 //
-// Each peer has a queue (notice_queue.h), a thread, and a connection while there is something
-// to say: a peer that hangs or is dead delays nobody else, and no caller ever waits. A notice
-// that was not answered is sent again, every kRetryMs to kLongestRetryMs, until the peer
-// answers. So a peer that was down, or cut off, is told when it is back.
+// Each peer has a queue (notice_queue.h), a thread, and a connection while there are notices to
+// send. So a peer that hangs or is dead delays nobody else, and no caller ever waits. A notice
+// that was not answered is sent again, every kRetry to kLongestRetry, until the peer answers.
+// So a peer that was down, or cut off, learns of the changes later.
 //
-// The first thing that a daemon says to each peer is that it lives. By `life` the peer sees
-// whether it has met this daemon before: what changed while none ran was told to nobody
-// (reported_changes.h).
+// A daemon first sends each peer a greeting. By `life` the peer sees whether it has met this
+// daemon before: nobody was told of changes while no daemon ran (reported_changes.h).
 //
-// `peers` may name this very daemon. It answers ELOOP, and is told nothing more.
+// `peers` may name this very daemon. It answers ELOOP, and gets no further notice.
 //
 // Thread safe.
 #pragma once
@@ -34,7 +33,7 @@ class ChangeNotices {
  public:
   static constexpr int kPatienceMs = 1'000;  // with a peer that is silent
   static constexpr std::chrono::milliseconds kRetry{250}, kLongestRetry{1'000};
-  static constexpr std::chrono::milliseconds kPace{50};  // so often is a frame told at most
+  static constexpr std::chrono::milliseconds kPace{50};  // between two notices of a frame
   static constexpr std::chrono::milliseconds kIdle{5'000};
   static constexpr std::chrono::milliseconds kLastWords{500};
 
@@ -45,16 +44,16 @@ class ChangeNotices {
   void tell(std::uint32_t dataset, FrameSeq seq, const FrameVersion& version);
   // Any frame of the dataset may have changed.
   void distrust(std::uint32_t dataset);
-  // A reload: who the peers are.
+  // Applies a reload's `peers`.
   void renew(const Config& next);
   std::vector<PeerFigures> figures() const;  // without this very daemon
-  // Peers that answer are told what waits, within kLastWords. False: a thread hangs.
+  // Sends the queued notices to peers that answer, within kLastWords. False: a thread hangs.
   bool stop(std::chrono::milliseconds limit);
 
  private:
   using Clock = std::chrono::steady_clock;
   using Lock = std::unique_lock<std::mutex>;
-  struct Peer {  // mutex_ is held, but for the link and its key
+  struct Peer {  // its members need mutex_, except the link and its key
     std::string name;
     NoticeQueue queue;
     std::condition_variable wake;
@@ -64,7 +63,7 @@ class ChangeNotices {
     std::string failure;
     std::uint32_t failures = 0;  // in a row
     Clock::time_point failed_since, pause_until;
-    bool said = false;  // that it cannot be told
+    bool said = false;  // the log says that it cannot be told
     std::unique_ptr<NodeLink> link;
   };
   using PeerPointer = std::shared_ptr<Peer>;

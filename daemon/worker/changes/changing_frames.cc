@@ -18,11 +18,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// For frames that do not change, at most so often in all: where nobody can tell whether there is a
-// writer, there may be thousands of them.
+// The least time between two looks at frames that do not change, for all of them together.
+// Where nobody can tell whether there is a writer, there may be thousands of them.
 constexpr std::chrono::milliseconds kBetweenLooks{5};
 
-// Nothing, with errno, if that cannot be known.
+// The frame's version. Nothing, with errno, if it cannot be known.
 std::optional<FrameVersion> version_of(const DatasetConfig& dataset, const UniqueFd& named) {
   struct stat st = {};
   if (!named.valid()) {
@@ -43,7 +43,7 @@ std::optional<FrameVersion> version_of(const DatasetConfig& dataset, const Uniqu
 
 }  // namespace
 
-// One dataset.
+// The frames of one dataset.
 class ChangingFrames::Lane {
  public:
   Lane(std::uint32_t dataset, const DatasetConfig& config, const Hooks& hooks,
@@ -60,7 +60,7 @@ class ChangingFrames::Lane {
     std::optional<FrameVersion> told;
     Clock::time_point due, changed_at;
     std::chrono::milliseconds pause;
-    bool reported = false;  // once more, while it was looked at
+    bool reported = false;  // reported again during a look
   };
 
   void look(FrameSeq seq);
@@ -74,9 +74,9 @@ class ChangingFrames::Lane {
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::atomic<bool> stopping_ = false;
-  std::map<FrameSeq, Entry> frames_;  // its thread alone removes some
+  std::map<FrameSeq, Entry> frames_;  // only its thread removes frames
   std::set<std::pair<Clock::time_point, FrameSeq>> by_due_;
-  bool overflowed_ = false;  // a frame was not taken, and nobody was told
+  bool overflowed_ = false;  // a frame was refused, and the peers do not know it
   Clock::time_point distrusted_at_;
 };
 
@@ -169,7 +169,7 @@ void ChangingFrames::Lane::look(FrameSeq seq) {
   by_due_.emplace(present.due, seq);
 }
 
-// mutex_ is held.
+// The caller holds mutex_.
 std::chrono::milliseconds ChangingFrames::Lane::longest_pause(const Entry& entry) const {
   const bool is_hot = Clock::now() - entry.changed_at < limits_.rest;
   const auto fair_share = kBetweenLooks * static_cast<int>(frames_.size());
@@ -178,7 +178,7 @@ std::chrono::milliseconds ChangingFrames::Lane::longest_pause(const Entry& entry
 
 bool ChangingFrames::Lane::rests(const Entry& entry, const UniqueFd& named,
                                  bool is_known) const {
-  // A program that makes it anew says so.
+  // A program that makes the frame again reports it.
   if (is_known && entry.told->gone) return true;
   const auto quiet = Clock::now() - entry.changed_at;
   if (quiet < limits_.rest) return false;

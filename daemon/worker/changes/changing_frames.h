@@ -1,12 +1,13 @@
 // ChangingFrames: frames that programs of this node have opened for writing, or changed. It
-// looks at each, at once and then several times a second, until the frame rests: nobody writes
-// to it any more, and it has not changed for a while. Each version that it finds is told.
+// examines each of them at once and then several times a second. That ends when no program
+// writes to the frame and it has not changed for a while. It reports each version that it
+// finds.
 //
-// The looks are needed because write() makes no call to the daemon. Where the file system tells
-// whether there is a writer (a lease is refused), a frame is watched as long as there is one;
-// where it does not, until the frame has not changed for Limits::memory.
+// This is needed because write() makes no call to the daemon. Some file systems tell whether
+// there is a writer (a lease is refused). There a frame is watched as long as there is one,
+// elsewhere until it has not changed for Limits::memory.
 //
-// A thread for each dataset, so that an origin that hangs delays nobody else. Thread safe.
+// Each dataset has a thread, so that a hanging origin delays nobody else. Thread safe.
 #pragma once
 #include <chrono>
 #include <functional>
@@ -28,20 +29,20 @@ class ChangingFrames {
     std::chrono::milliseconds first{50}, longest{500};  // between two looks
     std::chrono::milliseconds rest{2'000}, memory{60'000};
   };
-  struct Hooks {  // on any thread; must not wait
+  struct Hooks {  // called on any thread; they must not wait
     std::function<void(std::uint32_t dataset, FrameSeq seq, const FrameVersion& version)> tell;
-    // Too many frames at once, or the origin does not let us look: any may have changed.
+    // There are too many frames, or the origin does not answer: any frame may have changed.
     std::function<void(std::uint32_t dataset)> distrust;
   };
 
   ChangingFrames(const Config& config, Hooks hooks, Limits limits);
   ~ChangingFrames();
 
-  // `known`: it has not been changed yet, and this version need not be told.
+  // `known`: the version before any change, which the peers need not be told.
   void take(std::uint32_t dataset, FrameSeq seq, std::optional<FrameVersion> known = {});
   std::uint64_t count() const;
-  // Frames that do not rest yet may change later: their datasets are distrusted. False: a thread
-  // is caught in an origin that does not answer.
+  // Frames that may still change are a reason to distrust their datasets. False: a thread is
+  // blocked by an origin that does not answer.
   bool stop(std::chrono::milliseconds limit);
 
  private:

@@ -1,9 +1,9 @@
-// NoticeQueue: what one peer has not been told yet. Newer news of a frame replace older ones.
-// With more than kMostFrames waiting, the dataset that has most of them is collapsed into one
-// word: any of its frames may have changed.
+// NoticeQueue: the changes that one peer has not been told yet. Newer news of a frame replace
+// older ones. With more than kMostFrames in the queue, the dataset that has most of them is
+// collapsed into one entry: any of its frames may have changed.
 //
-// A notice stays in the queue until the peer has answered: it may be sent twice,
-// which does no harm. Not thread safe. No input or output.
+// A notice stays in the queue until the peer has answered. It may be sent twice, which does no
+// harm. Not thread safe. No input or output.
 #pragma once
 #include <chrono>
 #include <map>
@@ -30,24 +30,24 @@ class NoticeQueue {
     std::uint64_t generation = 0;  // of kDistrust
   };
 
-  // The first thing that is said.
+  // Queues the greeting, which comes first.
   void greet() { greets_ = true; }
   void add(std::uint32_t dataset, FrameSeq seq, const News& news);
   void distrust(std::uint32_t dataset);
   void clear();
 
   bool empty() const { return !greets_ && distrusted_.empty() && frames_.empty(); }
-  // Frames, and datasets of which any frame may have changed.
+  // The number of frames, and of datasets of which any frame may have changed.
   std::size_t waiting() const { return count_ + distrusted_.size(); }
-  // The next one, of at most so many frames; nothing if the queue is empty.
+  // The next notice, of at most `most_frames` frames; nothing if the queue is empty.
   std::optional<Batch> next(std::size_t most_frames) const;
-  // The peer has it. Frames that have changed again since then stay.
+  // Removes what the peer has received. Frames that have changed again since then stay.
   void delivered(const Batch& batch);
 
  private:
   bool greets_ = false;
-  // By dataset; the generation grows with each change, so that one that comes while the peer is
-  // being told is told again.
+  // By dataset. The generation grows with each change, so that a change during the transfer is
+  // sent in another notice.
   std::map<std::uint32_t, std::uint64_t> distrusted_;
   std::uint64_t last_generation_ = 0;
   std::map<std::uint32_t, std::map<FrameSeq, News>> frames_;  // by dataset; none is empty

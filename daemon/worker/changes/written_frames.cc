@@ -35,7 +35,7 @@ std::string link_to(int fd) {
 
 }  // namespace
 
-// One dataset. But for take(), stop() and the questions all of it is its thread's.
+// The frames of one dataset. Its thread owns all of it, except take(), stop() and the queries.
 class WrittenFrames::Lane {
  public:
   Lane(std::uint32_t dataset, const DatasetConfig& config, const Hooks& hooks,
@@ -59,16 +59,16 @@ class WrittenFrames::Lane {
   struct Entry {
     dev_t dev = 0;
     ino_t ino = 0;
-    UniqueFd file;          // for reading, while it is watched
-    int watch = -1;         // none: it is looked at in turns
-    bool in_turns = false;  // so are those that no lease tells of
-    bool changed = false;        // somebody said so
-    OriginIdentity before = {};  // as it was when it was first said to be open
+    UniqueFd file;          // open for reading, while the frame is watched
+    int watch = -1;         // -1: it is examined in turns
+    bool in_turns = false;  // also true for frames that leases do not cover
+    bool changed = false;        // a program said so
+    OriginIdentity before = {};  // as it was at the first report of an open
     std::uint64_t opens = 0, closes = 0;
-    // Of those that no lease tells of:
+    // For frames that leases do not cover:
     OriginIdentity seen = {};
     Clock::time_point seen_at, heard_at;
-    bool pushed = false;  // as it was seen
+    bool pushed = false;  // in the version that was seen
   };
   using Frames = std::map<FrameSeq, Entry>;
 
@@ -80,7 +80,7 @@ class WrittenFrames::Lane {
   void take_events();
   void look_again();
   void take_turn();
-  // closed: the kernel has said that somebody who wrote to it has closed it.
+  // closed: the kernel has reported that a writer has closed the frame.
   void look(FrameSeq seq, bool closed);
   void guess(Entry& entry, ClosedFrame frame, bool closed);
   void tell(ClosedFrame frame);
@@ -99,11 +99,11 @@ class WrittenFrames::Lane {
 
   mutable std::mutex mutex_;
   std::deque<WrittenFrame> unheard_;
-  Frames frames_;  // its thread alone changes what is in it
+  Frames frames_;  // only its thread changes the entries
 
   std::multimap<int, FrameSeq> by_watch_;
   std::size_t in_turns_ = 0;
-  std::set<FrameSeq> soon_;  // just closed, and not yet without a writer
+  std::set<FrameSeq> soon_;  // closed a moment ago; the kernel still counts a writer
   Clock::time_point next_turn_;
 };
 
@@ -191,7 +191,8 @@ void WrittenFrames::Lane::hear() {
     std::lock_guard lock(mutex_);
     heard.swap(unheard_);
   }
-  // Who opens and closes a frame many times says so as often; one look is enough for all of it.
+  // A program that opens and closes a frame many times reports each. One look covers all
+  // reports.
   std::map<FrameSeq, int> looked;
   std::set<FrameSeq> admitted;
   for (const WrittenFrame& frame : heard) {
@@ -211,7 +212,7 @@ void WrittenFrames::Lane::hear() {
 }
 
 void WrittenFrames::Lane::note(Entry& entry, const WrittenFrame& frame) {
-  // Of one that a start found somebody may have it open still.
+  // A frame that a start has found may still be open somewhere.
   if (frame.news != WrittenFrame::News::kChanged) ++entry.opens;
   if (frame.news == WrittenFrame::News::kChanged) entry.changed = true;
   entry.heard_at = Clock::now();
@@ -258,11 +259,11 @@ void WrittenFrames::Lane::watch(FrameSeq seq, Entry& entry, int named) {
   entry.file.reset(::open(link_to(named).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
 }
 
-// A watch is of a file, which may be two frames' by two names.
+// A watch is for a file, which may be two frames by two names.
 void WrittenFrames::Lane::take_events() {
   alignas(inotify_event) char buffer[16384];
   std::map<FrameSeq, std::uint64_t> closed;
-  std::set<FrameSeq> lost;  // events of these
+  std::set<FrameSeq> lost;  // frames whose events were lost
   for (;;) {
     ssize_t size = ::read(events_.get(), buffer, sizeof buffer);
     if (size <= 0) break;
@@ -328,7 +329,7 @@ void WrittenFrames::Lane::look(FrameSeq seq, bool closed) {
   const int file = entry.file.valid() ? entry.file.get() : opened.get();
   std::optional<bool> has_writer = file < 0 ? std::nullopt : knows_writer(file);
   if (has_writer.value_or(false)) {
-    // The kernel says that a file is closed a moment before it counts as closed.
+    // The kernel reports a close a moment before the file counts as closed.
     if (closed) {
       set_in_turns(entry, true);
       soon_.insert(seq);
@@ -372,7 +373,7 @@ void WrittenFrames::Lane::guess(Entry& entry, ClosedFrame frame, bool closed) {
   if (due || may_be_restored || frame.is_last_word) tell(frame);
 }
 
-// What is written within the same tick of the clock would look like what was pushed.
+// A write within the same tick of the clock would look like the version that was pushed.
 void WrittenFrames::Lane::tell(ClosedFrame frame) {
   if (frame.is_there) {
     outwait_clock(frame.origin.st_mtim, [this] { return stopping_.load(); });
@@ -418,7 +419,7 @@ void WrittenFrames::take(WrittenFrame frame) {
     threads_.post([made = made.get()] { until_no_shortage([made] { made->run(); }); });
     lane = std::move(made);
   }
-  Lane& taker = *lane;  // it remains
+  Lane& taker = *lane;  // lanes are never removed
   lock.unlock();
   taker.take(std::move(frame));
 }

@@ -1,6 +1,7 @@
-// Askers: clients that wait for the same answer. It is found once for all of them, however many
-// ask: a question costs the client more than the worker. A client that asks while an answer is
-// being made waits for the next one, so no answer is older than its question. Thread safe.
+// Askers: coalesces requests: clients that wait for the same answer. One answer serves all of
+// them, because a question costs the client more than the worker. A client that asks while an
+// answer is being made waits for the next one, so no answer is older than its question. Thread
+// safe.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -13,7 +14,8 @@ namespace zazen {
 template <class Asked>
 class Askers {
  public:
-  // If no answer is being made, `make` has one made, for begin(). If it throws, nobody waits.
+  // Adds a client. Calls `make`, which must lead to begin(), unless an answer is being made. If
+  // it throws, no client waits.
   template <class Make>
   void add(std::uint64_t question, const Asked& asked, Make make) {
     std::unique_lock lock(mutex_);
@@ -29,12 +31,12 @@ class Askers {
       throw;
     }
   }
-  // Those for whom the next answer is.
+  // Returns the clients that get the next answer.
   std::vector<Asked> begin(std::uint64_t question) {
     std::lock_guard lock(mutex_);
     return std::exchange(waiting_[question].asked, {});
   }
-  // An answer was given. True: others have come, and the caller makes the next one.
+  // Ends an answer. True: other clients have come, and the caller makes the next one.
   bool end(std::uint64_t question) {
     std::lock_guard lock(mutex_);
     auto waiting = waiting_.find(question);

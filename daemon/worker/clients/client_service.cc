@@ -1,8 +1,9 @@
-// What each message of a client means: one handler for each row of kMessages
-// (bodhi/lean/requests/messages.h), which also says who may send it and what it names.
+// The meaning of each message of a client: one handler for each row of kMessages
+// (bodhi/lean/requests/messages.h). The table also has the allowed senders and the names in a
+// message.
 //
-// Names from outside count only if they are a configured dataset's path, letter by letter,
-// and a name of its template; so none can lead anywhere else.
+// A name from a client counts only if it is a configured dataset's path, byte by byte, or a
+// name of its template. So no name can lead anywhere else.
 #include "daemon/worker/clients/client_service.h"
 
 #include <fcntl.h>
@@ -30,7 +31,7 @@ Body body_of(const Packet& packet) {
   return body;
 }
 
-// A frame that is watched has a descriptor open, as a queued fill has.
+// A watched frame has a descriptor open, as a queued fill has.
 WrittenFrames::Limits limits_of(std::size_t queue_limit) {
   WrittenFrames::Limits limits;
   limits.watched = std::min(limits.watched, queue_limit / 4);
@@ -65,7 +66,7 @@ ClientService::ClientService(const Config& config, CacheLink& link, std::size_t 
       doubts_(
           {.may_search =
                [this](std::uint32_t dataset) {
-                 // A reload adds it just now.
+                 // A reload is adding the dataset.
                  if (dataset >= config_.datasets.size()) return EAGAIN;
                  return permission(Wish::kSearch, dataset);
                },
@@ -227,9 +228,9 @@ void ClientService::submit(Request& request, FrameKind kind, bool is_content) {
 
 // ---- Changes
 
-// A client that may not change the frame has perhaps seen that it was changed: it is compared.
-// A change that is not dealt with casts doubt on the dataset: opens are checked until all
-// copies are compared.
+// A client that may not change the frame may have seen a change: the copy is compared. A change
+// that cannot be processed casts doubt on the dataset: opens are checked until all copies have
+// been compared.
 template <>
 void ClientService::handle<MessageType::kInvalidate>(Request& request) {
   const Asked asked = request.asked;
@@ -255,7 +256,7 @@ void ClientService::handle<MessageType::kInvalidate>(Request& request) {
 void ClientService::change(const Asked& asked, std::uint32_t dataset, FrameSeq seq,
                            std::uint32_t flags) {
   if ((flags & kOpenForWriting) != 0) return open_for_writing(asked, dataset, seq);
-  // One after the other: many at once would hold up what else is asked of zazend.
+  // These asks run one after the other: many at once would delay other asks to zazend.
   const int status = link_.ask(Changed{{dataset, seq}, (flags & kFoundStale) != 0});
   if (config_.has_peers) changing_.take(dataset, seq);
   answer(asked, status);
@@ -297,7 +298,7 @@ void ClientService::compare_for_all(std::uint32_t dataset) {
                   });
 }
 
-// ---- What people ask for
+// ---- Requests of people
 
 template <>
 void ClientService::handle<MessageType::kEvict>(Request& request) {
@@ -352,7 +353,7 @@ void ClientService::handle<MessageType::kList>(Request& request) {
   lists_.add(dataset, request.asked, [&] { list(dataset); });
 }
 
-// Of all datasets, those that the user may not list are left out.
+// A list of all datasets leaves out those that the user may not list.
 void ClientService::list(std::uint32_t dataset) {
   errands_.post([this, dataset] {
     const std::vector<Asked> askers = lists_.begin(dataset);
@@ -384,8 +385,7 @@ void ClientService::handle<MessageType::kKeepListing>(Request& request) {
 }
 
 int ClientService::keep_listing(std::uint32_t dataset, int fd) {
-  // Only a file in memory has seals. Any other's owner could keep us waiting, for as long as
-  // its file system does not answer.
+  // Only a file in memory has seals. The file system of another file could block this thread.
   if (::fcntl(fd, F_GET_SEALS) < 0) return EINVAL;
   struct stat st = {};
   if (::fstat(fd, &st) != 0) return errno;
@@ -420,7 +420,7 @@ int ClientService::keep_listing(std::uint32_t dataset, int fd) {
     return code;
   }
   const int written = write_all(begun.file.get(), encoded);
-  // An empty one is no listing: the ticket is given back.
+  // An empty file is no listing and returns the ticket.
   if (written != 0 && ::ftruncate(begun.file.get(), 0) != 0) return errno;
   begun.file.reset();
   finish.ticket = begun.ticket;
@@ -497,7 +497,7 @@ void ClientService::keep_house() {
   doubts_.ask_again();
 }
 
-// By this worker itself, if it is the one that talks to the peers.
+// This worker tells the peers itself if that is its task, or asks zazend.
 void ClientService::tell(const Tell& news) {
   std::unique_lock lock(notices_mutex_);
   if (notices_) return give_notice(news);
@@ -552,7 +552,7 @@ WorkerFigures ClientService::figures() {
   return figures;
 }
 
-// The worker that tells the peers stays.
+// A worker that tells the peers does not end.
 bool ClientService::is_idle() {
   std::lock_guard lock(notices_mutex_);
   return !notices_ && filler_.under_way() == 0 && written_.is_empty() &&

@@ -1,8 +1,7 @@
-// ClientService: what each message of a client means, in the worker of its user. It blocks
-// nowhere: what may take time is handed to threads, and the answers come through the outbox.
+// ClientService: processes each message of a client, in the worker of its user. It never
+// blocks: threads do the work that may take time, and the answers come through the outbox.
 //
-// The worker asks the origin what its user may do, and zazend for what is to be done in the
-// cache.
+// The worker asks the origin for the rights of its user, and zazend for changes in the cache.
 #pragma once
 #include <array>
 #include <atomic>
@@ -30,43 +29,43 @@ namespace zazen {
 
 class ClientService {
  public:
-  // `is_own_user`: zazend runs as this user, too; it may ask for everything.
+  // `is_own_user`: zazend runs as this user, too, who may ask for everything.
   ClientService(const Config& config, CacheLink& link, std::size_t queue_limit,
                 bool is_own_user);
 
   bool is_own_user() const { return is_own_user_; }
   enum class Taken { kYes, kLater, kNonsense };
-  // kLater: a push while the queue is full; try the same packet again when the outbox wakes.
+  // kLater: a push while the queue is full; take the same packet again when the outbox wakes.
   // kNonsense: no client of ours sends this; close the connection.
   Taken take(std::uint64_t client, Packet& packet);
   Outbox& outbox() { return outbox_; }
-  // Messages were lost that may have told of changes.
+  // Messages that may have reported changes were lost.
   void doubt_all();
-  // zazend orders: programs of this user could not tell of changes.
+  // An order of zazend: programs of this user could not report changes.
   void take_untold(const std::vector<std::uint32_t>& datasets);
   // zazend orders: programs of this user may use these.
   void take_used(const std::vector<std::uint32_t>& datasets);
 
-  // zazend orders: a suspended copy was found. `done` is told 0 when the frame is watched.
+  // An order of zazend: a suspended copy was found. `done` gets 0 when the frame is watched.
   void watch_writers(std::uint32_t dataset, FrameSeq seq, std::function<void(int)> done);
   void watch_changes(std::uint32_t dataset, FrameSeq seq) { changing_.take(dataset, seq); }
-  // A program of this user tells it (bodhi/lean/frames/program_news.h). `settled` may be empty.
+  // News of a program of this user (bodhi/lean/frames/program_news.h). `settled` may be empty.
   void take_news(const FrameEntry& news, std::function<void()> settled);
-  // zazend orders: the peers are to learn this.
+  // An order of zazend: tell the peers.
   void tell_peers(const TellPeers& order);
-  // A reload: who the peers are, and how to reach them.
+  // A reload: the peers, and how to reach them.
   void renew_peers(const Config& next);
 
-  // To be called about once a second.
+  // The caller calls this about once a second.
   void keep_house();
   WorkerFigures figures();
   OriginFindings find_problems() { return problems_.find(is_own_user_); }
   bool is_idle();
-  // Within the limit, as far as origins allow; then the outbox has the last answers.
+  // Stops within the limit, as far as origins allow; then the outbox has the last answers.
   void stop(std::chrono::milliseconds limit);
 
  private:
-  struct Asked {  // who asked for what
+  struct Asked {  // the sender of a request
     std::uint64_t client;
     std::uint64_t request;
     bool is_answered;
@@ -77,10 +76,10 @@ class ClientService {
     Packet packet;
     std::uint32_t dataset = kAllDatasets;  // stays so if the message names none
     FrameSeq seq = 0;                      // of the frame, if it names one
-    bool is_put_off = false;               // set by a handler: to be taken again later
+    bool is_put_off = false;               // set by a handler: the request is taken again later
   };
 
-  // What a message means: client_service.cc. A row of kMessages without a handler there does
+  // Processes one message: client_service.cc. A row of kMessages without a handler there does
   // not compile. Only a row without a wish can be put off.
   using Handler = void (ClientService::*)(Request&);
   template <MessageType type>
@@ -97,17 +96,17 @@ class ClientService {
   static constexpr auto handlers_of(std::index_sequence<rows...>) {
     return std::array{handler_of<rows>()...};
   }
-  // 0, or why it is refused.
+  // 0, or the reason for the refusal.
   int read_names(const MessageRule& rule, const Packet& packet, Request* out) const;
   int permission(Wish wish, std::uint32_t dataset) const;
   bool may_change_frame(std::uint32_t dataset, const std::string& name) const;
   void submit(Request& request, FrameKind kind, bool is_content = false);
   void pin(const Request& request, bool pinned);
   void answer(const Asked& asked, int status, std::string body = {});
-  // `work`, which answers; without memory the answer is ENOMEM.
+  // Returns `work`, which answers; without memory the answer is ENOMEM.
   template <class Work>
   auto answering(const Asked& asked, Work work);
-  // zazend's answer goes to the client as it is.
+  // The client gets zazend's answer.
   template <class Ask>
   void forward(const Asked& asked, Ask ask);
   template <class Ask>
@@ -120,7 +119,7 @@ class ClientService {
   int keep_listing(std::uint32_t dataset, int fd);
   void change(const Asked& asked, std::uint32_t dataset, FrameSeq seq, std::uint32_t flags);
 
-  // Frames that somebody has open for writing (D25): client_writers.cc.
+  // Frames that are open for writing (D25): client_writers.cc.
   void open_for_writing(const Asked& asked, std::uint32_t dataset, FrameSeq seq);
   int drop_changed(std::uint32_t dataset, FrameSeq seq);
   void take_change(const FrameEntry& news);
@@ -129,13 +128,13 @@ class ClientService {
   void settle_suspended(const ClosedFrame& frame);
   int compare_suspended(const ClosedFrame& frame);
   void watch(std::uint32_t dataset, FrameSeq seq);
-  bool is_pushed(std::uint32_t dataset, FrameSeq seq) const {  // when it has been written
+  bool is_pushed(std::uint32_t dataset, FrameSeq seq) const {  // after it has been written
     const DatasetConfig& config = config_.datasets[dataset];
     return config.push && !config.removed && !config.name.is_companion(seq);
   }
   void learn_push_key();
   void tell(const Tell& news);
-  void give_notice(const Tell& news);  // notices_mutex_ is held
+  void give_notice(const Tell& news);  // the caller holds notices_mutex_
 
   const Config& config_;
   CacheLink& link_;
@@ -149,7 +148,7 @@ class ClientService {
   WorkQueue errands_{WorkQueue::OnDemand{1}};
   OriginLanes questions_{2};  // what the user may do
   OriginLanes samples_{1};
-  OriginLanes changes_{2};  // apart: a change is answered soon
+  OriginLanes changes_{2};  // separate, because changes are answered soon
   Doubts doubts_;
   struct Use {  // whether the user may search the dataset's directory
     std::atomic<bool> is_asked = false;
@@ -160,7 +159,7 @@ class ClientService {
   WrittenFrames written_;
   OwnWriter writer_;
   std::mutex notices_mutex_;
-  std::unique_ptr<ChangeNotices> notices_;  // once zazend has had the peers told something
+  std::unique_ptr<ChangeNotices> notices_;  // from zazend's first order to tell the peers
 };
 
 }  // namespace zazen

@@ -1,11 +1,11 @@
 // Frames that programs of this user have open for writing (D25). An open alone is no change:
 // the copy is suspended until the last writer has closed the frame. Then the frame is compared
-// with it, and the copy is served again, or dropped.
+// with the copy, and the copy is served again or dropped.
 //
-// A reader never gets a copy while a writer is known: the program that opens for writing goes
-// on when the copy has lost its name. A copy gets its name back only while a lease says that
-// nobody has the frame open or mapped for writing. Where leases do not tell, all writers that
-// are known must have closed it, and the copy is young again: each open is checked for a while.
+// A reader never gets a copy while a writer is known, because the writer's open() waits until
+// the copy has lost its name. A copy gets its name back only while a lease says that no program
+// has the frame open or mapped for writing. Without leases all known writers must have closed
+// it, and the copy is young again: each open is checked for a while.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,10 +24,10 @@ namespace {
 using News = WrittenFrame::News;
 using Writers = ClosedFrame::Writers;
 
-// More is not read only to keep a copy: others of the dataset wait meanwhile.
+// Longer frames are not read for a comparison, because others of the dataset wait meanwhile.
 constexpr off_t kMostCompared = 64 << 20;
 
-// Nothing if it cannot be read to its end.
+// Nothing if the file cannot be read to its end.
 std::optional<std::uint64_t> checksum_of(int fd, std::uint64_t size) {
   constexpr std::size_t kPiece = 1 << 18;
   std::unique_ptr<char[]> piece(new char[kPiece]);
@@ -45,9 +45,9 @@ std::optional<std::uint64_t> checksum_of(int fd, std::uint64_t size) {
 
 }  // namespace
 
-// The frame has the bytes that were copied, and keeps them as long as nobody writes. HDF5 puts a
-// mark into each file that it opens for writing, and takes it away again: then only the times
-// are others, and the copy gets them. 0, or why not.
+// 0 if the frame still has the copy's bytes, and keeps them while there is no writer; otherwise
+// an errno. HDF5 puts a mark into each file that it opens for writing, and removes it again.
+// Then only the times differ, and the copy gets the new ones.
 int ClientService::compare_suspended(const ClosedFrame& frame) {
   const struct stat& now = frame.origin;
   if (!frame.is_there || frame.file < 0 || hides_mappings(frame.file)) return ESTALE;
@@ -85,13 +85,13 @@ int ClientService::drop_changed(std::uint32_t dataset, FrameSeq seq) {
   return code;
 }
 
-// A change that is not dealt with casts doubt on the dataset, as in a message (client_service.cc).
+// A change that cannot be processed casts doubt on the dataset, as in client_service.cc.
 void ClientService::take_news(const FrameEntry& news, std::function<void()> settled) {
   const std::uint32_t dataset = news.dataset, kinds = news.kinds;
   const FrameSeq seq = news.seq;
   if ((kinds & kNewsMissed) != 0) take_miss(news);
   if (kinds == kNewsMissed) return;
-  if (dataset >= config_.datasets.size()) {  // a reload adds it just now
+  if (dataset >= config_.datasets.size()) {  // a reload is adding it
     return doubts_.cast(dataset, Doubts::Why::kLost, std::move(settled));
   }
   const DatasetConfig& config = config_.datasets[dataset];
@@ -111,7 +111,7 @@ void ClientService::take_news(const FrameEntry& news, std::function<void()> sett
   doubts_.cast(dataset, Doubts::Why::kLost, std::move(settled));
 }
 
-// It is opened by its name, with this user's rights, when the fill begins.
+// The fill opens the frame by its name, with this user's rights, when it starts.
 void ClientService::take_miss(const FrameEntry& news) {
   if (news.file == 0 || news.dataset >= config_.datasets.size() ||
       config_.datasets[news.dataset].removed) {
@@ -135,8 +135,7 @@ void ClientService::take_change(const FrameEntry& news) {
   }
 }
 
-// If this node's copy is of the version that the origin has, the peers are told of the next one
-// only.
+// If this node's copy has the version of the origin, the peers are told only of later versions.
 void ClientService::open_for_writing(const Asked& asked, std::uint32_t dataset, FrameSeq seq) {
   Suspend::Reply copy;
   const int code = link_.ask(Suspend{{dataset, seq}}, &copy);
@@ -149,7 +148,7 @@ void ClientService::open_for_writing(const Asked& asked, std::uint32_t dataset, 
   if (!copy.is_suspended && !push) return answer(asked, code);
   auto admitted = [=, this](int status) {
     if (status == 0) return answer(asked, code);
-    // Nobody would tell when it is closed.
+    // A close would not be noticed.
     answer(asked, copy.is_suspended ? drop_changed(dataset, seq) : status);
   };
   written_.take({dataset, seq, admitted, News::kOpened});
@@ -171,7 +170,7 @@ void ClientService::writers_gone(const ClosedFrame& frame) {
   if (frame.epoch != 0) {
     settle_suspended(frame);
   } else if (frame.has_changed) {
-    // It was pushed while somebody had it open, and perhaps before the last write.
+    // The frame was pushed while a program had it open, perhaps before the last write.
     link_.ask(Check{{frame.dataset, frame.seq}});
   }
   if (!frame.is_there || !frame.has_changed || !is_pushed(frame.dataset, frame.seq)) return;
@@ -196,17 +195,17 @@ void ClientService::settle_suspended(const ClosedFrame& frame) {
   if (frame.writers == Writers::kPerhaps && !frame.is_last_word) return;
   CopyState::Reply state;
   if (link_.ask(CopyState{{dataset, seq}}, &state) != 0) return;
-  if (state.epoch != frame.epoch) return;  // somebody is waited for, or it is gone
+  if (state.epoch != frame.epoch) return;  // there is another writer, or the copy is gone
   int code = frame.writers == Writers::kPerhaps ? ESTALE : compare_suspended(frame);
-  if (code == EAGAIN) return watch(dataset, seq);  // somebody has opened it again
+  if (code == EAGAIN) return watch(dataset, seq);  // a program has opened it again
   if (code != 0) {
     drop_changed(dataset, seq);
     return;
   }
   const bool is_young = frame.writers == Writers::kNobodyKnown;
   code = link_.ask(Restore{{dataset, seq}, frame.epoch, is_young});
-  if (code == EAGAIN) return;  // somebody has opened it again, and is waited for
-  // A writer that has come meanwhile has not said so yet, or runs without the shim.
+  if (code == EAGAIN) return;  // a program has opened it again, and is watched
+  // A later writer has not reported yet, or runs without the shim.
   const bool is_open = code == 0 && has_writer(frame.file);
   struct stat now = {};
   const bool is_same = code == 0 && ::fstat(frame.file, &now) == 0 &&

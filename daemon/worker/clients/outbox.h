@@ -1,6 +1,6 @@
-// Outbox: answers on their way from the working threads to the thread that serves the
-// clients. An eventfd wakes it. An answer for which there is no memory is lost; that is noted,
-// so that nobody waits for it. Thread safe.
+// Outbox: answers on their way from the working threads to the thread that serves the clients.
+// An eventfd wakes it. An answer for which there is no memory is lost. That is noted, and the
+// clients that wait are closed. Thread safe.
 #pragma once
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -35,7 +35,7 @@ class Outbox {
     std::lock_guard lock(mutex_);
     return std::exchange(answers_, {});
   }
-  // Whether an answer was lost since the last call.
+  // True if an answer was lost since the last call.
   bool has_lost() {
     std::lock_guard lock(mutex_);
     return std::exchange(has_lost_, false);

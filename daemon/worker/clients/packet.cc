@@ -23,8 +23,8 @@ Received receive_packet(int socket, Packet* out) {
   return Received::kPacket;
 }
 
-// Each client has an open file of its own, for reading: several may get the same content, and
-// none can move the position of another.
+// Each client gets an open file of its own, for reading: several may get the same content, and
+// none can move another one's position.
 int send_answer(int socket, const Answer& answer) {
   MessageHeader header = {};
   header.magic = kWireMagic;

@@ -1,5 +1,5 @@
-// One message of a local client as it comes from the socket, and one answer as it goes: each
-// a single non-blocking system call.
+// Receives one message of a local client and sends one answer, each by a single non-blocking
+// system call.
 #pragma once
 #include <cstring>
 #include <memory>
@@ -11,7 +11,7 @@
 namespace zazen {
 
 struct Packet {
-  std::string bytes;  // header and body; valid by message_is_valid()
+  std::string bytes;  // header and body; message_is_valid() has accepted them
   UniqueFd passed;    // the descriptor that came with it, if any
 
   MessageHeader header() const {
@@ -35,7 +35,7 @@ struct Answer {
   std::uint64_t request = 0;
   int status = 0;
   std::string body;
-  std::shared_ptr<const UniqueFd> content;  // several clients may be given the same
+  std::shared_ptr<const UniqueFd> content;  // several clients may get the same
 };
 // 0, EAGAIN if the client's buffer is full, or another errno if the client is gone.
 int send_answer(int socket, const Answer& answer);

@@ -17,7 +17,7 @@ constexpr milliseconds kLimit(250), kListLimit(1'000);
 
 }  // namespace
 
-// The answer, or ETIMEDOUT.
+// Returns a function that waits for the answer: the answer, or ETIMEDOUT.
 std::function<int(milliseconds)> OriginProblems::ask(std::uint32_t dataset,
                                                      std::function<int()> question) {
   auto answer = std::make_shared<std::promise<int>>();

@@ -1,5 +1,5 @@
-// OriginProblems: which datasets' origins a person should look at, and which this user may list.
-// An origin that does not answer within a limit delays nobody for longer.
+// OriginProblems: which datasets' origins need attention, and which this user may list. An
+// origin that does not answer delays nobody longer than a limit.
 #pragma once
 #include <functional>
 #include <future>
@@ -19,13 +19,14 @@ class OriginProblems {
  public:
   explicit OriginProblems(const Config& config) : config_(config) {}
 
-  // What another user may not reach is no problem.
+  // A directory that this user may not reach is a problem only for zazend's own user.
   OriginFindings find(bool is_own_user);
-  // False also if the origin does not say.
+  // False also if the origin does not answer.
   bool may_list(std::uint32_t dataset);
 
  private:
-  // Whether names of a dataset follow its template. Once one does, it is not asked again.
+  // True if names of a dataset follow its template. After one does, the dataset is not checked
+  // again.
   struct TemplateLook {
     bool matches = false;
     DirectoryIdentity directory;  // as it was when nothing matched
@@ -35,10 +36,10 @@ class OriginProblems {
 
   std::function<int(std::chrono::milliseconds limit)> ask(std::uint32_t dataset,
                                                           std::function<int()> question);
-  // Begins a look unless one is under way.
+  // Starts a look unless one is under way.
   void look_at_names(std::uint32_t dataset);
   void compare_names(std::uint32_t dataset, const DatasetConfig& config);
-  // False: the origin has not answered by then.
+  // False: the origin has not answered in time.
   bool await_look(std::uint32_t dataset, std::chrono::steady_clock::time_point deadline,
                   std::string* mismatch);
 
@@ -46,7 +47,7 @@ class OriginProblems {
   OriginLanes lanes_{1};
   std::mutex mutex_;
   std::map<std::uint32_t, TemplateLook> looks_;  // by dataset
-  OriginLanes listings_{1};  // apart: a large directory takes its time
+  OriginLanes listings_{1};  // separate, because a large directory is slow
 };
 
 }  // namespace zazen

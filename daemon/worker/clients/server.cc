@@ -26,10 +26,10 @@ constexpr std::int64_t kTickMs = 1'000;
 constexpr int kPacketsInARow = 32;  // then it is another client's turn
 constexpr int kAdmittedInARow = 16;
 constexpr std::size_t kMostEvents = 1'024;
-constexpr int kMostLooks = 8;  // at clients that might give way
+constexpr int kMostLooks = 8;  // at clients that might be closed for others
 
-// The least that the kernel allows: a few answers. The descriptors among them are in flight
-// until the client takes them, and of those a user may have only so many.
+// The least value that the kernel allows: a few answers. Descriptors in answers are in flight
+// until the client takes them, and the kernel limits their number for each user.
 void keep_few_in_flight(int socket) {
   int least = 1;
   ::setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &least, sizeof least);
@@ -98,7 +98,7 @@ void Server::run(const std::function<void()>& tick) {
     for (const epoll_event& event : ready) serve(event.data.u64, event.events);
     if (arrivals) despite_shortage([&] { take_arrivals(); });
     for (int i = 0; i < kAdmittedInARow && !queue_.empty() && has_seats(); ++i) admit_next();
-    // A message that was lost may have told of a change.
+    // A lost message may have reported a change.
     if (has_lost_) has_lost_ = !despite_shortage([&] { service_.doubt_all(); });
     if (const std::int64_t now_ms = monotonic_ms(); now_ms >= next_tick_ms) {
       next_tick_ms = now_ms + kTickMs;
@@ -137,19 +137,19 @@ void Server::admit_next() {
   close(id);
 }
 
-// Most have asked already. A client that is gone again, or talks nonsense, is not looked at any
-// closer.
+// Most clients have sent a request already. A client that is gone or breaks the rules is
+// dropped.
 void Server::welcome(UniqueFd socket, pid_t pid, std::uint64_t id) {
   Packet first;
   Received received = receive_packet(socket.get(), &first);
   if (received == Received::kClosed || received == Received::kMalformed) {
-    // Its other connections are most likely the same, and not worth a look each.
+    // The other connections of this process are most likely the same.
     if (pid != 0) queue_.drop(pid);
     return;
   }
   bool has_room = clients_.size() < client_limit_ || make_room();
-  // zazend's own user waits for a place; of another, which has all of them busy, there is one
-  // too many.
+  // A connection of zazend's own user waits for a place. Other users have a limit, and all
+  // their connections are busy here: this one is closed.
   if (!has_room && !service_.is_own_user()) return;
   keep_few_in_flight(socket.get());
   Client& client = clients_[id];
@@ -160,7 +160,7 @@ void Server::welcome(UniqueFd socket, pid_t pid, std::uint64_t id) {
   update_watch(client);
 }
 
-// The client that has been quiet longest and is owed nothing gives way.
+// Closes the client that has been quiet longest and waits for no answer.
 bool Server::make_room() {
   for (int look = 0; look < kMostLooks; ++look) {
     Client* quietest = nullptr;
@@ -170,7 +170,7 @@ bool Server::make_room() {
       quietest = &client;
     }
     if (quietest == nullptr) return false;
-    // It may have spoken, and not been heard yet.
+    // A request of this client may be unread.
     const std::uint64_t last_turn = quietest->last_turn;
     const bool may_read = (quietest->watched & EPOLLIN) != 0;
     if (may_read && read_requests(*quietest) && quietest->last_turn != last_turn) {
@@ -195,7 +195,7 @@ void Server::serve(std::uint64_t id, std::uint32_t events) {
 
 bool Server::talk(Client& client, std::uint32_t events) {
   if (!client.output.empty() && !write_answers(client)) return false;
-  // A peer that has closed may have left requests: they are read before the end is seen.
+  // A client that has closed may have left requests: they are read before the end is seen.
   bool may_read = (client.watched & EPOLLIN) != 0;
   if (!may_read || (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) == 0) return true;
   return read_requests(client);
@@ -248,7 +248,7 @@ bool Server::write_answers(Client& client) {
 void Server::deliver(std::vector<Answer> answers) {
   for (Answer& answer : answers) {
     auto it = clients_.find(answer.client);
-    if (it == clients_.end()) continue;  // it did not wait
+    if (it == clients_.end()) continue;  // the client has gone
     bool keep = false;
     despite_shortage([&] { keep = hand_over(it->second, answer); });
     keep ? update_watch(it->second) : close(answer.client);
@@ -279,7 +279,7 @@ bool Server::hand_over(Client& client, Answer& answer) {
   return !is_first || write_answers(client);
 }
 
-// One of them waits for an answer that there was no memory for.
+// One of them waits for the answer that was lost.
 void Server::close_those_who_wait() {
   for (auto next = clients_.begin(); next != clients_.end();) {
     const auto& [id, client] = *next++;
@@ -299,7 +299,7 @@ void Server::shed_unread() {
              std::pair(b.second.unread_bytes, a.second.last_turn);
     });
     if (most->second.unread_bytes == unread_bytes_ && most->second.unread_contents <= 1)
-      return;  // one large answer is nobody's fault
+      return;  // one large answer is allowed
     despite_shortage([&] {
       log_line(LogLevel::kWarn, "answers_not_taken",
                {{"uid", std::to_string(::geteuid())},
@@ -317,7 +317,8 @@ void Server::update_watch(Client& client) {
   }
   if (!client.output.empty()) wanted |= EPOLLOUT;
   if (wanted == client.watched) return;
-  // Nothing wanted: taken out altogether, for a hang-up would be reported without end.
+  // A client without wanted events is removed from epoll, which would report a hang-up
+  // repeatedly.
   int operation = wanted == 0           ? EPOLL_CTL_DEL
                   : client.watched == 0 ? EPOLL_CTL_ADD
                                         : EPOLL_CTL_MOD;

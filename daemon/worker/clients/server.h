@@ -1,16 +1,16 @@
-// Server: the connections of one user's programs, and the one thread that talks to them. Nothing
-// here blocks: sockets are non-blocking, a client that does not read its answers or has enough
-// requests open is not read from, and a malformed packet closes the connection.
+// Server: the connections of one user's programs, and the one thread that serves them. It never
+// blocks: sockets are non-blocking. A client that does not read its answers, or has too many
+// open requests, is not read from. A malformed packet closes the connection.
 //
-// A connection may be quiet for ever; only when all places are taken does the quietest give way.
-// Answers that lie unread hold memory: beyond kMostUnreadBytes the client that left
-// most of them is closed.
+// A connection may be idle for ever. When all places are taken, a new one replaces the idlest.
+// Unread answers hold memory: beyond kMostUnreadBytes the client that left most of them is
+// closed.
 //
-// A round serves everybody a little: answers first, then the clients that are known, then
-// new connections, process by process (connection_queue.h). So a flood delays the process it
-// comes from.
+// In each round the server handles answers first, then the known clients, then new connections,
+// process by process (connection_queue.h). Each gets a bounded amount of work, so a flood
+// delays only the process that sends it.
 //
-// A client whose message or answer finds no memory is closed; the others are served on.
+// A client whose message or answer finds no memory is closed; the others are served.
 #pragma once
 #include <unistd.h>
 
@@ -41,12 +41,12 @@ class Server {
   // The errors are whole sentences.
   static Result<std::unique_ptr<Server>> make(ClientService& service, std::size_t client_limit);
 
-  // A connection that zazend has accepted, of the process `pid`. From any thread.
+  // Adds a connection of the process `pid` that zazend has accepted. From any thread.
   void add(UniqueFd socket, pid_t pid);
-  // Serves until stop() is called, from any thread. `tick` is called about once a second.
+  // Serves until stop() is called, from any thread. Calls `tick` about once a second.
   void run(const std::function<void()>& tick);
   void stop();
-  // Nobody is connected, or was a moment ago. For run()'s thread.
+  // True if no client is connected, or was a moment ago. For run()'s thread.
   bool is_idle();
   // Sends the answers that the service has left, as far as the clients take them.
   void send_last_answers();
@@ -57,20 +57,20 @@ class Server {
     std::uint64_t id = 0;
     std::uint64_t last_turn = 0;
     std::size_t unread_contents = 0;
-    std::uint64_t unread_bytes = 0;  // of contents that it was sent and has not taken
+    std::uint64_t unread_bytes = 0;  // of contents that it has been sent and has not taken
     std::size_t open_requests = 0;
     std::deque<Answer> output;
     std::optional<Packet> stalled;  // waits for room in the service
-    std::uint32_t watched = 0;      // epoll events that are asked for
+    std::uint32_t watched = 0;      // epoll events that it is registered for
 
-    // Contents hold descriptors and memory: who leaves them lying may not ask for more.
+    // Contents hold descriptors and memory: a client with unread ones is not read from.
     bool has_content_waiting() const {
       return std::ranges::any_of(output,
                                  [](const Answer& one) { return one.content != nullptr; });
     }
   };
 
-  // zazend's own user waits for its turn, however many programs it has.
+  // All connections of zazend's own user may wait in the queue.
   Server(ClientService& service, std::size_t client_limit)
       : service_(service),
         client_limit_(client_limit),
@@ -82,7 +82,7 @@ class Server {
   bool has_seats() const { return clients_.size() <= client_limit_; }
   void serve(std::uint64_t id, std::uint32_t events);
   bool talk(Client& client, std::uint32_t events);  // false: close it
-  bool make_room();                           // false: nobody gives way
+  bool make_room();                           // false: no client can be closed
   bool read_requests(Client& client);         // false: close it
   bool take(Client& client, Packet& packet);  // false: close it
   bool write_answers(Client& client);         // false: close it
@@ -100,7 +100,7 @@ class Server {
   std::mutex mutex_;
   std::vector<std::pair<UniqueFd, pid_t>> arrivals_;
   ConnectionQueue queue_;
-  bool has_lost_ = false;       // messages, for want of memory
+  bool has_lost_ = false;       // a message was lost for want of memory
   std::uint64_t next_id_ = 16;  // the first few are not clients
   std::uint64_t turn_ = 0;
   std::size_t round_ = 0;

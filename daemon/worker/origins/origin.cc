@@ -15,8 +15,8 @@
 namespace zazen {
 namespace {
 
-// What is known of the descriptor without asking any server: it may be of a file system that
-// the client himself runs, and that answers when he likes.
+// Reads the descriptor's attributes without asking a server: the client may run the file system
+// itself, and it may never answer.
 int look_at(int fd, struct statx* out) {
   int flags = ::fcntl(fd, F_GETFL);
   if (flags < 0 || (flags & O_PATH) != 0 || (flags & O_ACCMODE) == O_WRONLY) return EBADF;
@@ -78,17 +78,16 @@ UniqueFd own_description(int fd) {
   return UniqueFd(::open(FdLink(fd).text(), kToRead | O_CLOEXEC));
 }
 
-// A lease for reading is refused while there is a writer. It goes at once:
-// a writer who came meanwhile is held up no longer than that, and the signal that tells of him
-// is ignored.
+// A read lease is refused while there is a writer. It is returned at once, so it delays a new
+// writer only for that time. The signal of a lease break is ignored.
 std::optional<bool> knows_writer(int origin_fd, bool is_own) {
   const UniqueFd opened = is_own ? UniqueFd() : own_description(origin_fd);
   const int own = is_own ? origin_fd : opened.get();
-  // EAGAIN: somebody has a lease for writing.
+  // EAGAIN: a process has a write lease.
   if (own < 0) return errno == EAGAIN ? std::optional(true) : std::nullopt;
   if (::fcntl(own, F_SETLEASE, F_RDLCK) != 0) {
     if (errno != EAGAIN) return std::nullopt;
-    // NFS says so, too, where the server has not delegated the file to this machine.
+    // NFS also returns this where the server has not delegated the file to this machine.
     struct statfs filesystem;
     if (::fstatfs(own, &filesystem) != 0 || filesystem.f_type == NFS_SUPER_MAGIC) {
       return std::nullopt;

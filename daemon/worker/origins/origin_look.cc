@@ -15,7 +15,7 @@ OriginLook look_at_origin(const DatasetConfig& dataset, const std::string& name,
   if (!origin.valid()) return look;
   look.is_there = ::fstat(origin.get(), &facts.st) == 0;
   if (!look.is_there) return look;
-  // A later change of the rights must be seen by its time.
+  // A later change of the rights must leave another time.
   if (all_users) outwait_clock(facts.st.st_ctim, [] { return false; });
   if (has_writer(origin.get())) {
     look.status = EBUSY;

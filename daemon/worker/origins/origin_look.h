@@ -1,5 +1,5 @@
-// What the origin says of the frame of this name, beside content of this size, and the digest of
-// the frame (daemon/origin/adoption.h). Takes as long as the origin takes.
+// Looks at the origin's frame of this name for content of this size: status, facts and digest
+// (daemon/origin/adoption.h). Takes as long as the origin takes.
 #pragma once
 #include <string>
 

@@ -10,7 +10,7 @@
 namespace zazen {
 namespace {
 
-// zazend waits no longer than that for several looks; the rest is unknown.
+// The limit for several looks together, because zazend waits; the rest is unknown.
 constexpr std::chrono::milliseconds kLooksLimit(250);
 
 }  // namespace
@@ -83,7 +83,7 @@ VerifyOrigins::Reply OriginOrders::obey(const VerifyOrigins& order, int*) const 
         find_named(config_.datasets[order.dataset], name_of(order.dataset, frame.seq), O_PATH,
                    config_.all_users ? &reached : nullptr);
     struct stat now = {};
-    // Whether there is a writer is not known of a file that this user may not open.
+    // A file that this user may not open counts as one without a writer.
     const bool is_current = named.valid() && ::fstat(named.get(), &now) == 0 &&
                             same_file(frame.identity, now) && reached == frame.reached &&
                             !(frame.is_fetched && has_writer(named.get()));

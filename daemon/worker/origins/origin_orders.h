@@ -1,6 +1,6 @@
-// OriginOrders: what zazend has a worker find out at the origins, on threads of the dataset. An
-// origin that hangs delays the orders for its own dataset; those that zazend waits for are apart
-// from those that take long.
+// OriginOrders: zazend's orders to examine the origins, on threads of the dataset. A hanging
+// origin delays only the orders for its own dataset. Comparisons, which take long, have threads
+// apart from the others, for which zazend waits.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -15,7 +15,7 @@ class OriginOrders {
  public:
   OriginOrders(const Config& config, CacheLink& link) : config_(config), link_(link) {}
 
-  // True: it was such an order.
+  // True if the packet was such an order.
   bool take(LinkPacket& order);
   bool is_idle() const { return under_way_ == 0; }
 

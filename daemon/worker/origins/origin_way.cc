@@ -15,12 +15,12 @@
 namespace zazen {
 namespace {
 
-constexpr int kMostLinks = 40;           // as the kernel
+constexpr int kMostLinks = 40;           // the same limit as the kernel's
 constexpr std::size_t kMostSteps = 256;  // each holds a descriptor
 
 struct Entry {
   UniqueFd directory;
-  int code = 0;      // why there is none
+  int code = 0;      // the errno if there is none
   std::string link;  // the target, if it is a link
 };
 
@@ -68,7 +68,7 @@ int OriginWay::enter(const std::string& component, bool follows) {
       std::vector<std::string> target = path_components(entry.link);
       std::move(target.rbegin(), target.rend(), std::back_inserter(left));
       if (entry.link.front() != '/') continue;
-      // The root is a place on the way, too: the link may lead no further.
+      // The root is one of the directories on the way, even if the link ends there.
       entry.directory.reset(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
       if (!entry.directory.valid()) return errno;
     }
@@ -113,7 +113,7 @@ bool OriginWay::is_empty() const {
   return is_empty;
 }
 
-// A descriptor that was opened by O_PATH has attributes by its link only.
+// The attributes of an O_PATH descriptor can only be read by its link in /proc.
 AccessList OriginWay::rights_of(const Step& step, Right right) {
   const std::string link = "/proc/self/fd/" + std::to_string(step.directory.get());
   return AccessList::of(step.st, read_acl(link), right);

@@ -11,8 +11,8 @@
 namespace zazen {
 namespace {
 
-// By the effective user, as every open is judged. (libc's faccessat would judge by the real
-// user on some kernels.)
+// Checks the effective user, as every open does. (libc's faccessat checks the real user on some
+// kernels.)
 bool may_access(int directory_fd, const char* path, int mode) {
   return ::syscall(SYS_faccessat2, directory_fd, path, mode, AT_EACCESS) == 0;
 }
@@ -34,7 +34,7 @@ int ask_permission(Wish wish, const DatasetConfig& dataset) {
   if (::fstat(frames.get(), &st) != 0) return errno;
   const bool owner = st.st_uid == ::geteuid();
   if (wish == Wish::kManage) return owner ? 0 : EACCES;
-  // Where people may not remove each other's files, they may not hide them either.
+  // Where users may not remove each other's files, they may not hide them either.
   if (wish == Wish::kVouch && (st.st_mode & S_ISVTX) != 0 && !owner) return EACCES;
   int mode = wish == Wish::kSearch ? X_OK : wish == Wish::kList ? R_OK | X_OK : W_OK | X_OK;
   return may_access(frames.get(), ".", mode) ? 0 : errno;
