@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t kLinkMagic = 0x314b4e4c;  // "LNK1"
 constexpr int kBufferBytes = 1 << 20;
-constexpr std::size_t kReadBytes = 64 << 10, kMostHeldBytes = 64 << 10;
+constexpr std::size_t kReadBytes = 64 << 10;
 
 struct LinkHeader {
   std::uint32_t magic;
@@ -76,7 +76,10 @@ int send_to_worker(int socket, const LinkPacket& packet) {
   LinkHeader header = header_of(packet);
   struct iovec parts[2] = {{&header, sizeof header},
                            {const_cast<char*>(packet.body.data()), packet.body.size()}};
-  int code = -send_once(socket, parts, packet.file.get());
+  int passed[kMostPassed];
+  if (packet.files.size() > kMostPassed) return EMSGSIZE;
+  std::ranges::transform(packet.files, passed, &UniqueFd::get);
+  int code = -send_once(socket, parts, {passed, packet.files.size()});
   return code == ENOBUFS || code == ENOMEM || code == ETOOMANYREFS ? EAGAIN : code;
 }
 
@@ -84,7 +87,7 @@ bool receive_from_zazend(int socket, LinkPacket* out) {
   LinkHeader header = {};
   char body[kLongestLinkBody];  // not cleared: most messages are short
   struct iovec parts[2] = {{&header, sizeof header}, {body, sizeof body}};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  alignas(cmsghdr) char control[CMSG_SPACE(kMostPassed * sizeof(int))];
   struct msghdr message = {};
   message.msg_iov = parts;
   message.msg_iovlen = 2;
@@ -97,13 +100,15 @@ bool receive_from_zazend(int socket, LinkPacket* out) {
   if (size < static_cast<ssize_t>(sizeof header) || !is_valid(header)) return false;
   out->body.assign(body, static_cast<std::size_t>(size) - sizeof header);
   read_header(header, out);
-  out->file.reset();
+  out->files.clear();
   for (cmsghdr* one = CMSG_FIRSTHDR(&message); one != nullptr;
        one = CMSG_NXTHDR(&message, one)) {
     if (one->cmsg_level != SOL_SOCKET || one->cmsg_type != SCM_RIGHTS) continue;
-    int fd;
-    std::memcpy(&fd, CMSG_DATA(one), sizeof fd);
-    out->file.reset(fd);
+    for (std::size_t at = 0; CMSG_LEN(at + sizeof(int)) <= one->cmsg_len; at += sizeof(int)) {
+      int fd;
+      std::memcpy(&fd, CMSG_DATA(one) + at, sizeof fd);
+      out->files.emplace_back(fd);
+    }
   }
   return true;
 }
@@ -120,16 +125,6 @@ bool LinkWriter::send(const LinkPacket& packet, Full full) {
   kept_.append(reinterpret_cast<const char*>(&header), sizeof header);
   kept_ += packet.body;
   taken_ += sizeof header + packet.body.size();
-  if (full == Full::kHold && kept_.size() < kMostHeldBytes) return !is_gone_;
-  return write_all(lock, full);
-}
-
-bool LinkWriter::flush(Full full) {
-  std::unique_lock lock(mutex_);
-  return write_all(lock, full);
-}
-
-bool LinkWriter::write_all(std::unique_lock<std::mutex>& lock, Full full) {
   const std::uint64_t end = taken_;
   for (;;) {
     write_kept();

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "bodhi/common/result.h"
 #include "bodhi/common/unique_fd.h"
@@ -27,9 +28,12 @@ struct LinkPacket {
   std::uint64_t request = 0;  // a reply repeats it; 0: there is no reply
   std::int32_t status = 0;    // of a reply
   std::string body;
-  UniqueFd file;  // from zazend to the worker only
+  std::vector<UniqueFd> files;  // from zazend to the worker only; kMostPassed at most
 
   LinkTag tag() const { return {type, request}; }
+  UniqueFd take_file() {  // of a message with one at most
+    return files.empty() ? UniqueFd() : std::move(files.front());
+  }
 };
 
 struct LinkEnds {
@@ -64,21 +68,15 @@ bool receive_from_zazend(int socket, LinkPacket* out);
 // what such a thread sends is kept until there is room. Thread safe.
 class LinkWriter {
  public:
-  enum class Full {
-    kWait,  // for room in the pipe
-    kKeep,
-    kHold,  // until somebody sends or flushes: messages that go together wake zazend once
-  };
+  enum class Full { kWait, kKeep };  // kWait: for room in the pipe
 
   explicit LinkWriter(int pipe);
   // False: it is too long, or zazend is gone.
   bool send(const LinkPacket& packet, Full full = Full::kWait);
-  bool flush(Full full = Full::kWait);
   // Sends what is kept, until the socket can be read from.
   void send_kept(int socket);
 
  private:
-  bool write_all(std::unique_lock<std::mutex>& lock, Full full);
   void write_kept();  // what fits; mutex_ is held
 
   std::mutex mutex_;

@@ -32,7 +32,8 @@ enum class LinkType : std::uint16_t {
   kMoreRoom,
   kFinishFill,
   kFinishContent,
-  kFinishPush,
+  kBeginPushes,
+  kFinishPushes,
   kAbandonFill,
   kFillFailed,
   kAdopt,
@@ -151,16 +152,54 @@ struct FinishContent {
     a(ticket, bytes, checksum, room, look);
   }
 };
-// Content that came over the network: zazend has it compared with the origin.
-struct FinishPush {
-  static constexpr LinkType kType = LinkType::kFinishPush;
-  using Reply = NoReply;
+// Files for content that comes over the network: for so many frames of a dataset, each of so
+// many bytes. zazend may give fewer, but one at least.
+struct BeginPushes {
+  static constexpr LinkType kType = LinkType::kBeginPushes;
+  static constexpr std::uint32_t kMost = kMostPassed;
+  std::uint32_t dataset = kNoDataset;
+  std::uint64_t bytes = 0;
+  std::uint32_t count = 0;
+  struct Reply {
+    std::vector<std::uint64_t> tickets;
+    std::vector<UniqueFd> files;  // one for each ticket
+    std::int32_t status = 0;      // why there are no more
+    template <class A>
+    void fields(A& a) {
+      a(tickets, status);
+    }
+  };
+  template <class A>
+  void fields(A& a) {
+    a(dataset, bytes, count);
+  }
+};
+struct PushedFile {  // written and closed
   std::uint64_t ticket = 0;
-  FrameSeq seq = 0;  // the file may have been begun for any frame of the dataset
+  FrameSeq seq = 0;  // it was begun for any frame of its dataset
   std::uint64_t bytes = 0, checksum = 0;
   template <class A>
   void fields(A& a) {
     a(ticket, seq, bytes, checksum);
+  }
+};
+// Content that came over the network: zazend has it compared with the origin. The reply comes
+// when all are stored, or are not.
+struct FinishPushes {
+  static constexpr LinkType kType = LinkType::kFinishPushes;
+  static constexpr std::size_t kMost = 64;
+  std::uint32_t dataset = kNoDataset;
+  std::vector<PushedFile> pushed;
+  struct Reply {
+    std::vector<std::int32_t> statuses;  // one for each
+    template <class A>
+    void fields(A& a) {
+      a(statuses);
+    }
+  };
+  template <class A>
+  void fields(A& a) {
+    a(dataset, pushed);
   }
 };
 struct AbandonFill {
@@ -798,11 +837,11 @@ struct UsedDatasets {
 };
 
 using LinkAsks =
-    std::tuple<BeginFill, MoreRoom, FinishFill, FinishContent, FinishPush, AbandonFill,
-               FillFailed, Adopt, Changed, Suspend, Restore, Renew, CopyState, Check, SampleAsk,
-               Evict, Pin, Verify, ReadIn, History, StatusAsk, ListAsk, Notice, BeginListing,
-               FinishListing, Tell, Doubt, PushKeyAsk, Natives, DiskState, DecodeMunge,
-               WorkerFigures, Leave, Untold, Used>;
+    std::tuple<BeginFill, MoreRoom, FinishFill, FinishContent, BeginPushes, FinishPushes,
+               AbandonFill, FillFailed, Adopt, Changed, Suspend, Restore, Renew, CopyState,
+               Check, SampleAsk, Evict, Pin, Verify, ReadIn, History, StatusAsk, ListAsk,
+               Notice, BeginListing, FinishListing, Tell, Doubt, PushKeyAsk, Natives, DiskState,
+               DecodeMunge, WorkerFigures, Leave, Untold, Used>;
 using LinkOrders =
     std::tuple<Connection, Compare, Rights, NameRights, VerifyOrigins, Look, WatchWriters,
                WatchChanges, Configure, Problems, FollowPaths, SweepJobs, ReportFigures,

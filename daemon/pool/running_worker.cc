@@ -38,7 +38,7 @@ void RunningWorker::post_long(std::function<void()> work) {
 }
 
 void RunningWorker::reply(LinkType type, std::uint64_t request, int status, std::string body,
-                          UniqueFd file) noexcept {
+                          std::vector<UniqueFd> files) noexcept {
   if (request == 0) return end_ask();
   LinkPacket packet;
   packet.type = type;
@@ -46,7 +46,7 @@ void RunningWorker::reply(LinkType type, std::uint64_t request, int status, std:
   packet.request = request;
   packet.status = status;
   packet.body = std::move(body);
-  packet.file = std::move(file);
+  packet.files = std::move(files);
   std::lock_guard lock(mutex_);
   if (is_gone_) return;
   const bool is_kept = despite_shortage([&] { waiting_.push_back(std::move(packet)); });
@@ -93,7 +93,7 @@ int RunningWorker::send(const LinkPacket& packet) {
   const int code = send_to_worker(send_.get(), packet);
   if (code != 0) return code;
   if (packet.is_reply && is_content(packet.type)) {
-    if (packet.file.valid()) {
+    if (!packet.files.empty()) {
       sent_contents_[(first_content_ + contents_sent_++) % kMostContents] = sent_bytes_;
     } else {
       --contents_;
@@ -180,14 +180,14 @@ int RunningWorker::send_connections() {
     LinkPacket packet;
     packet.type = Connection::kType;
     packet.body = encode_link_body(connection);
-    packet.file = std::move(next.socket);
+    packet.files.push_back(std::move(next.socket));
     if (int code = send(packet); code != 0) {
-      next.socket = std::move(packet.file);
+      next.socket = std::move(packet.files.front());
       return code;
     }
     ++sent_;
     connections_.pop();
-    closer_.close(credentials_.uid, std::move(packet.file));
+    closer_.close(credentials_.uid, std::move(packet.files.front()));
   }
   return 0;
 }

@@ -16,6 +16,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "bodhi/common/unique_fd.h"
 #include "daemon/link/link.h"
@@ -61,7 +62,7 @@ class RunningWorker : public std::enable_shared_from_this<RunningWorker> {
   bool await_room_for_content();
   // Once for each ask. A worker whose reply is lost for want of memory is cut off.
   void reply(LinkType type, std::uint64_t request, int status, std::string body = {},
-             UniqueFd file = {}) noexcept;
+             std::vector<UniqueFd> files = {}) noexcept;
   void note(WorkerFigures figures);
   // The worker wants to end: 0, and it gets no more orders, or EAGAIN.
   int take_leave(std::uint64_t orders_seen);

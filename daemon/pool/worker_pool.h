@@ -47,7 +47,6 @@ class WorkerPool {
   static constexpr int kBacklog = 4096;
 
   using Worker = RunningWorker;
-  using Reply = std::function<void(int status, std::string body, UniqueFd file)>;
   struct Hooks {
     // Returns the first order for a new worker.
     std::function<LinkPacket(const WorkerCredentials& credentials)> first_order;

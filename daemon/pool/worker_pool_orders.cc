@@ -80,7 +80,7 @@ bool WorkerPool::tell_worker(WorkerId id, LinkType type, const std::string& body
   LinkPacket packet;
   packet.type = type;
   packet.body = body;
-  if (file.valid()) packet.file.reset(::fcntl(file.get(), F_DUPFD_CLOEXEC, 0));
+  if (file.valid()) packet.files.emplace_back(::fcntl(file.get(), F_DUPFD_CLOEXEC, 0));
   std::lock_guard lock(worker->mutex_);
   return worker->enqueue(packet, is_use);
 }

@@ -9,7 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <map>
 #include <mutex>
 #include <set>
@@ -78,7 +78,8 @@ class Service {
   void handle(const Asked<MoreRoom>& asked);
   void handle(const Asked<FinishFill>& asked);
   void handle(const Asked<FinishContent>& asked);
-  void handle(const Asked<FinishPush>& asked);
+  void handle(const Asked<BeginPushes>& asked);
+  void handle(const Asked<FinishPushes>& asked);
   void handle(const Asked<AbandonFill>& asked);
   void handle(const Asked<FillFailed>& asked);
   void handle(const Asked<Adopt>& asked);
@@ -135,7 +136,13 @@ class Service {
   void tell_peers(const TellPeers& news);
   void tell_of_lost_news();
   void start_listener();
-  void take_push(StoreCache::Pushed push, std::function<void(int status)> done);
+  struct Received {
+    FrameSeq seq;
+    ReceivedContent content;
+    std::function<void(int)> done;
+  };
+  // All of them, or none if there is no memory.
+  void take_pushes(std::uint32_t dataset, std::list<Received>& arrived);
   void place_received(std::uint32_t dataset);
   std::vector<OriginLook> look_at(WorkerId worker, std::uint32_t dataset,
                                   const std::vector<ContentToLook>& contents);
@@ -213,12 +220,7 @@ class Service {
   };
   std::map<std::uint64_t, Listing> listings_;  // by ticket
   std::uint64_t next_listing_ = 1;
-  struct Received {
-    FrameSeq seq;
-    ReceivedContent content;
-    std::function<void(int)> done;
-  };
-  std::map<std::uint32_t, std::deque<Received>> received_;  // pushes that are complete
+  std::map<std::uint32_t, std::list<Received>> received_;   // pushes that are complete
   WorkerFigures ended_figures_;                             // of workers that are no more
 
   DatasetUses uses_{::geteuid()};
@@ -244,9 +246,12 @@ struct Service::Asked {
   void reply(int status) const { worker->reply(Ask::kType, request, status); }
   void reply(typename Ask::Reply answer) const {
     std::string body = encode_link_body(answer);
-    UniqueFd file;
-    if constexpr (requires { answer.file; }) file = std::move(answer.file);
-    worker->reply(Ask::kType, request, 0, std::move(body), std::move(file));
+    std::vector<UniqueFd> files;
+    if constexpr (requires { answer.files; }) files = std::move(answer.files);
+    if constexpr (requires { answer.file; }) {
+      if (answer.file.valid()) files.push_back(std::move(answer.file));
+    }
+    worker->reply(Ask::kType, request, 0, std::move(body), std::move(files));
   }
 };
 

@@ -80,8 +80,11 @@ bool Service::take_as(Worker& worker, LinkPacket& packet) {
   };
   // One is made while another takes long; what takes long waits for its like only.
   bool is_long = std::is_same_v<Ask, Evict> || std::is_same_v<Ask, ListAsk>;
-  if constexpr (std::is_same_v<Ask, BeginFill>) {  // a native waits for the reconciliation
+  // A native waits for the reconciliation.
+  if constexpr (std::is_same_v<Ask, BeginFill>) {
     is_long = asked->ask.kind == FrameKind::kNative && !store_.is_reconciled();
+  } else if constexpr (std::is_same_v<Ask, BeginPushes>) {
+    is_long = !store_.is_reconciled();
   }
   is_long ? worker.post_long(work) : worker.post(dataset, work);
   return true;
@@ -92,8 +95,8 @@ bool Service::take_as(Worker& worker, LinkPacket& packet) {
 // Nothing tells whether content is what the origin will have: it is believed of those only who
 // could write the cache itself, or have the key.
 void Service::handle(const Asked<BeginFill>& asked) {
-  if (asked.ask.is_content && !is_own(*asked.worker) &&
-      !asked.worker->credentials().is_listener) {
+  if (asked.ask.is_content &&
+      (!is_own(*asked.worker) || asked.worker->credentials().is_listener)) {
     return asked.reply(EPERM);
   }
   cache_.begin_fill(asked.worker->id(), asked.ask,
@@ -119,18 +122,52 @@ void Service::handle(const Asked<FinishContent>& asked) {
                         [asked](int status) { asked.reply(status); });
 }
 
-void Service::handle(const Asked<FinishPush>& asked) {
+void Service::handle(const Asked<BeginPushes>& asked) {
   if (!asked.worker->credentials().is_listener) return asked.reply(EPERM);
-  StoreCache::Pushed pushed;
-  int status = cache_.finish_push(asked.worker->id(), asked.ask, &pushed);
-  if (status == 0) {
-    return take_push(std::move(pushed), [this, asked](int code) {
-      ++(code == 0 ? push_counts_.frames : push_counts_.failed);
-      asked.reply(code);
+  BeginPushes::Reply reply;
+  const int status = cache_.begin_pushes(asked.worker->id(), asked.ask, &reply);
+  status == 0 ? asked.reply(std::move(reply)) : asked.reply(status);
+}
+
+void Service::handle(const Asked<FinishPushes>& asked) {
+  const std::uint32_t dataset = asked.ask.dataset;
+  const std::vector<PushedFile>& files = asked.ask.pushed;
+  if (!asked.worker->credentials().is_listener) return asked.reply(EPERM);
+  if (files.empty() || files.size() > FinishPushes::kMost) return asked.reply(EINVAL);
+  struct Outcome {
+    Asked<FinishPushes> asked;
+    FinishPushes::Reply reply;
+    std::atomic<std::size_t> left;
+  };
+  auto outcome = std::make_shared<Outcome>();
+  outcome->asked = asked;
+  outcome->reply.statuses.resize(files.size());
+  outcome->left = files.size();
+  auto settle = [this, outcome](std::size_t i, int status) {
+    Outcome& all = *outcome;
+    ++(status == 0 ? push_counts_.frames : push_counts_.failed);
+    all.reply.statuses[i] = status;
+    if (--all.left > 0) return;
+    if (!despite_shortage([&] { all.asked.reply(std::move(all.reply)); })) {
+      all.asked.reply(ENOMEM);
+    }
+  };
+  std::list<Received> arrived;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    int status = ENOMEM;
+    despite_shortage([&] {
+      ReceivedContent content;
+      status = cache_.finish_push(asked.worker->id(), dataset, files[i], &content);
+      if (status != 0) return;
+      status = ENOMEM;
+      arrived.push_back(
+          {files[i].seq, std::move(content), [settle, i](int code) { settle(i, code); }});
+      status = 0;
     });
+    if (status != 0) settle(i, status);
   }
-  ++push_counts_.failed;
-  asked.reply(status);
+  if (despite_shortage([&] { take_pushes(dataset, arrived); })) return;
+  for (const Received& one : arrived) one.done(ENOMEM);
 }
 
 void Service::handle(const Asked<AbandonFill>& asked) {

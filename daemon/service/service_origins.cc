@@ -309,16 +309,15 @@ void Service::start_listener() {
   }
 }
 
-void Service::take_push(StoreCache::Pushed push, std::function<void(int status)> done) {
-  const std::uint32_t dataset = push.dataset;
+void Service::take_pushes(std::uint32_t dataset, std::list<Received>& arrived) {
   std::lock_guard lock(mutex_);
-  std::deque<Received>& queue = received_[dataset];
-  // Otherwise the thread that comes for those before it takes it, too.
-  if (queue.size() % kMostLooked == 0) {
+  std::list<Received>& queue = received_[dataset];
+  // Otherwise the thread that comes for those before them takes them, too.
+  if (queue.empty()) {
     looks_.post(
         dataset, [this, dataset] { place_received(dataset); }, WorkQueue::kAnyNumber);
   }
-  queue.push_back({push.seq, std::move(push.content), std::move(done)});
+  queue.splice(queue.end(), arrived);
 }
 
 // What the worker of the directory's owner sees there, as one question as far as that goes
@@ -343,28 +342,33 @@ std::vector<OriginLook> Service::look_at(WorkerId worker, std::uint32_t dataset,
 }
 
 void Service::place_received(std::uint32_t dataset) {
-  std::vector<Received> batch;
-  until_no_shortage([&] { batch.reserve(kMostLooked); });
-  {
-    std::lock_guard lock(mutex_);
-    std::deque<Received>& queue = received_[dataset];
-    for (; !queue.empty() && batch.size() < kMostLooked; queue.pop_front()) {
-      batch.push_back(std::move(queue.front()));
+  std::list<Received> batch;
+  for (;;) {
+    batch.clear();
+    {
+      std::lock_guard lock(mutex_);
+      std::list<Received>& queue = received_[dataset];
+      const auto most = static_cast<std::ptrdiff_t>(std::min(queue.size(), kMostLooked));
+      batch.splice(batch.end(), queue, queue.begin(), std::next(queue.begin(), most));
     }
-  }
-  if (batch.empty()) return;
-  WorkerId worker = 0;
-  std::vector<OriginLook> looks;
-  until_no_shortage([&] {
-    std::vector<ContentToLook> contents;
-    for (const Received& one : batch) contents.push_back({one.seq, one.content.bytes});
-    worker = worker_for(dataset);
-    looks = look_at(worker, dataset, contents);
-  });
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    compare_digest(batch[i].content.file.fd(), batch[i].content.bytes, looks[i]);
-    cache_.take_received(worker, dataset, batch[i].seq, std::move(batch[i].content), looks[i],
-                         std::move(batch[i].done));
+    if (batch.empty()) return;
+    const bool done = despite_shortage([&] {
+      std::vector<ContentToLook> contents;
+      for (const Received& one : batch) contents.push_back({one.seq, one.content.bytes});
+      const WorkerId worker = worker_for(dataset);
+      std::vector<OriginLook> looks = look_at(worker, dataset, contents);
+      auto look = looks.begin();
+      for (Received& one : batch) {
+        OriginLook& seen = *look++;
+        compare_digest(one.content.file.fd(), one.content.bytes, seen);
+        cache_.take_received(worker, dataset, one.seq, std::move(one.content), seen,
+                             std::exchange(one.done, nullptr));
+      }
+    });
+    if (done) continue;
+    for (const Received& one : batch) {
+      if (one.done) one.done(ENOMEM);
+    }
   }
 }
 

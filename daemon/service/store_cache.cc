@@ -81,19 +81,16 @@ void StoreCache::begin_known(WorkerId worker, BeginFill offer, Begun done) {
   flight->worker = worker;
   flight->offer = std::move(offer);
   const BeginFill& wanted = flight->offer;
-  std::uint64_t ticket = 0;
-  int refusal = is_fill(wanted) ? 0 : EINVAL;
-  if (refusal == 0) {
+  BeginFill::Reply reply;
+  int status = is_fill(wanted) ? 0 : EINVAL;
+  if (status == 0) {
     std::unique_lock lock(mutex_);
     const Key key(wanted.dataset, wanted.seq);
     auto held = held_.find(worker);
-    // Content over the network comes at its sender's pace: nobody waits for it.
-    const bool is_alone = wanted.is_content && !wanted.waits;
     const bool is_known = held != held_.end();
-    const FlightPointer other =
-        is_alone || !is_known ? nullptr : other_flight(*flight, held->second);
+    const FlightPointer other = is_known ? other_flight(*flight, held->second) : nullptr;
     if (!is_known) {
-      refusal = ECANCELED;  // the worker has ended
+      status = ECANCELED;  // the worker has ended
     } else if (other && wanted.waits) {
       other->followers.push_back([this, worker, flight, done = std::move(done)] {
         if (!despite_shortage([&] { begin_known(worker, flight->offer, done); })) {
@@ -102,50 +99,85 @@ void StoreCache::begin_known(WorkerId worker, BeginFill offer, Begun done) {
       });
       return;
     } else if (other) {
-      refusal = EALREADY;
+      status = EALREADY;
     } else if (held->second.tickets >= kMostTickets) {
-      refusal = EAGAIN;
+      status = EAGAIN;
     } else {
-      ticket = next_ticket_++;
-      const auto place = tickets_.emplace(ticket, flight).first;
-      if (!is_alone) {
-        flight->pending = PendingCopies::Mark(store_.pending(), wanted.dataset, wanted.seq);
-        try {
-          in_flight_.emplace(key, flight);
-        } catch (const std::bad_alloc&) {
-          tickets_.erase(place);
-          throw;
-        }
+      flight->pending = PendingCopies::Mark(store_.pending(), wanted.dataset, wanted.seq);
+      const auto place = in_flight_.emplace(key, flight);
+      try {
+        reply.ticket = add_ticket(flight, held->second);
+      } catch (const std::bad_alloc&) {
+        in_flight_.erase(place);
+        throw;
       }
       held->second.refused.erase(key);
-      ++held->second.tickets;
-      ++under_way_;
     }
   }
-  if (refusal != 0) return done(refusal, {});
+  if (status == 0) status = take_off(flight, reply.ticket, &reply.file);
+  if (status == kThere) return done(0, {});
+  status == 0 ? done(0, std::move(reply)) : done(status, {});
+}
+
+int StoreCache::begin_pushes(WorkerId worker, const BeginPushes& wanted,
+                             BeginPushes::Reply* reply) {
+  BeginFill offer;
+  offer.dataset = wanted.dataset;
+  offer.kind = FrameKind::kNative;
+  offer.is_content = true;
+  struct stat& content = offer.origin.st;
+  content.st_mode = S_IFREG;
+  content.st_ino = 1;
+  content.st_size = static_cast<off_t>(wanted.bytes);
+  content.st_blocks = static_cast<blkcnt_t>(wanted.bytes / 512 + 1);
+  reply->status = is_fill(offer) && wanted.count <= BeginPushes::kMost ? 0 : EINVAL;
+  for (std::uint32_t i = 0; reply->status == 0 && i < wanted.count; ++i) {
+    auto flight = std::make_shared<Flight>();
+    flight->worker = worker;
+    flight->offer = offer;
+    std::uint64_t ticket = 0;
+    {
+      std::lock_guard lock(mutex_);
+      Holder& holder = held_[worker];
+      reply->status = holder.tickets < kMostTickets ? 0 : EAGAIN;
+      if (reply->status == 0) ticket = add_ticket(flight, holder);
+    }
+    UniqueFd file;
+    if (reply->status == 0) reply->status = take_off(flight, ticket, &file);
+    if (reply->status != 0) break;
+    reply->tickets.push_back(ticket);
+    reply->files.push_back(std::move(file));
+  }
+  return reply->tickets.empty() ? reply->status : 0;
+}
+
+std::uint64_t StoreCache::add_ticket(const FlightPointer& flight, Holder& holder) {
+  tickets_.emplace(next_ticket_, flight);
+  ++holder.tickets;
+  ++under_way_;
+  return next_ticket_++;
+}
+
+int StoreCache::take_off(const FlightPointer& flight, std::uint64_t ticket, UniqueFd* file) {
+  const BeginFill& offer = flight->offer;
   int status = ENOMEM;
-  BeginFill::Reply reply;
   despite_shortage([&] {
     status = prepare(*flight);
     if (status != 0) return;
-    reply.file.reset(::fcntl(flight->file.fd(), F_DUPFD_CLOEXEC, 0));
-    if (!reply.file.valid()) status = errno;
+    file->reset(::fcntl(flight->file.fd(), F_DUPFD_CLOEXEC, 0));
+    if (!file->valid()) status = errno;
   });
   const bool is_wanted = release(ticket, *flight);
-  if (status == 0 && is_wanted) {
-    reply.ticket = ticket;
-    return done(0, std::move(reply));
-  }
+  if (status == 0 && is_wanted) return 0;
   if (status == 0) status = ECANCELED;
-  const int answer = status == kThere ? 0 : status;
+  file->reset();
+  FlightPointer taken = is_wanted ? take(flight->worker, ticket) : flight;
+  if (!taken) return ECANCELED;
   // A native that waits is not a failure: the worker looks closer.
-  FlightPointer taken = is_wanted ? take(worker, ticket) : flight;
-  if (!taken) return done(ECANCELED, {});
-  if (answer != EINPROGRESS) {
-    count(wanted.dataset, wanted.seq, wanted.kind, answer, 0, false);
-  }
-  land(taken, answer, false, nullptr);
-  done(answer, {});
+  const int outcome = status == kThere ? 0 : status;
+  if (outcome != EINPROGRESS) count(offer.dataset, offer.seq, offer.kind, outcome, 0, false);
+  land(taken, outcome, false, nullptr);
+  return status;
 }
 
 bool StoreCache::release(std::uint64_t ticket, Flight& flight) {
@@ -414,18 +446,18 @@ int StoreCache::seal_received(Flight& flight, std::uint64_t bytes) {
   return status;
 }
 
-int StoreCache::finish_push(WorkerId worker, const FinishPush& finish, Pushed* out) {
+int StoreCache::finish_push(WorkerId worker, std::uint32_t dataset, const PushedFile& finish,
+                            ReceivedContent* out) {
   const FlightPointer flight = take(worker, finish.ticket, true);
   if (!flight) return EBADF;
-  const int status = seal_received(*flight, finish.bytes);
-  out->dataset = flight->offer.dataset;
-  out->seq = finish.seq;
-  out->content = {std::move(flight->file),
-                  std::move(flight->room),
-                  finish.bytes,
-                  finish.bytes,
-                  finish.checksum,
-                  {store_.pending(), out->dataset, out->seq}};
+  const int status =
+      flight->offer.dataset == dataset ? seal_received(*flight, finish.bytes) : EBADF;
+  *out = {std::move(flight->file),
+          std::move(flight->room),
+          finish.bytes,
+          finish.bytes,
+          finish.checksum,
+          {store_.pending(), dataset, finish.seq}};
   land(flight, status, false, nullptr);
   return status;
 }

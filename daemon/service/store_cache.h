@@ -59,7 +59,7 @@ class StoreCache {
     std::function<void(WorkerId worker, std::uint32_t dataset, const ReachedDirectories& reached)>
         mirror;
   };
-  static constexpr std::size_t kMostTickets = 1'024;  // of a worker
+  static constexpr std::size_t kMostTickets = 2'048;  // of a worker
   static constexpr std::size_t kMostRefused = 4'096;  // frames of a worker that are remembered
   static constexpr std::chrono::seconds kOthersWait{10};
 
@@ -67,16 +67,15 @@ class StoreCache {
              std::chrono::milliseconds others_wait = kOthersWait);
 
   void begin_fill(WorkerId worker, BeginFill offer, Begun done);
+  // Files for content that comes over the network at its sender's pace: nobody waits for it. 0,
+  // or why there is none.
+  int begin_pushes(WorkerId worker, const BeginPushes& wanted, BeginPushes::Reply* reply);
   int more_room(WorkerId worker, std::uint64_t ticket, std::uint64_t bytes);
   void finish_fill(WorkerId worker, const FinishFill& finish, Done done);
   void finish_content(WorkerId worker, const FinishContent& finish, Done done);
   // Content that came over the network is complete: 0 and the content, or an errno.
-  struct Pushed {
-    std::uint32_t dataset = 0;
-    FrameSeq seq = 0;
-    ReceivedContent content;
-  };
-  int finish_push(WorkerId worker, const FinishPush& finish, Pushed* out);
+  int finish_push(WorkerId worker, std::uint32_t dataset, const PushedFile& finish,
+                  ReceivedContent* out);
   void abandon_fill(WorkerId worker, std::uint64_t ticket, int status);
   void note_failed(const FillFailed& failed);
   // Content that came over the network. `worker` has looked at the origin.
@@ -123,6 +122,10 @@ class StoreCache {
   // These two: mutex_ is held.
   FlightPointer other_flight(const Flight& wanted, Holder& holder) const;
   bool is_refused_for_long(const Flight& wanted, Holder& holder) const;
+  // The ticket of a flight that is busy; mutex_ is held.
+  std::uint64_t add_ticket(const FlightPointer& flight, Holder& holder);
+  // Makes the file of the flight. If there is none the flight ends: kThere, or an errno.
+  int take_off(const FlightPointer& flight, std::uint64_t ticket, UniqueFd* file);
   // The flight is busy no more. False: its worker has ended, and it has no ticket any more.
   bool release(std::uint64_t ticket, Flight& flight);
   int prepare(Flight& flight);  // 0, or why nothing is to be copied

@@ -74,7 +74,7 @@ class Worker {
     if (orders_.take(packet)) return;
     if (Connection order; is(packet, &order)) {
       if (!has_clients_.exchange(true)) news_.begin();
-      server_->add(std::move(packet.file), order.pid);
+      server_->add(packet.take_file(), order.pid);
     } else if (WatchWriters watch; is(packet, &watch) && is_dataset(watch.dataset)) {
       service_.watch_writers(watch.dataset, watch.seq, [this, ask = packet.tag()](int code) {
         code == 0 ? link_.reply<WatchWriters>(ask, {}) : link_.refuse(ask, code);
@@ -107,7 +107,7 @@ class Worker {
     } else if (TellPeers news; is(packet, &news)) {
       errands_.post([this, news] { service_.tell_peers(news); });
     } else if (Listen listen; is(packet, &listen)) {
-      take_writers(listen, std::move(packet.file));
+      take_writers(listen, packet.take_file());
     } else if (Munge munge; is(packet, &munge)) {
       munge_.post([this, ask = packet.tag(), munge] {
         Result<MungeSecret> decoded = decode_munge_credential(munge.credential);

@@ -115,7 +115,7 @@ class Attack {
 
  private:
   void step() {
-    const std::uint8_t what = script_.next() % 14;
+    const std::uint8_t what = script_.next() % 15;
     const std::uint64_t worker = 1 + script_.next() % kWorkers;
     if (is_gone_[worker]) return;
     switch (what) {
@@ -148,6 +148,9 @@ class Attack {
         return;
       case 13:
         if (script_.next() % 4 == 0) end(worker);
+        return;
+      case 14:
+        begin_pushes(worker);
     }
   }
 
@@ -248,6 +251,23 @@ class Attack {
     });
   }
 
+  void begin_pushes(std::uint64_t worker) {
+    BeginPushes wanted;
+    wanted.dataset = 0;
+    wanted.bytes = static_cast<std::uint64_t>(script_.one_of(kSizes));
+    wanted.count = script_.next() % (BeginPushes::kMost + 2);
+    BeginPushes::Reply reply;
+    const int status = cache_->begin_pushes(worker, wanted, &reply);
+    demand(reply.tickets.size() == reply.files.size() && reply.files.size() <= wanted.count);
+    demand(status == 0 || reply.files.empty());
+    struct stat content = {};
+    content.st_size = static_cast<off_t>(wanted.bytes);
+    std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < reply.files.size(); ++i) {
+      begun_.push_back({worker, reply.tickets[i], content, std::move(reply.files[i])});
+    }
+  }
+
   void write() {
     Begun* begun = choose();
     if (begun == nullptr || !begun->file.valid()) return;
@@ -294,18 +314,17 @@ class Attack {
 
   // As the service does it: `worker` listens for pushes, and another one looks.
   void finish_push(std::uint64_t worker) {
-    FinishPush finish;
+    PushedFile finish;
     Begun* begun = choose();
     if (begun != nullptr && script_.next() % 8 != 0) begun->file.reset();
     finish.ticket = begun != nullptr ? begun->ticket : script_.next();
     finish.seq = frame();
     finish.bytes = static_cast<std::uint64_t>(
         begun != nullptr ? begun->origin.st_size : script_.one_of(kSizes));
-    StoreCache::Pushed pushed;
-    if (cache_->finish_push(worker, finish, &pushed) != 0) return;
+    ReceivedContent pushed;
+    if (cache_->finish_push(worker, 0, finish, &pushed) != 0) return;
     // It may wait for another fill, so nobody waits for its end here.
-    cache_->take_received(kWorkers + 1, pushed.dataset, pushed.seq, std::move(pushed.content),
-                          look(), [](int) {});
+    cache_->take_received(kWorkers + 1, 0, finish.seq, std::move(pushed), look(), [](int) {});
   }
 
   void adopt(std::uint64_t worker) {

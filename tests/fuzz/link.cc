@@ -62,7 +62,7 @@ Outcome read_stream(std::string_view stream, std::size_t piece) {
     if (stream.empty()) ends->worker_send.reset();
     while ((outcome.end = reader.next(ends->receive.get(), &packet)) ==
            LinkReader::Got::kPacket) {
-      demand(packet.body.size() <= kLongestLinkBody && !packet.file.valid());
+      demand(packet.body.size() <= kLongestLinkBody && packet.files.empty());
       outcome.said += bytes_of(packet);
       check_message(packet.type, packet.body);
     }

@@ -286,6 +286,7 @@ void add_fills(const Corpus& corpus) {
   const std::string own = text({0}), all = text({3});
   const std::string begin = text({0, 0, 0, 0, 0, 0, 0, 1}), write = text({2, 0, 0, 1});
   const std::string begin_content = text({0, 0, 0, 9, 0, 0, 0, 1});
+  const std::string begin_push = text({14, 0, 0, 1});
   const std::string other_waits = text({0, 1, 0, 16, 0, 0, 0, 1});
   const std::string finish = text({5, 0, 0, 1, 1, 1, 1, 1});
   const std::string finish_content = text({7, 0, 0, 1, 1, 0, 1, 0, 0, 0, 0, 1, 1});
@@ -295,7 +296,7 @@ void add_fills(const Corpus& corpus) {
   corpus.add("fills", "fill", own + begin + write + finish);
   corpus.add("fills", "two", own + begin + other_waits + write + abandon);
   corpus.add("fills", "content", own + begin_content + write + finish_content + adopt);
-  corpus.add("fills", "push", own + begin_content + write + push + suspend);
+  corpus.add("fills", "push", own + begin_push + write + push + suspend);
   // The dataset's directory, and three of the frame's; everybody may search them.
   const std::string rights = text({12, 0, 0, 1, 1, 0, 1, 1, 7, 0});
   const std::string facts = text({0, 0, 1, 3, 1, 0, 1, 0, 1, 0});

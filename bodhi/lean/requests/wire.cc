@@ -144,19 +144,20 @@ int connect_daemon(const char* runtime, int timeout_ms) {
   }
 }
 
-int send_once(int socket, std::span<struct iovec> parts, int passed_fd) {
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+int send_once(int socket, std::span<struct iovec> parts, std::span<const int> passed_fds) {
+  if (passed_fds.size() > kMostPassed) return -EINVAL;
+  alignas(cmsghdr) char control[CMSG_SPACE(kMostPassed * sizeof(int))] = {};
   struct msghdr message = {};
   message.msg_iov = parts.data();
   message.msg_iovlen = parts.size();
-  if (passed_fd >= 0) {
+  if (!passed_fds.empty()) {
     message.msg_control = control;
-    message.msg_controllen = sizeof control;
+    message.msg_controllen = CMSG_SPACE(passed_fds.size_bytes());
     cmsghdr* rights = CMSG_FIRSTHDR(&message);
     rights->cmsg_level = SOL_SOCKET;
     rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(rights), &passed_fd, sizeof passed_fd);
+    rights->cmsg_len = CMSG_LEN(passed_fds.size_bytes());
+    std::memcpy(CMSG_DATA(rights), passed_fds.data(), passed_fds.size_bytes());
   }
   for (;;) {
     long result = raw_call(SYS_sendmsg, socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -192,9 +193,10 @@ Arrival receive_once(int socket, char* buffer, std::size_t capacity) {
 int send_message(int socket, const char* packet, std::size_t size, int passed_fd,
                  int timeout_ms) {
   struct iovec part = {const_cast<char*>(packet), size};
+  const std::span<const int> passed(&passed_fd, passed_fd >= 0 ? 1 : 0);
   Deadline deadline(timeout_ms);
   for (;;) {
-    int result = send_once(socket, std::span(&part, 1), passed_fd);
+    int result = send_once(socket, std::span(&part, 1), passed);
     if (result != -EAGAIN) return result;
     if (!wait_for(socket, POLLOUT, deadline.left_ns())) return -ETIMEDOUT;
   }

@@ -111,8 +111,10 @@ int send_message(int socket, const char* packet, std::size_t size, int passed_fd
 int receive_message(int socket, char* buffer, std::size_t capacity, int* passed_fd,
                     int timeout_ms);
 
-// The same, for one try.
-int send_once(int socket, std::span<struct iovec> parts, int passed_fd);  // 0 or -errno
+// The same, for one try. As many descriptors as kMostPassed.
+inline constexpr std::size_t kMostPassed = 16;
+int send_once(int socket, std::span<struct iovec> parts,
+              std::span<const int> passed_fds);  // 0 or -errno
 struct Arrival {
   int size;       // of the packet, or -errno
   int passed_fd;  // the first one that arrived, or -1; the others are closed

@@ -32,16 +32,14 @@ void CacheLink::run_until_lost(const std::function<void(LinkPacket order)>& take
   }
 }
 
-LinkWriter::Full CacheLink::when_full(LinkWriter::Full others) const {
-  return std::this_thread::get_id() == reader_.load() ? LinkWriter::Full::kKeep : others;
-}
-
-bool CacheLink::send(const LinkPacket& packet, bool is_held) {
+// The thread that reads replies must not wait for room in the pipe.
+bool CacheLink::send(const LinkPacket& packet) {
   using Full = LinkWriter::Full;
-  return writer_.send(packet, when_full(is_held ? Full::kHold : Full::kWait));
+  const bool is_reader = std::this_thread::get_id() == reader_.load();
+  return writer_.send(packet, is_reader ? Full::kKeep : Full::kWait);
 }
 
-void CacheLink::send_ask(LinkType type, std::string body, Done done, bool is_held) {
+void CacheLink::send_ask(LinkType type, std::string body, Done done) {
   LinkPacket packet;
   packet.type = type;
   packet.body = std::move(body);
@@ -50,7 +48,7 @@ void CacheLink::send_ask(LinkType type, std::string body, Done done, bool is_hel
     packet.request = next_++;
     waiting_.emplace(packet.request, std::move(done));
   }
-  if (send(packet, is_held)) return;
+  if (send(packet)) return;
   // The packet is too long, or zazend is gone.
   std::unique_lock lock(mutex_);
   auto found = waiting_.extract(packet.request);

@@ -36,7 +36,8 @@ class CacheLink : public Cache {
   static int read(LinkPacket& packet, Reply* reply) {
     if (packet.status != 0) return packet.status;
     if (!decode_link_body(packet.body, reply)) return EBADMSG;
-    if constexpr (requires { reply->file; }) reply->file = std::move(packet.file);
+    if constexpr (requires { reply->files; }) reply->files = std::move(packet.files);
+    if constexpr (requires { reply->file; }) reply->file = packet.take_file();
     return 0;
   }
   template <class Ask>
@@ -44,14 +45,12 @@ class CacheLink : public Cache {
     typename Ask::Reply reply;
     return this->ask(std::move(ask), &reply);
   }
-  // `done` gets the reply, on run()'s thread. A held ask is sent with the next one that is not
-  // held, or by flush().
+  // `done` gets the reply, on run()'s thread.
   using Done = std::function<void(LinkPacket reply)>;
   template <class Ask>  // NOLINTNEXTLINE(performance-unnecessary-value-param): it is moved from
-  void ask_later(Ask ask, Done done, bool is_held = false) {
-    send_ask(Ask::kType, encode_link_body(ask), std::move(done), is_held);
+  void ask_later(Ask ask, Done done) {
+    send_ask(Ask::kType, encode_link_body(ask), std::move(done));
   }
-  void flush() { writer_.flush(when_full(LinkWriter::Full::kWait)); }
   // Sends an ask without waiting for its result.
   template <class Ask>
   void tell(Ask ask) {
@@ -76,11 +75,10 @@ class CacheLink : public Cache {
 
  private:
   // The thread that reads replies must not wait for space in the pipe.
-  LinkWriter::Full when_full(LinkWriter::Full others) const;
-  bool send(const LinkPacket& packet, bool is_held = false);
+  bool send(const LinkPacket& packet);
   void run_until_lost(const std::function<void(LinkPacket order)>& take);
   LinkPacket exchange(LinkType type, std::string body);
-  void send_ask(LinkType type, std::string body, Done done, bool is_held = false);
+  void send_ask(LinkType type, std::string body, Done done);
   void send_reply(LinkTag order, int status, std::string body);
 
   const UniqueFd receive_, send_;

@@ -179,11 +179,10 @@ template <class Ask>
 void ClientService::forward_content(std::vector<Asked> askers, Ask ask) {
   link_.ask_later(std::move(ask), [this, askers = std::move(askers)](LinkPacket reply) {
     ContentReply content;
-    int status = reply.status;
-    if (status == 0 && !decode_link_body(reply.body, &content)) status = EBADMSG;
-    if (status == 0 && !reply.file.valid()) status = ENOMEM;
+    int status = CacheLink::read(reply, &content);
+    if (status == 0 && !content.file.valid()) status = ENOMEM;
     std::shared_ptr<const UniqueFd> file;
-    if (status == 0) file = std::make_shared<const UniqueFd>(std::move(reply.file));
+    if (status == 0) file = std::make_shared<const UniqueFd>(std::move(content.file));
     for (const Asked& asked : askers) {
       if (!asked.is_answered) continue;
       outbox_.post(Answer{asked.client, asked.request, status,

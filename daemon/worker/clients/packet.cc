@@ -40,7 +40,8 @@ int send_answer(int socket, const Answer& answer) {
     own.reset(::open(FdLink(answer.content->get()).text(), O_RDONLY | O_CLOEXEC));
     if (!own.valid()) return errno;
   }
-  int code = -send_once(socket, parts, own.get());
+  const int passed = own.get();
+  int code = -send_once(socket, parts, {&passed, own.valid() ? 1u : 0u});
   return code == ENOBUFS || code == ETOOMANYREFS ? EAGAIN : code;
 }
 

@@ -3,9 +3,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace zazen {
+namespace {
+
+constexpr std::size_t kMostHeld = 16;  // complete files of a dataset, with one ticket each
+constexpr std::chrono::milliseconds kPatience(20);
+
+}  // namespace
 
 void NetworkPushes::learn_keys() {
   PushKeyAsk::Reply reply;
@@ -19,30 +27,82 @@ void NetworkPushes::add_figures(WorkerFigures* figures) const {
   figures->push_bytes = counts_.bytes;
 }
 
-// zazend reserves the room of a file like this.
 void NetworkPushes::begin(std::uint32_t dataset, std::uint64_t bytes, Begun done) {
-  BeginFill offer;
-  offer.dataset = dataset;
-  offer.kind = FrameKind::kNative;
-  offer.is_content = true;
-  struct stat& content = offer.origin.st;
-  content.st_mode = S_IFREG;
-  content.st_ino = 1;
-  content.st_size = static_cast<off_t>(bytes);
-  content.st_blocks = static_cast<blkcnt_t>((bytes + 511) / 512);
-  link_.ask_later(
-      std::move(offer),
-      [done = std::move(done)](LinkPacket packet) {
-        BeginFill::Reply reply;
-        const int status = CacheLink::read(packet, &reply);
-        done(status, std::move(reply));
-      },
-      true);
+  std::lock_guard lock(mutex_);
+  auto found = std::ranges::find_if(beginnings_, [&](const Beginning& one) {
+    return one.ask.dataset == dataset && one.ask.bytes == bytes &&
+           one.ask.count < BeginPushes::kMost;
+  });
+  if (found == beginnings_.end()) {
+    found = beginnings_.insert(found, Beginning{{dataset, bytes, 0}, {}});
+  }
+  found->done.push_back(std::move(done));
+  ++found->ask.count;
 }
 
-void NetworkPushes::finish(const FinishPush& finish, std::function<void(int status)> done) {
-  link_.ask_later(
-      finish, [done = std::move(done)](LinkPacket reply) { done(reply.status); }, true);
+void NetworkPushes::finish(std::uint32_t dataset, const PushedFile& file, Finished done) {
+  std::unique_lock lock(mutex_);
+  Lane& lane = lanes_[dataset];
+  lane.next.ask.pushed.push_back(file);
+  lane.next.done.push_back(std::move(done));
+  if (lane.next.done.size() < kMostHeld) return;
+  Finishing full = take_next(dataset, lane);
+  lock.unlock();
+  send(std::move(full));
+}
+
+void NetworkPushes::flush() {
+  std::unique_lock lock(mutex_);
+  std::vector<Beginning> beginnings = std::exchange(beginnings_, {});
+  std::vector<Finishing> finishings;
+  for (auto& [dataset, lane] : lanes_) {
+    const bool waits = lane.under_way > 0 && Clock::now() - lane.sent_at < kPatience;
+    if (!lane.next.done.empty() && !waits) finishings.push_back(take_next(dataset, lane));
+  }
+  lock.unlock();
+  for (Beginning& one : beginnings) send(std::move(one));
+  for (Finishing& one : finishings) send(std::move(one));
+}
+
+NetworkPushes::Finishing NetworkPushes::take_next(std::uint32_t dataset, Lane& lane) {
+  ++lane.under_way;
+  lane.sent_at = Clock::now();
+  lane.next.ask.dataset = dataset;
+  return std::exchange(lane.next, {});
+}
+
+void NetworkPushes::end_message(std::uint32_t dataset) {
+  std::unique_lock lock(mutex_);
+  Lane& lane = lanes_[dataset];
+  if (--lane.under_way > 0 || lane.next.done.empty()) return;
+  Finishing next = take_next(dataset, lane);
+  lock.unlock();
+  send(std::move(next));
+}
+
+void NetworkPushes::send(Beginning beginning) {
+  link_.ask_later(beginning.ask, [done = std::move(beginning.done)](LinkPacket packet) {
+    BeginPushes::Reply reply;
+    const int code = CacheLink::read(packet, &reply);
+    const std::size_t given = std::min(reply.tickets.size(), reply.files.size());
+    for (std::size_t i = 0; i < done.size(); ++i) {
+      i < given ? done[i](0, reply.tickets[i], std::move(reply.files[i]))
+                : done[i](code != 0 ? code : reply.status, 0, {});
+    }
+  });
+}
+
+void NetworkPushes::send(Finishing finishing) {
+  const std::uint32_t dataset = finishing.ask.dataset;
+  link_.ask_later(std::move(finishing.ask),
+                  [this, dataset, done = std::move(finishing.done)](LinkPacket packet) {
+                    end_message(dataset);
+                    FinishPushes::Reply reply;
+                    int code = CacheLink::read(packet, &reply);
+                    if (code == 0 && reply.statuses.size() != done.size()) code = EBADMSG;
+                    for (std::size_t i = 0; i < done.size(); ++i)
+                      done[i](code != 0 ? code : reply.statuses[i]);
+                  });
 }
 
 void NetworkPushes::abandon(std::uint64_t ticket, int status) {

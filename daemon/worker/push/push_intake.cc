@@ -13,15 +13,16 @@ constexpr std::uint64_t kHandOnBytes = 4 << 20;
 }  // namespace
 
 PushIntake::~PushIntake() {
-  begun_.file.reset();
-  if (begun_.ticket == 0) return;
+  file_.reset();
+  if (ticket_ == 0) return;
   const bool is_unused = written_ == 0 && kept_.empty();
-  desk_.abandon(begun_.ticket, failure_ != 0 ? failure_ : is_unused ? 0 : ECANCELED);
+  desk_.abandon(ticket_, failure_ != 0 ? failure_ : is_unused ? 0 : ECANCELED);
 }
 
-bool PushIntake::take_file(int status, BeginFill::Reply reply) {
+bool PushIntake::take_file(int status, std::uint64_t ticket, UniqueFd file) {
   refusal_ = status;
-  begun_ = std::move(reply);
+  ticket_ = ticket;
+  file_ = std::move(file);
   has_answer_ = true;
   has_answer_.notify_one();
   return is_complete_;
@@ -44,7 +45,7 @@ int PushIntake::write(const char* bytes, std::size_t size) {
 
 int PushIntake::write_to_file(const char* bytes, std::size_t size) {
   while (size > 0) {
-    ssize_t done = ::pwrite(begun_.file.get(), bytes, size, static_cast<off_t>(written_));
+    ssize_t done = ::pwrite(file_.get(), bytes, size, static_cast<off_t>(written_));
     if (done < 0 && errno == EINTR) continue;
     if (done < 0) return failure_ = errno;
     bytes += done;
@@ -54,7 +55,7 @@ int PushIntake::write_to_file(const char* bytes, std::size_t size) {
   if (written_ - handed_on_ < kHandOnBytes) return 0;
   const std::uint64_t first = std::exchange(handed_on_, written_);
   // Nobody waits; where the disk cannot be told so, the flush does it all.
-  if (::sync_file_range(begun_.file.get(), static_cast<off_t>(first),
+  if (::sync_file_range(file_.get(), static_cast<off_t>(first),
                         static_cast<off_t>(written_ - first), SYNC_FILE_RANGE_WRITE) == 0 ||
       errno == EPERM || errno == EINVAL || errno == ENOSYS) {
     return 0;
@@ -62,11 +63,10 @@ int PushIntake::write_to_file(const char* bytes, std::size_t size) {
   return failure_ = errno;
 }
 
-void PushIntake::finish(FrameSeq seq, std::uint64_t checksum,
-                        std::function<void(int status)> done) {
+void PushIntake::finish(FrameSeq seq, std::uint64_t checksum, PushDesk::Finished done) {
   if (int code = write(nullptr, 0); code != 0) return done(code);
-  begun_.file.reset();
-  desk_.finish({std::exchange(begun_.ticket, 0), seq, written_, checksum}, std::move(done));
+  file_.reset();
+  desk_.finish(dataset_, {std::exchange(ticket_, 0), seq, written_, checksum}, std::move(done));
 }
 
 }  // namespace zazen

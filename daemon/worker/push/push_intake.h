@@ -13,11 +13,11 @@ namespace zazen {
 
 class PushIntake {
  public:
-  explicit PushIntake(PushDesk& desk) : desk_(desk) {}
+  PushIntake(PushDesk& desk, std::uint32_t dataset) : desk_(desk), dataset_(dataset) {}
   ~PushIntake();
 
   // zazend's answer, once. True: the content is complete, and has waited for it.
-  bool take_file(int status, BeginFill::Reply reply);
+  bool take_file(int status, std::uint64_t ticket, UniqueFd file);
   bool has_answer() const { return has_answer_; }
   bool is_refused() const { return has_answer_ && refusal_ != 0; }
 
@@ -29,15 +29,17 @@ class PushIntake {
 
   // All is there. finish() waits, and tells `done` as in PushDesk.
   void note_complete() { is_complete_ = true; }
-  void finish(FrameSeq seq, std::uint64_t checksum, std::function<void(int status)> done);
+  void finish(FrameSeq seq, std::uint64_t checksum, PushDesk::Finished done);
 
  private:
   int write_to_file(const char* bytes, std::size_t size);
 
   PushDesk& desk_;
+  const std::uint32_t dataset_;
   std::atomic<bool> has_answer_ = false, is_complete_ = false;
   int refusal_ = 0;
-  BeginFill::Reply begun_;
+  std::uint64_t ticket_ = 0;
+  UniqueFd file_;
   std::string kept_;  // comes before all that is written later
   int failure_ = 0;
   std::uint64_t written_ = 0, handed_on_ = 0;  // to the kernel, and by it to the disk

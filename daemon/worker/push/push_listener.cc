@@ -74,6 +74,7 @@ void PushListener::accept_writer(int socket) {
 }
 
 void PushListener::look_at_sessions() {
+  terms_.desk.flush();  // what waits for an answer that does not come
   for (Connection& connection : connections_) {
     connection.session->say_at_work();
     connection.session->check_key();

@@ -25,8 +25,8 @@ namespace {
 
 constexpr std::size_t kBufferBytes = 256 << 10, kMostUnreadBytes = 64 << 10;
 constexpr std::size_t kMostKeptBytes = 256 << 10;  // of content that waits for files
-constexpr std::uint64_t kMostBegun = 8;            // frames, with one ticket each
-constexpr std::uint64_t kMostAhead = 4, kMostAheadBytes = 8 << 20;
+constexpr std::uint64_t kMostBegun = 16;           // frames, with one ticket each
+constexpr std::uint64_t kMostAhead = 12, kMostAheadBytes = 8 << 20;
 
 // Full connections together have no more tickets than zazend gives to a worker.
 std::uint64_t most_begun(const Config& config) {
@@ -321,10 +321,11 @@ void PushSession::finish_oldest() {
 }
 
 PushSession::IntakePointer PushSession::begin(std::uint32_t dataset, std::uint64_t bytes) {
-  auto intake = std::make_shared<PushIntake>(terms_.desk);
-  terms_.desk.begin(dataset, bytes, [intake, box = box_](int code, BeginFill::Reply reply) {
-    if (intake->take_file(code, std::move(reply))) box->wake();
-  });
+  auto intake = std::make_shared<PushIntake>(terms_.desk, dataset);
+  terms_.desk.begin(dataset, bytes,
+                    [intake, box = box_](int code, std::uint64_t ticket, UniqueFd file) {
+                      if (intake->take_file(code, ticket, std::move(file))) box->wake();
+                    });
   return intake;
 }
 
@@ -339,8 +340,11 @@ PushSession::IntakePointer PushSession::intake_for(std::uint32_t dataset, std::u
   const std::uint64_t fit = kMostAheadBytes / std::max<std::uint64_t>(bytes, 1);
   const bool is_given = last_ && last_->has_answer() && !last_->is_refused();
   const std::uint64_t most = is_given ? std::min(kMostAhead, fit) : 0;
-  while (ahead_.size() < most && begun() + 1 < most_begun(terms_.config)) {
-    ahead_.push_back(begin(dataset, bytes));
+  if (2 * ahead_.size() <= most) {  // several at once, and before the last one is used
+    while (ahead_.size() < most && begun() + 1 < most_begun(terms_.config)) {
+      ahead_.push_back(begin(dataset, bytes));
+    }
+    terms_.desk.flush();
   }
   std::tie(last_, last_dataset_, last_bytes_) = std::tie(intake, dataset, bytes);
   return intake;

@@ -49,13 +49,14 @@ class PushDesk {
  public:
   virtual ~PushDesk() = default;
   // A file for a frame of so many bytes, or an errno. `done` may be called on another thread.
-  using Begun = std::function<void(int status, BeginFill::Reply reply)>;
+  using Begun = std::function<void(int status, std::uint64_t ticket, UniqueFd file)>;
   virtual void begin(std::uint32_t dataset, std::uint64_t bytes, Begun done) = 0;
   // It is complete, and closed here. `done` is told 0 when it is durable, or an errno.
-  virtual void finish(const FinishPush& finish, std::function<void(int status)> done) = 0;
+  using Finished = std::function<void(int status)>;
+  virtual void finish(std::uint32_t dataset, const PushedFile& file, Finished done) = 0;
   virtual void abandon(std::uint64_t ticket, int status) = 0;
-  // begin() and finish() may wait for this: whoever waits for what comes of them calls it
-  // first.
+  // begin() and finish() wait for this, so that zazend is asked for many at once: whoever waits
+  // for what comes of them calls it first.
   virtual void flush() = 0;
   virtual Result<std::string> natives(std::uint32_t dataset) = 0;  // an encoded FrameSet
   virtual int take_notice(std::string_view notice) = 0;            // 0 or an errno

@@ -124,31 +124,18 @@ TEST_F(PendingFramesTest, APushIsPendingOnceItIsWhole) {
   StoreCache cache(*store_, trust,
                    {.verify = [](std::uint64_t, std::span<FinishedCopy>) {},
                     .mirror = [](std::uint64_t, std::uint32_t, const auto&) {}});
-  BeginFill offer;
-  offer.dataset = 0;
-  offer.kind = FrameKind::kNative;
-  offer.is_content = true;
-  offer.origin.st.st_mode = S_IFREG;
-  offer.origin.st.st_ino = 1;
-  offer.origin.st.st_size = 7;
-  offer.origin.st.st_blocks = 1;
-  std::vector<BeginFill::Reply> begun;
-  for (int i = 0; i < 2; ++i) {
-    cache.begin_fill(1, offer, [&](int status, BeginFill::Reply reply) {
-      EXPECT_EQ(status, 0);
-      begun.push_back(std::move(reply));
-    });
-  }
+  BeginPushes::Reply begun;
+  ASSERT_EQ(cache.begin_pushes(1, {0, 7, 2}, &begun), 0);
+  ASSERT_EQ(begun.tickets.size(), 2u);
   EXPECT_EQ(pending(0), 0u);
-  ASSERT_EQ(::pwrite(begun[0].file.get(), "content", 7, 0), 7);
-  for (BeginFill::Reply& one : begun) one.file.reset();
-  StoreCache::Pushed pushed;
-  ASSERT_EQ(cache.finish_push(1, {begun[0].ticket, 9, 7, 0}, &pushed), 0);
-  EXPECT_EQ(pushed.seq, 9u);
+  ASSERT_EQ(::pwrite(begun.files[0].get(), "content", 7, 0), 7);
+  begun.files.clear();
+  ReceivedContent pushed;
+  ASSERT_EQ(cache.finish_push(1, 0, {begun.tickets[0], 9, 7, 0}, &pushed), 0);
   EXPECT_EQ(pending(9), 1u);
-  pushed.content = {};
+  pushed = {};
   EXPECT_EQ(pending(9), 0u);
-  cache.abandon_fill(1, begun[1].ticket, 0);
+  cache.abandon_fill(1, begun.tickets[1], 0);
   EXPECT_EQ(cache.counts().under_way, 0u);
   EXPECT_EQ(cache.counts().failed, 0u) << "a file that was not needed is no failure";
 }

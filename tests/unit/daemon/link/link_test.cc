@@ -259,27 +259,6 @@ TEST_F(LinkTest, PacketsComeTogether) {
   EXPECT_EQ(packet_.body, "last");
 }
 
-TEST_F(LinkTest, HeldPacketsGoWithTheNext) {
-  LinkWriter writer(ends_.worker_send.get());
-  auto packet = [](const char* body) {
-    LinkPacket made;
-    made.body = body;
-    return made;
-  };
-  ASSERT_TRUE(writer.send(packet("first"), LinkWriter::Full::kHold));
-  EXPECT_EQ(next(), LinkReader::Got::kNothing);
-  ASSERT_TRUE(writer.send(packet("second")));
-  ASSERT_TRUE(writer.send(packet("third"), LinkWriter::Full::kHold));
-  for (const char* body : {"first", "second"}) {
-    ASSERT_EQ(next(), LinkReader::Got::kPacket);
-    EXPECT_EQ(packet_.body, body);
-  }
-  EXPECT_EQ(next(), LinkReader::Got::kNothing);
-  ASSERT_TRUE(writer.flush());
-  ASSERT_EQ(next(), LinkReader::Got::kPacket);
-  EXPECT_EQ(packet_.body, "third");
-}
-
 TEST_F(LinkTest, TheLongestBodyComes) {
   const std::string longest(kLongestLinkBody, 'x');
   write(bytes_of(example(longest)));
@@ -364,16 +343,38 @@ TEST_F(LinkTest, AFullPipeDoesNotKeepAWorkerFromItsReplies) {
 
 // ---- What goes which way
 
-TEST_F(LinkTest, ADescriptorGoesDown) {
-  LinkPacket sent = example();
-  sent.file.reset(::dup(ends_.receive.get()));
-  ASSERT_EQ(send_to_worker(ends_.send.get(), sent), 0);
+TEST_F(LinkTest, DescriptorsGoDownInTheirOrder) {
+  for (std::size_t count : {std::size_t{1}, std::size_t{2}, kMostPassed}) {
+    LinkPacket sent = example();
+    for (std::size_t i = 0; i < count; ++i) {
+      sent.files.emplace_back(::dup(i % 2 == 0 ? ends_.receive.get() : ends_.send.get()));
+    }
+    ASSERT_EQ(send_to_worker(ends_.send.get(), sent), 0);
+    ASSERT_TRUE(receive_from_zazend(ends_.worker_receive.get(), &packet_));
+    EXPECT_EQ(packet_.body, "body");
+    ASSERT_EQ(packet_.files.size(), count);
+    for (std::size_t i = 0; i < count; ++i) {
+      struct stat passed = {}, own = {};
+      ASSERT_EQ(::fstat(packet_.files[i].get(), &passed), 0);
+      ASSERT_EQ(::fstat(sent.files[i].get(), &own), 0);
+      EXPECT_EQ(passed.st_ino, own.st_ino);
+    }
+  }
+  LinkPacket none = example();
+  ASSERT_EQ(send_to_worker(ends_.send.get(), none), 0);
   ASSERT_TRUE(receive_from_zazend(ends_.worker_receive.get(), &packet_));
-  EXPECT_EQ(packet_.body, "body");
-  struct stat passed = {}, own = {};
-  ASSERT_EQ(::fstat(packet_.file.get(), &passed), 0);
-  ASSERT_EQ(::fstat(ends_.receive.get(), &own), 0);
-  EXPECT_EQ(passed.st_ino, own.st_ino);
+  EXPECT_TRUE(packet_.files.empty()) << "those of the packet before are closed";
+}
+
+TEST_F(LinkTest, MoreDescriptorsThanThatAreRefused) {
+  LinkPacket sent = example();
+  for (std::size_t i = 0; i <= kMostPassed; ++i) {
+    sent.files.emplace_back(::dup(ends_.receive.get()));
+  }
+  EXPECT_EQ(send_to_worker(ends_.send.get(), sent), EMSGSIZE);
+}
+
+TEST_F(LinkTest, AWorkerSeesItsEnd) {
   ends_.send.reset();
   EXPECT_FALSE(receive_from_zazend(ends_.worker_receive.get(), &packet_));
 }

@@ -688,7 +688,9 @@ TEST_F(WorkersOfUsersTest, AWorkerThatTakesNoListsGetsFew) {
                             request = packet.request] {
             if (!shared->await_room_for_content()) return shared->reply(type, request, EAGAIN);
             ++made;
-            shared->reply(type, request, 0, {}, content_file("list", 4));
+            std::vector<UniqueFd> files;
+            files.push_back(content_file("list", 4));
+            shared->reply(type, request, 0, {}, std::move(files));
           });
           return true;
         });
@@ -826,7 +828,7 @@ TEST_F(WorkerPoolTest, ClientsArePassedOnToTheirWorker) {
         if (!decode_link_body(packet->body, &connection)) return;
         const std::string hello = std::to_string(connection.pid);
         struct iovec part = {const_cast<char*>(hello.data()), hello.size()};
-        send_once(packet->file.get(), std::span(&part, 1), -1);
+        send_once(packet->take_file().get(), std::span(&part, 1), {});
       }
     });
     for (int i = 0; i < 3; ++i) {

@@ -117,10 +117,41 @@ TEST_F(HostileFillsTest, AFillIsNotFinishedAsContent) {
 TEST_F(HostileFillsTest, AFillIsNotFinishedAsAPush) {
   BeginFill::Reply begun;
   ASSERT_EQ(begin(offer(), &begun), 0);
-  FinishPush push;
+  PushedFile push;
   push.ticket = begun.ticket;
-  StoreCache::Pushed pushed;
-  EXPECT_EQ(cache_->finish_push(kWorker, push, &pushed), EBADF);
+  ReceivedContent pushed;
+  EXPECT_EQ(cache_->finish_push(kWorker, 0, push, &pushed), EBADF);
+  expect_nothing_left();
+}
+
+TEST_F(HostileFillsTest, APushIsFinishedInTheDatasetThatItWasBegunFor) {
+  BeginPushes::Reply begun;
+  ASSERT_EQ(cache_->begin_pushes(kWorker, {0, 7, 1}, &begun), 0);
+  ASSERT_EQ(::pwrite(begun.files[0].get(), "content", 7, 0), 7);
+  begun.files.clear();
+  ReceivedContent pushed;
+  EXPECT_EQ(cache_->finish_push(kWorker, 1, {begun.tickets[0], 7, 7, 0}, &pushed), EBADF);
+  pushed = {};
+  expect_nothing_left();
+}
+
+TEST_F(HostileFillsTest, ThereIsNoFileForContentOfAnImpossibleSize) {
+  for (std::uint64_t bytes : {~std::uint64_t{0}, std::uint64_t{1} << 63}) {
+    BeginPushes::Reply begun;
+    EXPECT_EQ(cache_->begin_pushes(kWorker, {0, bytes, 1}, &begun), EINVAL);
+    EXPECT_TRUE(begun.files.empty());
+  }
+  expect_nothing_left();
+}
+
+TEST_F(HostileFillsTest, AnAskGivesNoMoreFilesThanGoIntoAPacket) {
+  BeginPushes::Reply begun, more;
+  EXPECT_EQ(cache_->begin_pushes(kWorker, {0, 7, BeginPushes::kMost + 1}, &more), EINVAL);
+  EXPECT_TRUE(more.files.empty());
+  ASSERT_EQ(cache_->begin_pushes(kWorker, {0, 7, BeginPushes::kMost}, &begun), 0);
+  EXPECT_EQ(begun.files.size(), BeginPushes::kMost);
+  EXPECT_EQ(begun.tickets.size(), BeginPushes::kMost);
+  cache_->worker_gone(kWorker);
   expect_nothing_left();
 }
 

@@ -43,7 +43,9 @@ void answer(int socket, const LinkPacket& ask, int status, typename Ask::Reply r
   packet.request = ask.request;
   packet.status = status;
   if (status == 0) packet.body = encode_link_body(reply);
-  if constexpr (requires { reply.file; }) packet.file = std::move(reply.file);
+  if constexpr (requires { reply.file; }) {
+    if (reply.file.valid()) packet.files.push_back(std::move(reply.file));
+  }
   EXPECT_EQ(send_to_worker(socket, packet), 0);
 }
 

@@ -31,12 +31,9 @@ class LocalDesk : public PushDesk {
 
   void begin(std::uint32_t dataset, std::uint64_t, Begun done) override {
     file_ = store_.make_temporary(dataset);
-    BeginFill::Reply reply;
-    reply.ticket = 1;
-    reply.file.reset(::fcntl(file_.fd(), F_DUPFD_CLOEXEC, 0));
-    done(0, std::move(reply));
+    done(0, 1, UniqueFd(::fcntl(file_.fd(), F_DUPFD_CLOEXEC, 0)));
   }
-  void finish(const FinishPush&, std::function<void(int)> done) override {
+  void finish(std::uint32_t, const PushedFile&, Finished done) override {
     take_(std::move(done));
   }
   void abandon(std::uint64_t, int) override {}
@@ -367,10 +364,10 @@ class LateDesk : public LocalDesk {
     lock.unlock();
     if (is_prompt) give(ticket);
   }
-  void finish(const FinishPush& finish, std::function<void(int)> done) override {
+  void finish(std::uint32_t, const PushedFile& file, Finished done) override {
     std::lock_guard lock(mutex_);
-    EXPECT_EQ(finish.seq, 1u);
-    finished_.insert(finish.ticket);
+    EXPECT_EQ(file.seq, 1u);
+    finished_.insert(file.ticket);
     changed_.notify_all();
     done(0);
   }
@@ -398,15 +395,12 @@ class LateDesk : public LocalDesk {
   void give(std::uint64_t ticket, int status = 0) {
     std::unique_lock lock(mutex_);
     Frame& frame = frames_[ticket - 1];
-    BeginFill::Reply reply;
-    if (status == 0) {
-      reply.ticket = ticket;
-      reply.file.reset(::fcntl(frame.file.fd(), F_DUPFD_CLOEXEC, 0));
-    }
+    UniqueFd file;
+    if (status == 0) file.reset(::fcntl(frame.file.fd(), F_DUPFD_CLOEXEC, 0));
     const Begun done = std::move(frame.done);
     ++given_;
     lock.unlock();
-    done(status, std::move(reply));
+    done(status, status == 0 ? ticket : 0, std::move(file));
   }
   std::string content(std::uint64_t ticket) {
     std::lock_guard lock(mutex_);
@@ -455,7 +449,7 @@ class LateFilesTest : public PushSessionTest {
     late_->give(1);
     ASSERT_TRUE(late_->is_finished(1));
     ASSERT_TRUE(send(whole(content)));
-    ASSERT_TRUE(late_->is_asked_for(6)) << "one for the frame, and four ahead";
+    ASSERT_TRUE(late_->is_asked_for(14)) << "one for the frame, and twelve ahead";
     late_->give(2);
     ASSERT_TRUE(late_->is_finished(2));
   }
@@ -537,7 +531,8 @@ TEST_F(LateFilesTest, LittleContentIsKept) {
   begin_session();
   constexpr std::uint64_t kFrames = 20;
   std::string bytes;
-  for (std::uint64_t i = 0; i < kFrames; ++i) bytes += whole(std::string(64 << 10, 'c'));
+  // Of different sizes: there are no files ahead.
+  for (std::uint64_t i = 0; i < kFrames; ++i) bytes += whole(std::string((64 << 10) - i, 'c'));
   std::thread sender([&] { send(bytes); });
   for (std::uint64_t ticket = 1; ticket <= kFrames; ++ticket) {
     // As many as go into 256 KB, and the one that does not.
@@ -551,7 +546,7 @@ TEST_F(LateFilesTest, LittleContentIsKept) {
 
 // zazend gives a worker kMostTickets, for all its connections.
 TEST_F(LateFilesTest, ConnectionsShareTheTickets) {
-  for (auto [connections, most] : {std::pair(128, 8), {512, 2}, {5'000, 1}, {1, 8}}) {
+  for (auto [connections, most] : {std::pair(128, 16), {512, 4}, {5'000, 1}, {1, 16}}) {
     config_.max_connections = static_cast<std::uint64_t>(connections);
     frames_ = 0;
     begin_session();
@@ -599,30 +594,33 @@ TEST_F(LateFilesTest, AStopAnswersWhatIsComplete) {
 
 TEST_F(LateFilesTest, FilesAreThereAheadForFramesOfOneSize) {
   begin_with_files_ahead("content");
-  late_->give(3);
-  ASSERT_TRUE(send(whole("another")));
-  ASSERT_TRUE(late_->is_finished(3)) << "the others are not waited for";
-  EXPECT_EQ(late_->content(3), "another");
-  EXPECT_TRUE(late_->is_asked_for(7));
+  for (std::uint64_t ticket = 3; ticket <= 8; ++ticket) {
+    late_->give(ticket);
+    ASSERT_TRUE(send(whole("another")));
+    ASSERT_TRUE(late_->is_finished(ticket)) << "the others are not waited for";
+    EXPECT_EQ(late_->content(ticket), "another");
+  }
+  EXPECT_TRUE(late_->is_asked_for(20)) << "half of them are used: six more";
 }
 
 TEST_F(LateFilesTest, FilesAheadGoBackAtAFrameOfAnotherSize) {
   begin_with_files_ahead("content");
-  for (std::uint64_t ticket : {3, 4, 5, 6}) late_->give(ticket);
+  for (std::uint64_t ticket = 3; ticket <= 14; ++ticket) late_->give(ticket);
   ASSERT_TRUE(send(whole("long content")));
-  ASSERT_TRUE(late_->is_asked_for(7));
-  for (std::uint64_t ticket : {3, 4, 5, 6}) EXPECT_TRUE(late_->will_be_abandoned(ticket));
-  late_->give(7);
-  ASSERT_TRUE(late_->is_finished(7));
-  EXPECT_EQ(late_->content(7), "long content");
+  ASSERT_TRUE(late_->is_asked_for(15));
+  for (std::uint64_t ticket = 3; ticket <= 14; ++ticket)
+    EXPECT_TRUE(late_->will_be_abandoned(ticket));
+  late_->give(15);
+  ASSERT_TRUE(late_->is_finished(15));
+  EXPECT_EQ(late_->content(15), "long content");
 }
 
 TEST_F(LateFilesTest, AFileThatIsRefusedAheadRefusesNoFrame) {
   begin_with_files_ahead("content");
-  for (std::uint64_t ticket : {3, 4, 5, 6}) late_->give(ticket, ENOSPC);
+  for (std::uint64_t ticket = 3; ticket <= 14; ++ticket) late_->give(ticket, ENOSPC);
   ASSERT_TRUE(send(whole("another")));
-  ASSERT_TRUE(late_->is_asked_for(7));
-  late_->give(7);
+  ASSERT_TRUE(late_->is_asked_for(15));
+  late_->give(15);
   EXPECT_EQ(answers(3), (std::map<std::uint64_t, int>{{1, 0}, {2, 0}, {3, 0}}));
 }
 
@@ -631,8 +629,9 @@ TEST_F(LateFilesTest, AQuietWriterHasNoFilesAhead) {
   late_->is_prompt = true;
   const std::string first = whole("content");
   ASSERT_TRUE(send(first + whole("another")));
-  ASSERT_TRUE(late_->is_asked_for(6));
-  for (std::uint64_t ticket : {3, 4, 5, 6}) EXPECT_TRUE(late_->will_be_abandoned(ticket));
+  ASSERT_TRUE(late_->is_asked_for(14));
+  for (std::uint64_t ticket = 3; ticket <= 14; ++ticket)
+    EXPECT_TRUE(late_->will_be_abandoned(ticket));
 }
 
 }  // namespace
