@@ -176,8 +176,8 @@ bool PackedListing::is_whole() const {
   std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(),
                                                                         XXH3_freeState);
   if (state == nullptr || XXH3_64bits_reset(state.get()) != XXH_OK) return false;
-  std::string piece(kPieceBytes, '\0');
   const std::uint64_t end = source_.size - sizeof checksum_;
+  std::string piece(std::min<std::uint64_t>(kPieceBytes, end), '\0');
   for (std::uint64_t at = 0; at < end; at += piece.size()) {
     const std::size_t count = std::min<std::uint64_t>(piece.size(), end - at);
     if (!source_.copy(at, piece.data(), count)) return false;
@@ -290,11 +290,15 @@ Result<PackedListing> load_kept_listing(const std::string& path,
   if (!file->valid()) return Error{-file->get(), path + ": open", {}};
   struct stat st;
   if (int error = raw_fstat(file->get(), &st)) return Error{-error, path + ": stat", {}};
-  if (static_cast<std::uint64_t>(st.st_size) > kMaxListingBytes) {
-    return Error{EFBIG, path + ": read", {}};
-  }
-  Result<PackedListing> listing =
-      PackedListing::parse({{}, file, static_cast<std::uint64_t>(st.st_size)});
+  const auto size = static_cast<std::uint64_t>(st.st_size);
+  if (size > kMaxListingBytes) return Error{EFBIG, path + ": read", {}};
+  // A short one is read at once.
+  std::string bytes(size <= kPieceBytes ? size : 0, '\0');
+  const long got = raw_read_at(file->get(), bytes.data(), bytes.size(), 0);
+  if (got != static_cast<long>(bytes.size())) return Error{EIO, path + ": read", {}};
+  Result<PackedListing> listing = bytes.empty()
+                                      ? PackedListing::parse({{}, file, size})
+                                      : PackedListing::parse({std::move(bytes), nullptr, size});
   if (!listing) return Error{listing.error().code, path + ": malformed listing", {}};
   if (listing->directory() != current ||
       !is_settled(listing->directory(), listing->taken_at_ns())) {

@@ -85,6 +85,7 @@ class JobStart {
   struct DatasetStart {
     NamedDataset named;
     FrameName name;        // its template, compiled
+    const TableDataset* own = nullptr;  // in this node's table; null: its daemon does not know it
     DirectoryState state;  // by rank 0's word
     DirectoryState here;   // as this rank finds it, or its node's leader
     std::optional<PackedListing> listing;
@@ -337,6 +338,7 @@ class JobStart {
       dataset.named = std::move(opening.datasets[i]);
       dataset.name = compiled(dataset.named.frames);
       dataset.state = opening.states[i];
+      dataset.own = own_dataset(dataset, i);
     }
   }
 
@@ -348,13 +350,14 @@ class JobStart {
 
   // Where this node's daemon keeps what it knows of the dataset; "" if it does not know it.
   std::string state_path(const DatasetStart& dataset, const char* file) const {
-    if (own_dataset(dataset) == nullptr) return "";
+    if (dataset.own == nullptr) return "";
     return std::string(host_.table->cache) + dataset.named.path + '/' + file;
   }
-  const TableDataset* own_dataset(const DatasetStart& dataset) const {
-    if (!has_daemon_) return nullptr;
-    for (std::uint32_t d = 0; d < host_.table->dataset_count; ++d) {
-      const TableDataset& own = host_.table->datasets[d];
+  // Nearly always it is the one with this number.
+  const TableDataset* own_dataset(const DatasetStart& dataset, std::size_t first) const {
+    const std::size_t count = has_daemon_ ? host_.table->dataset_count : 0;
+    for (std::size_t d = 0; d < count; ++d) {
+      const TableDataset& own = host_.table->datasets[(first + d) % count];
       if (dataset.named.path == own.path && dataset.named.frames == own.frames) return &own;
     }
     return nullptr;
@@ -363,7 +366,7 @@ class JobStart {
   // The one that this node keeps. Its leader makes sure that it is whole; if it is not, the
   // leader has none, and nobody's is used.
   void load_listing(DatasetStart& dataset) const {
-    if (dataset.state.code != 0 || own_dataset(dataset) == nullptr) return;
+    if (dataset.state.code != 0 || dataset.own == nullptr) return;
     Result<PackedListing> kept =
         load_kept_listing(state_path(dataset, kListingFile), dataset.state.identity,
                           all_.is_leader() ? ListingCheck::kWhole : ListingCheck::kTrusting);
@@ -384,7 +387,7 @@ class JobStart {
     auto look_up = [&](Protocol& protocol) {
       for (std::size_t i = 0; i < divided_.size(); ++i) {
         const DatasetStart& dataset = *divided_[i];
-        if (own_dataset(dataset) == nullptr) continue;
+        if (dataset.own == nullptr) continue;
         protocol.natives(i) = held_frames(state_path(dataset, kNativeLog), dataset.domain);
         protocol.aliens(i) = held_frames(state_path(dataset, kAlienLog), dataset.domain);
         protocol.can_cache(i) = true;
@@ -483,7 +486,7 @@ class JobStart {
     Result<PackedListing> listing = PackedListing::read(std::move(answer.listing));
     if (!listing) fail(listing.error());
     dataset.listing = std::move(*listing);
-    if (all_.is_leader() && own_dataset(dataset) != nullptr)
+    if (all_.is_leader() && dataset.own != nullptr)
       keeper_.keep(host_.runtime, dataset.named.path, *dataset.listing);
   }
 

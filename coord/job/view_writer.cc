@@ -1,7 +1,7 @@
 // The layout of `view`: header, datasets, then for each dataset its runs and its names, then
 // the texts of the names, and last, for each dataset, its own frames. All but the texts are
 // aligned to 8 bytes. How many runs the own frames make is known when they have been written:
-// then the header is written once more.
+// then all that comes before them is.
 #include "coord/job/view_writer.h"
 
 #include <dirent.h>
@@ -123,22 +123,23 @@ int write_all(int fd, const void* data, std::size_t size) {
 }
 
 int write_whole(int fd, const ViewContent& content, ViewFront& front) {
-  if (int code = write_all(fd, front.bytes().data(), front.bytes().size())) return code;
   std::uint64_t end = front.bytes().size();
+  if (::lseek(fd, static_cast<off_t>(end), SEEK_SET) < 0) return errno;
+  ViewFrames frames(fd);
   for (std::size_t d = 0; d < content.datasets.size(); ++d) {
-    ViewFrames frames(fd);
     content.datasets[d].own(frames);
-    if (int code = frames.flush()) return code;
-    if (frames.count() != content.datasets[d].own_count) return EINVAL;
+    const ViewFrames::Amount own = frames.end_dataset();
+    if (own.frames != content.datasets[d].own_count) return EINVAL;
     ViewDataset& out = front.view().datasets[d];
     out.own_offset = end;
-    out.own_runs = frames.runs();
-    out.own_count = frames.count();
-    end += frames.runs() * sizeof(ViewOwnRun);
+    out.own_runs = own.runs;
+    out.own_count = own.frames;
+    end += own.runs * sizeof(ViewOwnRun);
   }
+  if (int code = frames.flush()) return code;
   front.view().file_size = end;
   if (::lseek(fd, 0, SEEK_SET) != 0) return errno;
-  return write_all(fd, front.bytes().data(), front.head_size());
+  return write_all(fd, front.bytes().data(), front.bytes().size());
 }
 
 }  // namespace
@@ -178,6 +179,7 @@ void ViewFrames::add(ViewFrame frame, std::uint64_t seq_step, std::uint64_t ino_
 void ViewFrames::end_run() {
   if (length_ == 0) return;
   waiting_[used_++] = run_;
+  ++runs_;
   run_.index += length_;
   length_ = 0;
   if (used_ == waiting_.size()) write_waiting();
@@ -185,12 +187,18 @@ void ViewFrames::end_run() {
 
 void ViewFrames::write_waiting() {
   if (code_ == 0) code_ = write_all(fd_, waiting_.data(), used_ * sizeof(ViewOwnRun));
-  written_ += used_;
   used_ = 0;
 }
 
-int ViewFrames::flush() {
+ViewFrames::Amount ViewFrames::end_dataset() {
   end_run();
+  const Amount amount{run_.index, runs_};
+  run_ = {};
+  runs_ = 0;
+  return amount;
+}
+
+int ViewFrames::flush() {
   write_waiting();
   return code_;
 }

@@ -22,7 +22,7 @@
 
 namespace zazen {
 
-// Where a dataset's own frames are put, ascending.
+// Where the own frames of one dataset after the other are put, ascending.
 class ViewFrames {
  public:
   explicit ViewFrames(int fd) : fd_(fd), waiting_(kAtOnce) {}
@@ -39,13 +39,16 @@ class ViewFrames {
   // So many frames, with these steps from one to the next.
   void add(ViewFrame frame, std::uint64_t seq_step, std::uint64_t ino_step,
            std::uint64_t count);
+  struct Amount {
+    std::uint64_t frames, runs;
+  };
+  Amount end_dataset();
   // 0, or the errno of why not all could be written.
   int flush();
-  std::uint64_t count() const { return run_.index + length_; }
-  std::uint64_t runs() const { return written_ + used_; }
 
  private:
   static constexpr std::size_t kAtOnce = 2048;  // 64 KB stay in the processor's cache
+  std::uint64_t count() const { return run_.index + length_; }
   void begin_or_widen(const ViewFrame& frame);
   void end_run();
   void write_waiting();
@@ -53,7 +56,7 @@ class ViewFrames {
   int fd_;
   std::vector<ViewOwnRun> waiting_;
   std::size_t used_ = 0;
-  std::uint64_t written_ = 0;
+  std::uint64_t runs_ = 0;  // of this dataset
   int code_ = 0;
 
   ViewOwnRun run_{};  // the one that is being made

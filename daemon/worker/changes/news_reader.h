@@ -7,6 +7,7 @@
 // begin() and leave() are thread safe. It is never destroyed.
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -27,6 +28,12 @@ class NewsReader {
   void begin();
   // Programs see that nobody reads. False: some have told something meanwhile, which is taken.
   bool leave();
+  // Leaves, and waits until the frames that are marked are dealt with, for at most so long.
+  void finish(std::chrono::milliseconds limit);
+  bool is_marked(std::uint32_t dataset, FrameSeq seq) const {
+    const Counters* counters = counters_;
+    return counters != nullptr && zazen::is_marked(counters->news, dataset, seq);
+  }
   // Of changes: the program may tell of the next one in minutes.
   bool has_read() const { return has_read_; }
 
@@ -38,7 +45,7 @@ class NewsReader {
   const std::uint64_t reader_;
   const Take take_;
   std::mutex mutex_;
-  Counters* counters_ = nullptr;
+  std::atomic<Counters*> counters_ = nullptr;
   bool has_thread_ = false;
   std::atomic<bool> has_read_ = false;
 };

@@ -19,6 +19,6 @@ with Nodes(1) as nodes:
 
     for starved in (False, True):
         before = node.status()["fills"]
-        step.run(node.cache, start, start, COUNT, starved)
+        step.run(node.cache, start, start, COUNT, starved, marks=True)
         fills = node.status()["fills"] - before
         expect(fills > COUNT // 50, f"hardly anything was cached: {fills} fills, no test")

@@ -80,6 +80,75 @@ TEST_F(ProgramNewsTest, AReaderThatLeavesIsNoticed) {
   EXPECT_EQ(take().size(), 1u);
 }
 
+TEST_F(ProgramNewsTest, AFrameIsMarkedUntilItsMarkIsSettled) {
+  EXPECT_FALSE(mark_frame(news_, 1, 2));  // nobody reads
+  EXPECT_FALSE(is_marked(news_, 1, 2));
+  ASSERT_TRUE(begin_reading(news_, kReadsForAll));
+  EXPECT_TRUE(add_news(news_, {1, 2, kNewsChanged}));
+  EXPECT_FALSE(is_marked(news_, 1, 2));
+  EXPECT_TRUE(mark_frame(news_, 1, 2));
+  EXPECT_TRUE(mark_frame(news_, 1, 2));  // the same mark
+  EXPECT_TRUE(is_marked(news_, 1, 2));
+  EXPECT_FALSE(is_marked(news_, 1, 3) || is_marked(news_, 2, 2));
+
+  std::vector<std::pair<FrameEntry, NewsWord*>> marks;
+  auto take_marks = [&] {
+    take_news(news_, [&](const FrameEntry& entry, NewsWord* word) {
+      if (word != nullptr) marks.emplace_back(entry, word);
+    });
+  };
+  take_marks();
+  ASSERT_EQ(marks.size(), 1u);
+  EXPECT_TRUE(is_marked(news_, 1, 2));    // while the copy is dropped
+  EXPECT_TRUE(mark_frame(news_, 1, 2));   // by a change after the first
+  take_marks();
+  ASSERT_EQ(marks.size(), 2u);
+  settle_news(news_, marks[0].first, marks[0].second);
+  EXPECT_TRUE(is_marked(news_, 1, 2) && has_marks(news_));
+  settle_news(news_, marks[1].first, marks[1].second);
+  EXPECT_FALSE(is_marked(news_, 1, 2) || has_marks(news_));
+  EXPECT_EQ(news_.marks, 0u);
+}
+
+// Programs of other users do not see a mark.
+TEST_F(ProgramNewsTest, WhereOneWorkerReadsForOneUserNothingIsMarked) {
+  ASSERT_TRUE(begin_reading(news_, own_reader()));
+  EXPECT_FALSE(mark_frame(news_, 1, 2));
+  EXPECT_FALSE(is_marked(news_, 1, 2));
+}
+
+// A program marks a frame before and after each change; a worker drops its copy and makes one
+// anew. Whoever finds no mark gets a copy that is no older than the last change that was done.
+TEST_F(ProgramNewsTest, AFrameWithoutAMarkHasNoOldCopy) {
+  constexpr int kLooks = 200'000;
+  ASSERT_TRUE(begin_reading(news_, kReadsForAll));
+  std::atomic<int> version = 0, done = 0, copied = 0;
+  std::atomic<bool> ends = false;
+  std::jthread worker([&] {
+    while (!ends) {
+      take_news(news_, [&](const FrameEntry& entry, NewsWord* word) {
+        copied = version.load();
+        settle_news(news_, entry, word);
+      });
+    }
+  });
+  std::jthread program([&] {
+    for (int i = 1; !ends; ++i) {
+      mark_frame(news_, 1, 2);
+      version = i;
+      mark_frame(news_, 1, 2);
+      done = i;
+    }
+  });
+  int stale = 0;
+  for (int i = 0; i < kLooks || done < kLooks; ++i) {
+    const int known = done;
+    if (!is_marked(news_, 1, 2) && copied < known) ++stale;
+  }
+  ends = true;
+  EXPECT_EQ(stale, 0);
+}
+
 TEST_F(ProgramNewsTest, TooManyAreRefusedAndNoneIsLost) {
   ASSERT_TRUE(begin_reading(news_, kReadsForAll));
   std::size_t added = 0;
