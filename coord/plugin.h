@@ -1,9 +1,10 @@
-// The border between the shim and an MPI plug-in: one C structure each way, one version.
+// The interface between the shim and an MPI plug-in: one C structure in each direction, one
+// version.
 //
-// The shim does not link libmpi (D12). When its MPI_Init hook sees which MPI the program
-// has, it loads libzazen-openmpi.so or libzazen-mpich.so, takes the structure that
-// zazen_plugin() returns, and calls it around the real MPI_Init and MPI_Finalize. While a
-// plug-in runs, the shim's own hooks pass everything through on that thread.
+// The shim does not link libmpi (D12). When its MPI_Init hook sees which MPI the program has,
+// it loads libzazen-openmpi.so or libzazen-mpich.so and gets the structure that zazen_plugin()
+// returns. It calls the plug-in around the real MPI_Init and MPI_Finalize. While a plug-in
+// runs, the shim's own hooks pass everything through on that thread.
 #pragma once
 #include "bodhi/lean/frames/table.h"
 #include "bodhi/lean/frames/view.h"
@@ -16,29 +17,29 @@ namespace zazen {
 
 inline constexpr std::uint32_t kPluginVersion = 6;
 
-struct PluginHost {  // what the shim offers; valid until the process ends
+struct PluginHost {  // the shim's functions and data; valid until the process ends
   std::uint32_t version;
   const Table* table;    // null: this rank has no live daemon
   const char* runtime;   // its runtime directory, "" if none is configured
   const Ledger* ledger;  // null unless ZAZEN_REPORT is set
-  // Maps and checks the view in this directory without acting on it, and shows it. 0 or an
+  // Maps and checks the view in this directory without activating it, and returns it. 0 or an
   // errno.
   int (*adopt_view)(const char* directory, const View** view, Tally** tally);
-  // From now on this process, and those that it starts, see the adopted view.
+  // Shows the adopted view to this process and to those that it starts.
   void (*activate_view)();
-  // Forgets the adopted view (the ranks did not agree).
+  // Unmaps the adopted view (the ranks did not agree).
   void (*drop_view)();
-  // This rank's expectation of the job, by ZAZEN_FILTER and the last table; and of which
-  // datasets, as people read it, "" if they are not known (D24).
+  // What this rank expects of the job, by ZAZEN_FILTER and the last table, and for which
+  // datasets, as text; "" if they are not known (D24).
   FilterMode expected = FilterMode::kOff;
   const char* expected_paths = nullptr;
-  // Whether this rank warns if the program seems to divide its frames a second time; and what
-  // rank 0 sees and does, null if that is not known here.
+  // Whether this rank warns if the program seems to divide its frames a second time. The view
+  // and the tally of rank 0; null if they are not known here.
   void (*watch_reading)(bool does, const View* rank_0, const Tally* of_rank_0) = nullptr;
-  LauncherPlace place = {};  // as the process began: MPI_Init may change the environment
-  const FirstStderr* first_stderr = nullptr;  // null: standard error is what it was
+  LauncherPlace place = {};  // from the start: MPI_Init may change the environment
+  const FirstStderr* first_stderr = nullptr;  // null: standard error is unchanged
   RunRecord* run = nullptr;  // of this rank's job; null if `zazenctl run` did not start it
-  // How long rank 0 waits in MPI_Finalize for the figures of the others, if the job was short.
+  // How long rank 0 waits in MPI_Finalize for the figures of the others after a short job.
   double audit_seconds = 600;
 };
 
@@ -47,7 +48,7 @@ struct Plugin {
   void (*before_init)(const PluginHost* host);      // proves this rank's presence (D13)
   void (*after_init)(const PluginHost* host);       // agrees on the views
   void (*before_finalize)(const PluginHost* host);  // the audit and the report
-  // For a process that ends by _exit with this status: the status that it ends with (D24).
+  // For a process that ends by _exit with this status: returns its final status (D24).
   int (*status_at_end)(int status) noexcept;
 };
 

@@ -1,5 +1,5 @@
-// The environment belongs to the program: values that make no sense are as good as none. The shim
-// has told of them (preload/process/settings.cc).
+// The environment belongs to the program: invalid values count as not set. The shim has
+// reported them (preload/process/settings.cc).
 #include "coord/settings.h"
 
 #include <fcntl.h>
@@ -25,13 +25,13 @@ std::string variable(const char* name) {
 void write_lines(int fd, const std::vector<std::string>& lines) {
   std::string text;
   for (const std::string& line : lines) text += line + '\n';
-  // One write, so that the lines of several programs do not mix. A short one is left short:
-  // there is nowhere to complain.
+  // One write, so that the lines of several programs do not mix. A short write is not repeated:
+  // there is no place to report a failure.
   QuietSignals quiet;
   [[maybe_unused]] ssize_t written = ::write(fd, text.data(), text.size());
 }
 
-// Together, or not at all.
+// All three are valid, or none is used.
 Selection read_selection() {
   Selection selection;
   std::uint64_t begin = 0, end = 0;

@@ -1,4 +1,4 @@
-// Settings: what the environment of a rank says, read once, with secure_getenv.
+// Settings: the environment variables of a rank, read once, with secure_getenv.
 #pragma once
 #include <optional>
 #include <string>
@@ -25,17 +25,17 @@ struct Settings {
 
 Settings settings_from_environment();
 
-// What the settings make of a dataset with this key.
+// The effect of the settings on a dataset with this key.
 FilterMode effective_filter(const Settings& settings, const TableDataset& dataset);
 
 // Paths separated by ':', without '/' at their ends; empty ones are left out.
 std::vector<std::string> split_paths(const std::string& text);
 
-// Each line with its newline, in one write. To stderr, if that is the one that the process had
-// first, as far as this is known; failures are nobody's business.
+// Prints each line with its newline, in one write. To stderr, if that is the same file as at
+// the start of the process, as far as this is known; failures are ignored.
 void say_only_to(const FirstStderr* first);
 void say(const std::vector<std::string>& lines);
-// To the log, if the settings ask for it.
+// Prints to the log, if the settings ask for it.
 void say_if_asked(const Settings& settings, const std::vector<std::string>& lines);
 
 }  // namespace zazen

@@ -1,5 +1,6 @@
-// The figures come from sets of frames that are small when all goes well: what was not read
-// by its owner, and what was read by others. Only the sizes of the rest matter.
+// The figures come from sets of frames that are small in the normal case: own frames that a
+// rank did not read, and frames of others that it read. For all other frames only the counts
+// matter.
 #include "coord/audit/audit.h"
 
 #include <fmt/format.h>
@@ -14,7 +15,7 @@ namespace {
 
 using DatasetParts = std::vector<const DatasetFragment*>;
 
-// The frames that occur in at least two of the sets, and those that occur at all.
+// The frames in at least two of the sets, and the frames in at least one.
 struct Overlap {
   FrameSet any;
   FrameSet twice;
@@ -37,9 +38,9 @@ std::vector<const FrameSet*> sets_of(const DatasetParts& parts, Member member) {
   return sets;
 }
 
-// Every frame has one owner. An owner's own frame is read unless it says otherwise, and read
-// twice if another rank says that it opened it too. Of the frames of a rank that did not
-// report nothing is known: they count neither as read nor as not read.
+// Every frame has one owner. An owner's own frame counts as read, unless the owner reports
+// otherwise. It counts as read twice if another rank reports that it opened the frame, too.
+// Frames of a rank that did not report count neither as read nor as unread.
 DatasetAudit audit_filtered(const DatasetParts& parts, const AgreedDataset& agreed,
                             bool all_reported) {
   std::uint64_t assigned = 0, unread = 0;
@@ -99,7 +100,7 @@ Audit merge_fragments(const Agreement& agreement,
 
   bool whole = true;
   std::map<std::string, DatasetParts> parts_by_path;
-  std::map<std::string, int> early_ranks;  // those that did not list again
+  std::map<std::string, int> early_ranks;  // ranks that did not list again
   for (std::size_t r = 0; r < audit.by_rank.size(); ++r) {
     RankAudit& rank = audit.by_rank[r];
     if (r < agreement.places.size()) rank.node = agreement.places[r].node;
@@ -142,7 +143,7 @@ Audit merge_fragments(const Agreement& agreement,
     }
     auto agreed = std::ranges::find(agreement.datasets, path, &AgreedDataset::path);
     audit.datasets.push_back(agreed == agreement.datasets.end()
-                                 ? audit_unfiltered(parts)  // the filter was not for it
+                                 ? audit_unfiltered(parts)  // the filter did not apply to it
                                  : audit_filtered(parts, *agreed, all_reported));
     const auto early = early_ranks.find(path);
     if (early != early_ranks.end()) audit.datasets.back().early_rank = early->second;

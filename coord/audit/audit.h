@@ -1,8 +1,8 @@
-// The audit: the fragments of all ranks merged into the figures of the job, and the words
-// that say in plain English what happened. Pure: no MPI, no files.
+// The audit: merges the fragments of all ranks into the figures of the job, and describes the
+// result in plain English. Pure: no MPI, no files.
 //
-// Of a rank whose fragment did not arrive nothing is claimed; `complete` says that there is
-// one. Datasets that no rank listed or opened are left out: the job was about others.
+// The audit makes no claim about a rank whose fragment did not arrive; then `complete` is
+// false. It omits datasets that no rank listed or opened: the job did not use them.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -17,10 +17,10 @@ namespace zazen {
 struct DatasetAudit {
   std::string path;
   bool filtered = false;
-  bool was_listed = false;  // a rank that reported, or a process that it started, began to
-  int early_rank = -1;      // the lowest that listed it before MPI_Init, and not again
+  bool was_listed = false;  // a rank that reported, or one of its child processes, listed it
+  int early_rank = -1;      // the lowest rank that listed it before MPI_Init, and not again
   AuditMode mode = AuditMode::kFail;
-  std::uint64_t listed = 0;  // filtered: the domain; else what the ranks listed or opened
+  std::uint64_t listed = 0;  // filtered: the domain; else frames listed or opened
   std::uint64_t read = 0;    // by at least one rank
   std::uint64_t read_twice = 0;
   std::uint64_t never_read = 0;
@@ -45,22 +45,23 @@ struct Audit {
   std::uint64_t sum(std::uint64_t DatasetAudit::*figure) const;
 };
 
-// One fragment for each rank, in order; nothing for one that did not arrive.
+// One fragment for each rank, in order; no value for one that did not arrive.
 Audit merge_fragments(const Agreement& agreement,
                       const std::vector<std::optional<Fragment>>& fragments);
 
 // For the log, when the views are agreed on.
 std::vector<std::string> start_words(const Agreement& agreement, double seconds);
-// Did the filter lose frames: did ranks see a part of the listing, and no rank read these? A
-// rank alone sees all, and ranks that list nothing do not miss what is not shown (D24).
+// Did the filter lose frames: did ranks see a part of the listing, and did no rank read the
+// other frames? A single rank sees all frames. Ranks that list nothing lose nothing by the
+// filter (D24).
 bool has_lost_frames(const Audit& audit, const DatasetAudit& dataset);
-// Did ranks take a listing of before MPI_Init, which shows the frames of all, for their own? A
-// reference frame or two that every rank reads do not count.
+// Did ranks read frames from a listing of before MPI_Init, which shows the frames of all ranks?
+// A few reference frames that every rank reads do not count.
 bool has_repeated_frames(const Audit& audit, const DatasetAudit& dataset);
-// Is that a failure of the job? A rank that did not report may have read what is missing.
+// Is that a failure of the job? A rank that did not report may have read the missing frames.
 bool is_failure(const Audit& audit);
-// Said always: frames that the filter lost, as far as the ranks reported, and those that it could
-// not divide. Empty if there are none.
+// Always printed: frames that the filter lost, as far as the ranks reported, and frames that it
+// could not divide. Empty if there are none.
 std::vector<std::string> loss_words(const Audit& audit);
 // For the log, at the end.
 std::vector<std::string> closing_words(const Audit& audit);

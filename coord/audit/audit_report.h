@@ -14,8 +14,8 @@ class AuditReport {
   AuditReport(const AuditReport&) = delete;
   AuditReport& operator=(const AuditReport&) = delete;
 
-  // What the audit does not know (when frames arrived, how long the protocol took, why there
-  // was no filter) is for the caller to add.
+  // The caller adds the fields that the audit lacks: when frames arrived, how long the protocol
+  // took, why there was no filter.
   JobReport& report() { return report_; }
 
  private:

@@ -1,6 +1,6 @@
 // The place is text: the port, the token, the host, and the host's addresses. A process on the
-// same host connects by the loopback, others try the addresses that are not also their own (a
-// bridge of containers has the same one on every host).
+// same host connects by the loopback. Others try the addresses that are not also their own: a
+// container bridge has the same address on every host.
 #include "coord/audit/end_watch.h"
 
 #include <arpa/inet.h>
@@ -25,9 +25,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kTokenBytes = 16;
-constexpr time_t kTokenSeconds = 1;  // a stranger that sends none holds up the others
+constexpr time_t kTokenSeconds = 1;  // a connection that sends none delays the others
 constexpr time_t kAnswerSeconds = 8;
-constexpr int kPrivateFd = 512;  // the program's own numbers stay what they would have been
+constexpr int kPrivateFd = 512;  // the program's own descriptors keep their numbers
 constexpr char kWelcome = '+';
 
 int milliseconds_until(Clock::time_point deadline) {
@@ -51,7 +51,7 @@ std::string random_token() {
   return text;
 }
 
-// This boot of this machine, and its network as we see it: containers have others.
+// This boot of this machine and its network namespace: containers differ in it.
 std::string own_host() {
   std::string boot;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
@@ -86,7 +86,7 @@ std::vector<std::string> own_addresses() {
   return addresses;
 }
 
-// Both families by one socket, where the kernel has both.
+// One socket for both families, if the kernel has both.
 UniqueFd listening_socket(in_port_t* port) {
   for (const int family : {AF_INET6, AF_INET}) {
     UniqueFd fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -112,8 +112,8 @@ void limit_waiting(int fd, time_t seconds) {
   ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);  // of connect, too
 }
 
-// With a limit the kernel does not restart what a signal interrupts. A connect that goes on can be
-// waited for by another one.
+// With a time limit the kernel does not restart calls that a signal interrupts. After an
+// interrupted connect, another connect can wait for the same connection.
 template <class Call>
 ssize_t despite_signals(time_t seconds, Call call) {
   const Clock::time_point deadline = after(static_cast<double>(seconds));

@@ -1,8 +1,8 @@
-// EndWatch: when have other processes ended, on this host and on others?
+// EndWatch: detects that other processes have ended, on this host and on others.
 //
-// Each of them holds a TCP connection to the process that watches. Its kernel closes that when
-// the process ends, in whatever way, and after everything that the process wrote. Nothing is
-// sent but a random token, by which the watching process knows its own from strangers.
+// Each of them holds a TCP connection to the watching process. Its kernel closes the connection
+// when the process ends, in any way, and after everything that the process wrote. The only data
+// is a random token, by which the watching process recognises the processes of its job.
 #pragma once
 #include <poll.h>
 #include <sys/types.h>
@@ -23,10 +23,10 @@ class EndWatch {
   // For hold_connection() in another process.
   const std::string& place() const { return place_; }
 
-  // Takes in the connections of `count` processes, or of as many as come within so many
-  // seconds, and listens no more. How many came.
+  // Accepts the connections of `count` processes, or of as many as come within this time, and
+  // stops listening. Returns how many came.
   int admit(int count, double seconds);
-  // Returns when all of these have ended, or after so many seconds. Makes system calls only.
+  // Returns when all of these have ended, or after this time. Makes system calls only.
   void wait_for_ends(double seconds) noexcept;
 
  private:
@@ -36,11 +36,11 @@ class EndWatch {
   std::string token_;
   std::string place_;
   std::vector<pollfd> connections_;
-  std::vector<ino_t> inodes_;  // the program may have closed one, and opened something else
+  std::vector<ino_t> inodes_;  // detects that the program closed one and reused the number
 };
 
-// Connects this process to the one that watches, until it ends or executes another program;
-// processes that it forks do not hold the connection. False if no address answers.
+// Connects this process to the watching process, until it ends or executes another program.
+// Processes that it forks do not hold the connection. False if no address answers.
 bool hold_connection(const std::string& place);
 
 }  // namespace zazen

@@ -1,5 +1,5 @@
-// The runs of a job on several nodes, put together: rank 0 adds what the ranks with other records
-// did to its own record (bodhi/lean/run/run_record.h). Pure but for the record.
+// Puts together the runs of a job on several nodes: rank 0 adds the figures of ranks with other
+// records to its own record (bodhi/lean/run/run_record.h). Pure except for the record.
 #pragma once
 #include <optional>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace zazen {
 
-// A frame that several nodes opened is counted once; the bytes are each node's.
+// A frame that several nodes opened counts once; the bytes of each node count.
 void add_others(const std::vector<std::optional<Fragment>>& others, RunRecord& own);
 
 }  // namespace zazen

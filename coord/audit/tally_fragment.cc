@@ -1,4 +1,4 @@
-// From the mapped tally, or the ledger, to a fragment; and its bytes.
+// Makes a fragment from the mapped tally or the ledger, and encodes it.
 #include "coord/audit/tally_fragment.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The same steps as the start of a job (coord/job/job.cc), with a domain that everybody knows.
+// The same steps as the start of a job (coord/job/job.cc), with a domain that all ranks know.
 #include "coord/job/assignment.h"
 
 #include <algorithm>

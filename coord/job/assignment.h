@@ -1,5 +1,5 @@
-// Assignment: the frames of a plain range that this rank should read, agreed on without a
-// listing and without a view (the C API's zazen()).
+// Assignment: the frames of a plain range that this rank should read. The ranks agree on it
+// without a listing and without a view (the C API's zazen()).
 #pragma once
 #include <algorithm>
 #include <string>
@@ -36,14 +36,14 @@ class Assignment {
 
  private:
   Assignment(Domain domain, PackedSet own) : domain_(std::move(domain)), own_(std::move(own)) {
-    frames_.reserve(std::min(own_.count(), kChunkFrames));  // next() must not fail
+    frames_.reserve(std::min(own_.count(), kChunkFrames));  // next() must not allocate
   }
 
   Domain domain_;
   PackedSet own_;
   std::size_t chunk_ = 0;         // the next to be unpacked
-  std::vector<FrameSeq> frames_;  // of the chunk before
-  std::size_t position_ = 0;      // there
+  std::vector<FrameSeq> frames_;  // of the current chunk
+  std::size_t position_ = 0;      // in frames_
 };
 
 }  // namespace zazen

@@ -1,4 +1,4 @@
-// ListingKeeper: hands listings to this node's daemon, so that the next job need not list.
+// ListingKeeper: passes listings to this node's daemon, so that the next job need not list.
 //
 // Best effort, over one connection. A daemon that does not answer costs 250 ms, once.
 #pragma once

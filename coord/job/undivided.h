@@ -1,5 +1,5 @@
-// The line about a job that should be divided and is not, and whether the job ends for it (D24).
-// Pure: no MPI, no files.
+// The message about a job that should be divided and is not, and whether the job ends because
+// of it (D24). Pure: no MPI, no files.
 #pragma once
 #include <string>
 
@@ -12,8 +12,8 @@ struct DivisionVerdict {
   bool ends = false;  // the job must not go on
 };
 
-// A single rank reads what it would read alone: it is as good as divided. But the launcher may have
-// started several, and each may take itself for one.
+// A single rank reads all frames and needs no division. But the launcher may have started
+// several processes that each take themselves for a single rank.
 DivisionVerdict verdict_on(const Agreement& agreement);
 
 }  // namespace zazen

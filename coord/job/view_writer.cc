@@ -1,7 +1,7 @@
 // The layout of `view`: header, datasets, then for each dataset its runs and its names, then
 // the texts of the names, and last, for each dataset, its own frames. All but the texts are
-// aligned to 8 bytes. How many runs the own frames make is known when they have been written:
-// then all that comes before them is.
+// aligned to 8 bytes. The number of own runs is known only after they have been written. All
+// that comes before the own frames is written then.
 #include "coord/job/view_writer.h"
 
 #include <dirent.h>
@@ -31,7 +31,7 @@ void copy_text(char* out, std::size_t capacity, const std::string& text) {
   std::memcpy(out, text.data(), std::min(text.size(), capacity - 1));
 }
 
-// All of the file that comes before the own frames.
+// The part of the file before the own frames.
 class ViewFront {
  public:
   explicit ViewFront(const ViewContent& content) : bytes_(size_of(content)) {

@@ -1,11 +1,11 @@
 // Writes the directory of one rank's view: the files `view` and `tally` of
 // bodhi/lean/frames/view.h.
 //
-// The own frames become runs and go to the file as they are found: where they lie in no order,
-// their array would be larger than all else that a rank has in its hands at the start of a job.
+// The own frames become runs, which go to the file at once. If the frames are irregular, an
+// array of them would be the largest allocation of a rank at the start of a job.
 //
-// The tally's blocks are reserved on the disk, because a rank that marks a frame on a full
-// disk would otherwise be killed by SIGBUS.
+// The tally's disk blocks are reserved. Otherwise a rank that marks a frame on a full disk
+// would be killed by SIGBUS.
 #pragma once
 #include <functional>
 #include <string>
@@ -22,7 +22,7 @@
 
 namespace zazen {
 
-// Where the own frames of one dataset after the other are put, ascending.
+// Receives the own frames of one dataset after the other, ascending.
 class ViewFrames {
  public:
   explicit ViewFrames(int fd) : fd_(fd), waiting_(kAtOnce) {}
@@ -36,18 +36,18 @@ class ViewFrames {
     }
     begin_or_widen(frame);
   }
-  // So many frames, with these steps from one to the next.
+  // Adds `count` frames, with these steps from one to the next.
   void add(ViewFrame frame, std::uint64_t seq_step, std::uint64_t ino_step,
            std::uint64_t count);
   struct Amount {
     std::uint64_t frames, runs;
   };
   Amount end_dataset();
-  // 0, or the errno of why not all could be written.
+  // 0, or the errno of the first failed write.
   int flush();
 
  private:
-  static constexpr std::size_t kAtOnce = 2048;  // 64 KB stay in the processor's cache
+  static constexpr std::size_t kAtOnce = 2048;  // 64 KB, which fit into the processor's cache
   std::uint64_t count() const { return run_.index + length_; }
   void begin_or_widen(const ViewFrame& frame);
   void end_run();
@@ -59,13 +59,13 @@ class ViewFrames {
   std::uint64_t runs_ = 0;  // of this dataset
   int code_ = 0;
 
-  ViewOwnRun run_{};  // the one that is being made
+  ViewOwnRun run_{};  // the current run
   std::uint64_t length_ = 0;
   std::uint64_t ino_step_ = 0;  // run_.ino_stride, widened
   ViewFrame last_{};
 };
 
-// Adds the frames with these indexes in a domain of the listing. False if the listing's inode
+// Adds the frames with these indexes in the domain of a listing. False if the listing's inode
 // numbers cannot be read.
 bool add_own_frames(const PackedSet& indexes, const Domain& domain,
                     const PackedListing& listing, ViewFrames* out);
@@ -78,7 +78,7 @@ struct ViewDatasetContent {
   std::uint64_t domain_count = 0;
   std::vector<FrameRun> domain;
   std::uint64_t own_count = 0;
-  std::function<void(ViewFrames&)> own;  // puts them there
+  std::function<void(ViewFrames&)> own;  // adds the own frames
   std::vector<OrdinaryName> names;       // ascending
 };
 
@@ -91,7 +91,7 @@ struct ViewContent {
   std::vector<ViewDatasetContent> datasets;
 };
 
-// A new private directory below the first of these that can be written to.
+// Makes a new private directory below the first candidate that is writable.
 Result<std::string> make_view_directory(const std::vector<std::string>& candidates);
 
 Status write_view(const std::string& directory, const ViewContent& content);

@@ -1,5 +1,5 @@
-// zazen() and what belongs to it. Compiled once for each MPI, into its plug-in, which programs
-// can also link. No exception crosses the border.
+// zazen() and related functions. Compiled once for each MPI, into its plug-in, which programs
+// can also link. No exception leaves them.
 #include "coord/mpi/api.h"
 
 #include <mpi.h>

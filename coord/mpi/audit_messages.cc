@@ -1,5 +1,5 @@
-// Pieces of one rank arrive in order (MPI does not let messages overtake each other), so a
-// message is put together by appending; whatever does not fit breaks that message only.
+// The pieces from one rank arrive in order (MPI does not let messages overtake each other), so
+// they are appended. A piece that does not fit makes only its own message invalid.
 #include "coord/mpi/audit_messages.h"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Wall time in seconds, for bounds and for protocol_seconds.
+// Wall time in seconds, for time limits and for protocol_seconds.
 #pragma once
 #include <ctime>
 

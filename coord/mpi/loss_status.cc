@@ -14,12 +14,12 @@
 namespace zazen {
 namespace {
 
-constexpr int kBelow = 64;  // ranks that connect to one
+constexpr int kBelow = 64;  // ranks that connect to one rank
 constexpr double kLeastNewsSeconds =
     600;  // for rank 0's word, which waits for the slowest rank
 constexpr double kLeastEndSeconds =
     60;                           // from here on for the ranks below, if the job was short
-constexpr double kPatience = 10;  // times the job's age
+constexpr double kPatience = 10;  // times the age of the job
 constexpr double kConnectSeconds = 10;
 constexpr time_t kUnwatchedSeconds = 5;  // for ranks that could not connect
 
@@ -28,18 +28,19 @@ struct Ending {
   bool changes_status = false;
   double seconds = 0;
   bool all_are_watched = true;
-  std::unique_ptr<EndWatch> watch;  // null: nobody is below
+  std::unique_ptr<EndWatch> watch;  // null: no rank is below
 };
 // Never destroyed: other destructors may still call exit() or _exit().
 std::atomic<Ending*> ending{nullptr};
 
 void at_exit(int status, void*) {
   const int end = status_at_end(status);
-  // The handlers that are left still run, and what is buffered is written, with this status.
+  // The remaining exit handlers run, and buffered output is written, with this status.
   if (end != status) std::exit(end);
 }
 
-// An empty word: nothing was lost. Else where to connect to, which may be nowhere ("?").
+// An empty message: nothing was lost. Otherwise the address to connect to; "?" if there is
+// none.
 std::string news_from(MPI_Comm comm, int above, int ranks, double seconds) {
   std::vector<bool> expected(static_cast<std::size_t>(ranks));
   expected[static_cast<std::size_t>(above)] = true;

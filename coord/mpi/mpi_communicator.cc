@@ -1,5 +1,5 @@
-// Errors are noted and the calls go on: a rank that stopped here would leave the others
-// waiting. The protocol asks failed() at each of its votes.
+// An error is noted and the calls go on: a rank that stopped would block the others. The
+// protocol checks failed() at each of its votes.
 #include "coord/mpi/mpi_communicator.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace zazen {
 namespace {
 
 constexpr std::size_t kPieceBytes = std::size_t{64} << 20;
-constexpr std::size_t kSmallReduction = 512;  // words; with more, MPI's own call is faster
+constexpr std::size_t kSmallReduction = 512;  // words; for more, MPI's own call is faster
 constexpr std::size_t kShortBytes = 1024;     // of a message with its head
 constexpr std::size_t kIncomingBytes = std::size_t{1} << 20;
 constexpr int kScatterTag = 1;
@@ -31,10 +31,10 @@ void in_pieces(std::size_t size, std::size_t limit, Piece&& piece) {
     piece(at, static_cast<int>(std::min(limit, size - at)));
 }
 
-// The head of a short message, and as much of the message as there is room for.
+// The head of a short message, and the beginning of the message, as far as it fits.
 struct ShortHead {
   std::uint64_t size;     // of the message
-  std::uint64_t longest;  // of those that were sent together, as far as the sender knows
+  std::uint64_t longest;  // of the messages that were sent together, as far as the sender knows
 };
 constexpr std::size_t kRoom = kShortBytes - sizeof(ShortHead);
 
@@ -133,8 +133,8 @@ void MpiCommunicator::all_or(std::span<std::uint64_t> words) {
 void MpiCommunicator::all_sum(std::span<std::uint64_t> values) {
   reduce(values, MPI_SUM, MPI_UINT64_T);
 }
-// MPICH 4.0 compares unsigned numbers as signed ones (the minimum of 1 and 2^64 - 1 is the
-// latter): so they are shifted to where both orders are the same.
+// MPICH 4.0 compares unsigned numbers as signed ones: the minimum of 1 and 2^64 - 1 is 2^64 -
+// 1. So the numbers are shifted to a range where both orders agree.
 void MpiCommunicator::all_min(std::span<std::uint64_t> values) {
   constexpr std::uint64_t shift = std::uint64_t{1} << 63;
   for (std::uint64_t& value : values) value ^= shift;
@@ -169,7 +169,7 @@ std::vector<std::string> MpiCommunicator::all_gather(const std::string& mine) {
   for (std::size_t r = 0; r < size; ++r)
     longest = std::max<std::size_t>(longest, head_of(record(r)).size);
 
-  // What is left of the long ones, all padded to the longest.
+  // The rest of the long messages, all padded to the longest.
   std::string rest, rests;
   if (longest > kRoom) {
     const std::size_t width = longest - kRoom;
@@ -211,7 +211,7 @@ std::string MpiCommunicator::scatter(const std::vector<std::string>& parts, int 
     std::uint64_t longest = 0;
     for (std::size_t r = 0; whole && r < parts.size(); ++r)
       longest = std::max<std::uint64_t>(longest, parts[r].size());
-    const std::string none;  // not a temporary: the choice would be a copy, and take memory
+    const std::string none;  // not a temporary: the conditional would copy it and allocate
     for (std::size_t r = 0; r < static_cast<std::size_t>(size_); ++r)
       write_short(memory_.table.get() + r * kShortBytes, whole ? parts[r] : none, longest);
   }
@@ -244,12 +244,12 @@ std::string MpiCommunicator::scatter(const std::vector<std::string>& parts, int 
   return mine;
 }
 
-// All messages are under way at once, each rank beginning with its neighbour: measured as fast
-// as Alltoallv or faster (8 ranks, shared memory, 125 MB each: 0.25 s, Alltoallv 0.28 s), and
-// sizes may exceed an int.
+// All messages are under way at once, and each rank begins with its neighbour. This was
+// measured as fast as Alltoallv or faster (8 ranks, shared memory, 125 MB each: 0.25 s,
+// Alltoallv 0.28 s). Sizes may exceed an int.
 //
-// With the sizes each rank says what the largest is that it sends to anybody, so that all know
-// alike whether every rank has the room for what it gets.
+// With the sizes each rank sends the size of its largest message. So all ranks make the same
+// decision whether every rank has memory for its messages.
 Delivery MpiCommunicator::all_to_all(std::span<const MessagePair> to) {
   const auto size = static_cast<std::size_t>(size_), me = static_cast<std::size_t>(rank_);
   const bool whole = to.size() == size;

@@ -1,13 +1,13 @@
-// MpiCommunicator: the protocol's Communicator over MPI, by PMPI_ names only, on a
-// communicator of our own whose errors are returned.
+// MpiCommunicator: the protocol's Communicator over MPI, by PMPI_ names only, on a communicator
+// of our own whose errors are returned.
 //
-// What is short goes in one operation, through memory that was taken beforehand, so that a
-// rank whose memory runs out has its part in it all the same. What is longer follows, in pieces
-// of 64 MB at most (counts are ints, and a reduction needs as much memory again inside the
-// library), when the ranks have voted on whether all of them have the memory; if not, all of
-// them fail together. A failure is noted for the whole family of split communicators.
+// Short messages go in one operation, through memory that was allocated beforehand. So a rank
+// without free memory still takes part. Longer data follows in pieces of at most 64 MB: counts
+// are ints, and a reduction needs as much memory again inside the library. Before that the
+// ranks vote on whether all of them have the memory. If not, all of them fail together. A
+// failure is noted for the whole family of split communicators.
 //
-// Small operations are waited for with pauses (patience.h).
+// The wait for a small operation has pauses (patience.h).
 #pragma once
 #include <mpi.h>
 
@@ -19,24 +19,24 @@
 
 namespace zazen {
 
-// The memory for short messages among so many ranks.
+// The memory for short messages among this number of ranks.
 struct MessageMemory {
   explicit MessageMemory(int ranks);
-  // Collective: nothing, on all ranks, if one of them has none.
+  // Collective: no value, on all ranks, if one of them has no memory.
   static std::optional<MessageMemory> of_all(MPI_Comm comm);
 
   std::unique_ptr<std::byte[]> record;    // one short message
   std::unique_ptr<std::byte[]> table;     // one of each rank
-  std::vector<std::uint64_t> sizes;       // what is sent to each rank, and what each sends
+  std::vector<std::uint64_t> sizes;       // sizes to each rank, and from each
   std::vector<MPI_Request> requests;      // as many as short messages need
-  std::unique_ptr<std::byte[]> incoming;  // what all_to_all() receives, if it is little
+  std::unique_ptr<std::byte[]> incoming;  // a small result of all_to_all()
   std::shared_ptr<bool> failed;
 };
 
 class MpiCommunicator final : public Communicator {
  public:
-  // Takes the handle; frees it in the end if `owned`. With memory that is there already it
-  // takes none, and cannot fail alone where all ranks expect it to take part.
+  // Takes the handle; frees it in the destructor if `owned`. The memory is allocated by the
+  // caller, so the constructor cannot fail on one rank alone.
   MpiCommunicator(MPI_Comm comm, bool owned, MessageMemory memory);
   MpiCommunicator(MPI_Comm comm, bool owned);
   ~MpiCommunicator() override;
@@ -54,7 +54,7 @@ class MpiCommunicator final : public Communicator {
   std::vector<std::string> all_gather(const std::string& mine) override;
   void broadcast(std::string& bytes, int root) override;
   std::string scatter(const std::vector<std::string>& parts, int root) override;
-  // A short delivery is good until the next call.
+  // A short delivery is valid until the next call.
   Delivery all_to_all(std::span<const MessagePair> to) override;
   std::unique_ptr<Communicator> split(int colour) override;
 

@@ -1,10 +1,10 @@
-// Waiting for MPI without keeping the processor.
+// Waits for MPI without occupying the processor.
 //
-// MPI's own calls ask without a pause. While a job starts, the ranks wait for the slowest of
-// them, and where they share processors they would take from it what it needs: the start of 8
-// ranks on 2 busy processors was a fifth shorter this way alone. So small operations are begun,
-// asked for a few times, and then asked for after pauses that grow to a tenth of a millisecond.
-// After a second or more of that the slowest is far away, and the pauses grow to 5 ms.
+// MPI's own calls poll without a pause. While a job starts, the ranks wait for the slowest one.
+// If they share processors, their polling slows it down: these pauses made the start of 8 ranks
+// on 2 busy processors a fifth shorter. So a small operation is started, tested a few times,
+// and then tested after pauses that grow to a tenth of a millisecond. After about a second the
+// pauses grow to 5 ms.
 #pragma once
 #include <mpi.h>
 #include <sys/prctl.h>
@@ -17,7 +17,7 @@ namespace zazen {
 
 class Patience {
  public:
-  // Between two questions.
+  // Pauses between two tests.
   void rest() {
     if (asked_++ < kAtOnce) return;
     const timespec pause{0, pause_ns_};
@@ -41,7 +41,7 @@ inline int wait_for(MPI_Request* requests, int count) {
   }
 }
 
-// While one lives, pauses of this thread end when they should, not up to 50 us later.
+// While an object lives, pauses of its thread end on time, not up to 50 us later.
 class PromptPauses {
  public:
   PromptPauses() : slack_ns_(::prctl(PR_GET_TIMERSLACK)) { ::prctl(PR_SET_TIMERSLACK, 1UL); }

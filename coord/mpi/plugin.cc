@@ -1,9 +1,9 @@
-// What happens around the real MPI_Init and MPI_Finalize of a program. Compiled once for each
-// ABI, against that MPI's mpi.h.
+// The plug-in's work around the real MPI_Init and MPI_Finalize of a program. Compiled once for
+// each ABI, against that MPI's mpi.h.
 //
-// It is a guest there. It calls PMPI_ names only, communicates on a duplicate of
-// MPI_COMM_WORLD, lets no exception out, and leaves errno as it was. Whatever fails, the
-// program goes on unfiltered.
+// It runs inside other people's programs. It calls PMPI_ names only, communicates on a
+// duplicate of MPI_COMM_WORLD, lets no exception out, and keeps errno. If anything fails, the
+// program continues unfiltered.
 #include "coord/plugin.h"
 
 #include <fmt/format.h>
@@ -34,19 +34,19 @@ namespace zazen {
 namespace {
 
 constexpr double kReminderSeconds = 10.0;
-constexpr double kAuditPatience = 10.0;  // times the job's age
+constexpr double kAuditPatience = 10.0;  // times the age of the job
 constexpr double kViewSeconds = 5.0;     // rank 0 sends it at once
 
 struct Job {
   bool has_launcher = false;
   Settings settings;
-  MPI_Comm comm = MPI_COMM_NULL;  // ours; null if the ranks could not meet
+  MPI_Comm comm = MPI_COMM_NULL;  // the plug-in's; null if the ranks could not meet
   Agreement agreement;
   double started_at = 0;  // seconds_now() after MPI_Init
   double protocol_seconds = 0;
 };
 
-// Never destroyed: MPI is gone when destructors run.
+// Never destroyed: MPI has ended when destructors run.
 Job* job = nullptr;
 
 template <class Body>
@@ -54,12 +54,12 @@ void as_guest(Body&& body) noexcept {
   const int saved = errno;
   try {
     body();
-  } catch (...) {  // NOLINT(bugprone-empty-catch): the program goes on without us
+  } catch (...) {  // the program continues without the plug-in
   }
   errno = saved;
 }
 
-// The user vouched for a rank that does not come (ZAZEN_FILTER=on).
+// Reports a rank that does not come, although the user guaranteed it (ZAZEN_FILTER=on).
 void remind(int rank) {
   say({"zazen: rank " + std::to_string(rank) + " has waited for the other ranks for " +
            std::to_string(static_cast<int>(kReminderSeconds) * (rank + 1)) +
@@ -70,10 +70,10 @@ void remind(int rank) {
 }
 
 // A duplicate of MPI_COMM_WORLD. The ranks wait for each other without a limit, as in
-// MPI_Barrier: a collective cannot be cancelled, and a rank that went on while it is pending
-// would be out of step with the others in the program's own collectives. The launcher ends a
-// job whose rank has died. Every rank that waits for one that was vouched for says so, one
-// after the other: any of them may be the one that is missing.
+// MPI_Barrier, because a collective cannot be cancelled. A rank that continued while it is
+// pending would be out of step with the others in the program's own collectives. The launcher
+// ends a job whose rank has died. While ranks wait for a guaranteed rank, each of them reports
+// it, one after the other: any rank may be the missing one.
 MPI_Comm duplicate_world(int rank, bool is_vouched_for) {
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Request request = MPI_REQUEST_NULL;
@@ -137,15 +137,15 @@ void agree(const PluginHost& host) {
                           {{"presence", looked - began}, {"meeting", met - looked}});
 }
 
-// By MPI_Comm_spawn, from another job.
+// Started by MPI_Comm_spawn from another job.
 bool was_spawned() {
   MPI_Comm parent = MPI_COMM_NULL;
   return PMPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL;
 }
 
-// A relative name means one in the directory where MPI_Init was called. What MPI_Comm_spawn
-// starts is a job of its own, in the environment of the job that started it: its report goes
-// beside the other's.
+// A relative name is relative to the directory where MPI_Init was called. A job that
+// MPI_Comm_spawn starts has the environment of its parent job, so its report gets a name of its
+// own.
 std::string report_file(std::string asked_for) {
   if (asked_for.empty()) return asked_for;
   std::error_code error;
@@ -159,7 +159,7 @@ void before_init(const PluginHost* host) {
   as_guest([&] {
     say_only_to(host->first_stderr);
     if (job == nullptr) job = new Job;
-    // First what may fail: a rank that has announced itself comes to the meeting.
+    // First the steps that may fail: a rank that has announced itself must come to the meeting.
     job->settings = settings_from_environment();
     job->has_launcher = announce_presence();
   });
@@ -169,7 +169,7 @@ std::optional<Fragment> own_fragment(const PluginHost& host) {
   const Agreement& agreement = job->agreement;
   if (agreement.filtered) {
     Fragment fragment = fragment_of_view(*agreement.view, agreement.tally);
-    // Datasets that are not filtered are in the ledger.
+    // The ledger has the datasets that are not filtered.
     if (host.ledger != nullptr)
       add_fragment(fragment_of_ledger(*host.ledger, agreement.rank), &fragment);
     return fragment;
@@ -178,8 +178,8 @@ std::optional<Fragment> own_fragment(const PluginHost& host) {
   return fragment_of_ledger(*host.ledger, agreement.rank);
 }
 
-// Frames that the origin has now and the agreed listings lack. One stat for each dataset that
-// the job was about; a listing only where that shows a change.
+// Counts the frames that are at the origin and not in the agreed listings. One stat for each
+// dataset that the job used; a new listing only if that shows a change.
 std::int64_t frames_arrived_later(const Agreement& agreement, const Audit& audit) {
   std::int64_t arrived = 0;
   for (std::size_t d = 0; d < agreement.datasets.size(); ++d) {
@@ -221,8 +221,8 @@ void write_job_report(const Audit& audit, std::int64_t arrived_later, const char
     say_if_asked(job->settings, {"zazen: " + Error{code, job->settings.report, {}}.message()});
 }
 
-// What a job leaves that never comes to its end: not the report of an earlier one. A pipe or
-// a terminal gets one report only, at the end.
+// The report that stays if the job never ends properly; it replaces that of an earlier job. A
+// pipe or a terminal gets only one report, at the end.
 void begin_report() {
   const std::string& path = job->settings.report;
   struct stat st;
@@ -231,8 +231,8 @@ void begin_report() {
                    "the job did not reach MPI_Finalize");
 }
 
-// One rank speaks. Where all must end, the others give its line the time to arrive; if none comes
-// (it has no shim, and nobody could know), each says it.
+// One rank, the speaker, prints the message. If the job must end, the others sleep first;
+// normally the speaker's abort ends them meanwhile. Without a speaker each rank prints it.
 void tell_if_undivided() {
   constexpr unsigned kSpeakerSeconds = 5;
   const DivisionVerdict verdict = verdict_on(job->agreement);
@@ -247,7 +247,7 @@ void tell_if_undivided() {
 }
 
 // Rank 1 sees both patterns of a program that divides the list itself. If rank 0 is on the same
-// node, it also sees whether rank 0 has listed.
+// node, rank 1 also sees whether rank 0 has listed.
 void begin_watch(const PluginHost& host) {
   const Agreement& agreement = job->agreement;
   if (agreement.ranks < 2 || agreement.rank > 1) return;
@@ -273,7 +273,7 @@ bool has_met() {
   return job->comm != MPI_COMM_NULL && !job->agreement.places.empty();
 }
 
-// The record of this rank's run is one of the MPI job's.
+// Notes that this rank's record belongs to the MPI job.
 void join_run(RunRecord& run) {
   const Agreement& agreement = job->agreement;
   run.ranks = std::max(run.ranks.load(), agreement.ranks);
@@ -307,11 +307,11 @@ void after_init(const PluginHost* host) {
   });
 }
 
-// By rank; nothing from one that did not send in time.
+// By rank; no value for one that did not send in time.
 std::vector<std::optional<Fragment>> receive_fragments(const PluginHost& host, int tag,
                                                        const std::vector<bool>& expected) {
-  // Ranks with more to do come later, and the real MPI_Finalize would wait for them all the
-  // same: so wait much longer than the job has run. It ends even if one never comes.
+  // Ranks with more work come later, and the real MPI_Finalize would wait for them anyway. So
+  // the limit is much longer than the job has run. It exists in case a rank never comes.
   const double wait =
       std::max(host.audit_seconds, kAuditPatience * (seconds_now() - job->started_at));
   std::vector<std::optional<std::string>> arrived =
@@ -326,8 +326,8 @@ std::vector<std::optional<Fragment>> receive_fragments(const PluginHost& host, i
   return fragments;
 }
 
-// What the ranks with other records did, for the summary that ends the job. Of each record but
-// rank 0's the rank that comes last sends it; the others send that they came.
+// Collects the figures of ranks with other records, for the summary that ends the job. For each
+// record except rank 0's, the last rank to come sends it; the others send only their presence.
 void gather_runs(const PluginHost& host) {
   const Agreement& agreement = job->agreement;
   if (!has_met()) return;
@@ -352,10 +352,10 @@ void gather_runs(const PluginHost& host) {
   add_others(receive_fragments(host, kRunTag, expected), *host.run);
 }
 
-// Whether the job has lost frames, as rank 0 sees it.
+// Whether the job has lost frames, as far as rank 0 knows.
 bool audit(const PluginHost& host) {
   const Agreement& agreement = job->agreement;
-  // Unfiltered ranks report only if rank 0 writes a report, which all know from the start.
+  // Unfiltered ranks report only if rank 0 writes a report; all ranks know that from the start.
   const bool met = has_met();
   const bool wanted = agreement.filtered || (met && agreement.places[0].has_ledger);
   std::optional<Fragment> mine = own_fragment(host);
@@ -374,7 +374,7 @@ bool audit(const PluginHost& host) {
   }
   fragments[0] = std::move(mine);
   const Audit merged = merge_fragments(agreement, fragments);
-  // The status of a job that was spawned would end the one that spawned it.
+  // The exit status of a spawned job would end the job that spawned it.
   const bool is_lost = !program_asked() && !was_spawned() && is_failure(merged);
   if (!program_asked()) say(loss_words(merged));
   if (is_lost)

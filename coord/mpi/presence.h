@@ -1,27 +1,27 @@
-// Does every rank of MPI_COMM_WORLD have the plug-in? (D13)
+// Finds out whether every rank of MPI_COMM_WORLD has the plug-in (D13).
 //
 // A rank without it would never enter our collectives, and the job would hang. So each rank
-// leaves a word in the launcher's key-value store before the real MPI_Init, whose fence
-// carries it to all, and looks for everybody's word after it. No communication is involved.
-// How to reach the store is what differs between the MPIs: openmpi/presence.cc by PMIx,
-// mpich/presence.cc by PMI-1.
+// puts a key into the launcher's key-value store before the real MPI_Init, whose fence
+// distributes it. After MPI_Init each rank looks for the keys of all ranks. This needs no
+// communication by MPI. The access to the store differs between the MPIs: openmpi/presence.cc
+// uses PMIx, mpich/presence.cc uses PMI-1.
 #pragma once
 
-// Part of the word: counts up with every change of what the ranks tell each other and in which
-// order, so that plug-ins of two versions are strangers to each other.
+// Part of the key: increases with every change of the messages between the ranks or of their
+// order, so that plug-ins of two versions do not recognise each other.
 #define ZAZEN_MESSAGES "8"
 
 namespace zazen {
 
-// Before MPI_Init. False without a launcher whose store can be reached.
+// To be called before MPI_Init. False without a launcher whose store can be reached.
 bool announce_presence();
 
 struct Obstacle {
   const char* what = nullptr;  // null: there is none
-  // Nobody could know better than the user who vouches for it (ZAZEN_FILTER=on).
+  // The store does not tell, so the user's guarantee counts (ZAZEN_FILTER=on).
   bool can_be_vouched_for = false;
-  int missing = -1;  // the lowest rank without a word, if the store told
-  int speaker = 0;   // the lowest rank with one
+  int missing = -1;  // the lowest rank without a key, if the store told
+  int speaker = 0;   // the lowest rank with a key
 };
 
 inline constexpr char kSomebodyIsMissing[] = "not every rank proved that it runs under Zazen";
@@ -29,7 +29,7 @@ inline constexpr char kNoStore[] =
     "not every rank could prove that it runs under Zazen: the launcher has no store for it "
     "(ZAZEN_FILTER=on vouches for all)";
 
-// Asks has_word(rank) for every rank, which is true of our own.
+// Calls has_word(rank) for every rank; it is true for our own.
 template <class HasWord>
 Obstacle look_for_all(int ranks, HasWord has_word) {
   Obstacle obstacle;
@@ -45,8 +45,8 @@ Obstacle look_for_all(int ranks, HasWord has_word) {
   return obstacle;
 }
 
-// After MPI_Init, once: whether all `ranks` ranks announced themselves and can be let talk to
-// each other. All ranks find the same.
+// To be called after MPI_Init, once: whether all `ranks` ranks announced themselves and may
+// communicate with each other. All ranks get the same result.
 Obstacle find_obstacle(int ranks);
 
 }  // namespace zazen

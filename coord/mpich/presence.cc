@@ -1,11 +1,12 @@
-// MPICH keeps its PMI functions to itself, so this speaks PMI-1 on the socket that hydra gives
-// each rank: one line each way, and MPICH is between two calls, because we are in MPI_Init's
-// caller. hydra empties its store at the first init of a node, so an init goes before the
-// put; MPICH sends its own again, which hydra allows. Slurm's pmi2 has the same socket and
-// leaves a second init without an answer: so hydra must be at the other end.
+// MPICH does not export its PMI functions, so this speaks PMI-1 on the socket that hydra gives
+// each rank: one line in each direction. MPICH makes no call meanwhile, because this code runs
+// in the caller of MPI_Init. hydra clears its store at the first init of a node, so an init
+// precedes the put; MPICH later sends its own, which hydra allows. Slurm's pmi2 has the same
+// socket and does not answer a second init; so the code first checks that hydra is at the other
+// end.
 //
-// An answer is waited for without a limit, as MPICH does: a late one would be taken by MPICH
-// for one to a question of its own. A launcher that ends closes the socket.
+// The wait for an answer has no limit, as in MPICH: MPICH would take a late answer for the
+// answer to its own question. A launcher that ends closes the socket.
 #include "coord/mpi/presence.h"
 
 #include <mpi.h>
@@ -26,7 +27,7 @@ constexpr std::size_t kLongestAnswer = 4096;
 int launcher = -1;      // PMI_FD, MPICH's own; never closed here
 std::string key_space;  // of this MPI_COMM_WORLD; "" unless announced
 
-// The other end of the socket is the process that made it.
+// The other end of the socket is the process that created it.
 bool is_hydra(int fd) {
   ucred peer{};
   socklen_t size = sizeof peer;
@@ -47,7 +48,7 @@ bool send_line(const std::string& line) {
   return true;
 }
 
-// The answer to one command, or nothing if the launcher is gone.
+// The answer to one command; no value if the launcher is gone.
 std::optional<std::string> ask(const std::string& command) {
   if (!send_line(command + '\n')) return std::nullopt;
   std::string answer;
@@ -62,7 +63,7 @@ std::optional<std::string> ask(const std::string& command) {
   return answer;
 }
 
-// Of "cmd=get_result rc=0 msg=success" the value of "rc"; "" if it has none.
+// From "cmd=get_result rc=0 msg=success" the value of "rc"; "" if it has none.
 std::string field(const std::string& answer, const std::string& name) {
   const std::size_t at = (' ' + answer).find(' ' + name + '=');
   if (at == std::string::npos) return "";
@@ -85,9 +86,9 @@ std::optional<int> number_in(const char* variable) {
   return number;
 }
 
-// Once ranks have talked over TCP, MPI_Finalize of Debian 12's MPICH (4.0.2, UCX 1.13.1) waits
-// for ever in most runs, with us or without. A program whose ranks never talk would hang
-// because of us.
+// After ranks have communicated over TCP, MPI_Finalize of Debian 12's MPICH (4.0.2, UCX 1.13.1)
+// hangs in most runs, with or without the plug-in. A program whose ranks never communicate
+// would hang only because of the plug-in.
 bool talks_by_ucx() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING];
   int length = 0;

@@ -1,14 +1,14 @@
 // PMIx counts its users: the PMIx_Init and PMIx_Finalize here nest around those of MPI. The
-// look-up is IMMEDIATE, so a word that is not there is reported at once. A launcher that does
-// not answer in time is asked again: all ranks must come to the same answer, since those that
-// find everybody wait for each other without a limit.
+// look-up is IMMEDIATE, so a missing key is reported at once. A launcher that does not answer
+// in time is asked again. All ranks must come to the same result, because ranks that find all
+// keys wait for each other without a limit.
 //
-// Slurm 22.05 lets ranks out of MPI_Init while others are still in it, and a message to one of
-// these crashes it. So there the ranks first wait for each other, by more words: each rank says
-// that it has come to a round, and goes on to the next once the rank 1, 2, 4, ... before it has
-// said so. A rank that has come to the end knows that all have begun (a dissemination barrier).
-// The words also carry whether a rank has missed anybody so far: then it says so in all rounds
-// that are left, and waits no more.
+// Slurm 22.05 lets ranks leave MPI_Init while others are still in it, and a message to one of
+// these crashes it. So there the ranks first wait for each other by more keys, in a
+// dissemination barrier. Each rank puts a key for each round. It goes on to the next round when
+// the rank 1, 2, 4, ... before it has put its key. A rank at the end knows that all have begun.
+// The keys also carry whether a rank has missed another one. Such a rank puts the keys of all
+// remaining rounds and stops waiting.
 #include "coord/mpi/presence.h"
 
 #include <mpi.h>
@@ -24,7 +24,7 @@
 namespace zazen {
 namespace {
 
-// The PMIx interface takes mutable strings that it does not change.
+// The PMIx interface takes mutable strings, but does not change them.
 char presence_key[] = "zazen.presence." ZAZEN_MESSAGES;
 constexpr useconds_t kShortestPauseUs = 500, kLongestPauseUs = 20'000;
 
@@ -40,7 +40,7 @@ bool put_word(const char* key, std::uint32_t word) {
   return put;
 }
 
-// How is PMIX_IMMEDIATE, or PMIX_GET_REFRESH_CACHE.
+// `how` is PMIX_IMMEDIATE or PMIX_GET_REFRESH_CACHE.
 pmix_status_t get_word(int rank, const char* key, const char* how, bool set,
                        std::uint32_t* word) {
   pmix_proc_t proc = me;
@@ -72,9 +72,9 @@ bool is_slurm() {
   return std::string_view(me.nspace).starts_with("slurm.");
 }
 
-// A word that was put after MPI_Init is found on another host only with a refreshed cache, and
-// on this one only without (PMIx 4.2): so both, by turns. Meanwhile MPI goes on with messages
-// that another tool's MPI_Init may have begun.
+// A key that was put after MPI_Init is found on another host only with a refreshed cache, and
+// on this host only without (PMIx 4.2). So both are tried in turn. Meanwhile MPI processes
+// messages that another tool's MPI_Init may have begun.
 std::uint32_t wait_for_word(int rank, const char* key) {
   std::uint32_t word = 0;
   useconds_t pause = kShortestPauseUs;
@@ -89,7 +89,7 @@ std::uint32_t wait_for_word(int rank, const char* key) {
   return word;
 }
 
-// Has every rank left MPI_Init, and found everybody?
+// Has every rank left MPI_Init, and found all keys?
 bool all_have_left(int ranks, bool found_all) {
   const int rank = static_cast<int>(me.rank);
   for (int distance = 1; distance < ranks; distance *= 2) {
@@ -101,7 +101,7 @@ bool all_have_left(int ranks, bool found_all) {
   return found_all;
 }
 
-// What the launcher's store tells is known: nobody can vouch for the contrary.
+// The launcher's store is authoritative; the user cannot guarantee the contrary.
 Obstacle obstacle_in_store(int ranks) {
   if (ranks == 1) return {};
   Obstacle obstacle = look_for_all(ranks, is_present);

@@ -11,8 +11,8 @@ std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// A leader's word to the ranks of its node: for each a block of the node's frames of each
-// dataset.
+// A leader's message to the ranks of its node: for each rank a block of the node's frames of
+// each dataset.
 std::vector<std::string> deal(const Protocol& protocol, std::size_t datasets,
                               std::size_t ranks) {
   std::vector<std::string> parts;

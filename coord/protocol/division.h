@@ -1,5 +1,5 @@
-// The division of the domains of a job's datasets among the ranks of a gathering: from what the
-// nodes hold to the indexes that this rank reads.
+// Divides the domains of a job's datasets among the ranks of a gathering: from the frames that
+// the nodes hold to the indexes that this rank reads.
 #pragma once
 #include <functional>
 #include <optional>
@@ -17,20 +17,20 @@ struct Share {
 
 class Division {
  public:
-  // Takes the memory that it needs as far as it can be known; all ranks have the same domains.
-  // look_up is called on the leaders and says what their nodes hold.
+  // Allocates all memory whose size is known; all ranks have the same domains. The leaders call
+  // look_up, which returns the frames that their nodes hold.
   Division(Gathering& all, ProtocolChoice choice, std::vector<std::size_t> domains,
            const std::function<void(Protocol&)>& look_up);
 
-  // Collective, when a vote has shown that all ranks have a division and their groups are
-  // formed. A rank's failure is in its trouble: a vote must follow before the shares are used.
-  // One for each domain.
+  // Collective. To be called after a vote has shown that all ranks have a division and that
+  // their groups are formed. A rank notes its failure in its trouble: a vote must follow before
+  // the shares are used. One share for each domain.
   std::vector<Share> run();
 
  private:
   Gathering* all_;
   std::vector<std::size_t> domains_;
-  std::optional<Protocol> protocol_;  // a leader's
+  std::optional<Protocol> protocol_;  // only on a leader
 };
 
 }  // namespace zazen

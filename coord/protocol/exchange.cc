@@ -1,4 +1,4 @@
-// The driver of the four steps; the steps themselves are pure.
+// Runs the four steps; the steps themselves are pure.
 #include "coord/protocol/exchange.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace zazen {
 namespace {
 
 // The numbers of a dataset that are summed: the wins of each node, the residues of each slice,
-// which nodes can cache, and all claims lost.
+// which nodes can cache, and the number of lost claims.
 struct Counters {
   Counters(std::span<std::uint64_t> all, std::size_t dataset, std::size_t nodes)
       : wins(all.subspan(dataset * size(nodes), nodes)),
@@ -35,10 +35,10 @@ struct Counters {
   std::uint64_t& lost;
 };
 
-// What the nodes tell each other about all datasets, in one operation.
+// The messages between the nodes about all datasets, in one operation.
 class Correspondence {
  public:
-  // Collective. `message(d, n)` is the one to node n about dataset d.
+  // Collective. `message(d, n)` is the message to node n about dataset d.
   template <class Message>
   Correspondence(Communicator& leaders, Trouble& trouble, std::size_t datasets,
                  Message&& message) {
@@ -49,7 +49,7 @@ class Correspondence {
         std::vector<MessagePair> messages;
         for (std::size_t d = 0; d < datasets; ++d) messages.push_back(message(d, n));
         to.push_back(
-            sent_.emplace_back(messages).message());  // whose bytes stay where they are
+            sent_.emplace_back(messages).message());  // their bytes stay where they are
       }
     });
     if (trouble.any()) to.clear();
@@ -65,7 +65,7 @@ class Correspondence {
     });
   }
 
-  // About the dataset, by node; whole if there is no trouble.
+  // The messages about the dataset, by node; complete if there is no trouble.
   std::span<const MessagePair> from(std::size_t dataset) const { return from_[dataset]; }
 
  private:
@@ -78,8 +78,8 @@ void demand(bool sensible) {
   if (!sensible) throw std::runtime_error("another node's verdict is malformed");
 }
 
-// Frames of a chunk up to which lists of them are faster than its words: 3.3 ns for each, with
-// words 3.6 us for the chunk and 1.5 ns for each.
+// Up to this number of frames of a chunk, lists of positions are faster than words. A list
+// takes 3.3 ns for each frame; words take 3.6 us for the chunk and 1.5 ns for each frame.
 constexpr std::size_t kFewFrames = 2048;
 static_assert(kFewFrames <= kFewMembers);
 
@@ -94,7 +94,7 @@ bool are_sparse(const PackedChunk& native, const PackedChunk& alien, const Packe
          native.count + alien.count + lost.count + adopted.count <= kFewFrames;
 }
 
-// Of what a node has few frames change, and it loses none but aliens.
+// Few frames of the node change, and it loses only aliens.
 bool are_few(const PackedChunk& alien, const PackedChunk& lost, const PackedChunk& adopted) {
   return is_sparse(alien) && is_sparse(adopted) &&
          (lost.form == ChunkForm::kPart || lost.form == ChunkForm::kEmpty);
@@ -176,7 +176,7 @@ void ExchangeProtocol::run(Communicator& leaders, Trouble trouble) {
         const std::size_t domain = datasets_[d].own.domain();
         SliceOwner owner(slice_frames(domain, slice_of(domain, me, nodes)), me, ranks_);
         owner.decide(here);
-        // Without the owner's rows, which are 16 KB for each node and more.
+        // Without the owner's rows, which take at least 16 KB for each node.
         const SliceVerdicts& slice =
             slices.emplace_back(std::move(static_cast<SliceVerdicts&>(owner)));
         Counters mine = counters(d);
@@ -188,7 +188,7 @@ void ExchangeProtocol::run(Communicator& leaders, Trouble trouble) {
     });
   }
 
-  // Step 3: what all must know.
+  // Step 3: the sum for all nodes.
   troubles = trouble.any() ? 1 : 0;
   leaders.all_sum(counters_);
   if (troubles != 0)
@@ -199,7 +199,7 @@ void ExchangeProtocol::run(Communicator& leaders, Trouble trouble) {
     exceptions = exceptions || counters(d).has_exceptions();
   }
 
-  // Step 4: the exceptions, if there are any. Nodes that fail from here on are the caller's.
+  // Step 4: the exceptions, if there are any. The caller handles nodes that fail from here on.
   std::vector<std::vector<PackedSet>> adopted;  // by dataset and node
   std::optional<Correspondence> verdicts;
   if (exceptions) {

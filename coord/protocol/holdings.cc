@@ -1,4 +1,4 @@
-// The last word on a frame counts, so the records set and clear bits in their order.
+// The last record of a frame decides, so the records set and clear bits in their order.
 #include "coord/protocol/holdings.h"
 
 #include "bodhi/node/seqlog.h"
@@ -7,8 +7,8 @@ namespace zazen {
 
 namespace {
 
-// Where all the numbers from the first to the last are frames of the domain, their indexes lie
-// as far apart as they do.
+// If all numbers from the first to the last are frames of the domain, their indexes have the
+// same distances as the numbers.
 void add_run(const FrameRun& run, DomainFinder& finder, Bitmap& held) {
   const std::size_t first = finder.index_of(run.first);
   const std::size_t last = finder.index_of(run.first + run.stride * (run.count - 1));

@@ -1,4 +1,4 @@
-// What a node holds of a domain, by its sequence logs.
+// The frames of a domain that a node holds, by its sequence logs.
 #pragma once
 #include <string>
 
@@ -7,7 +7,7 @@
 
 namespace zazen {
 
-// A log that cannot be read is an empty one: its frames are read from the origin.
+// A log that cannot be read counts as empty: its frames are read from the origin.
 PackedSet held_frames(const std::string& log, const Domain& domain);
 
 }  // namespace zazen

@@ -24,7 +24,7 @@ bool PaperProtocol::run(Communicator& leaders) {
   const std::size_t natives = global_natives_.count();
   if (held[0] > natives) return false;
 
-  // Step 3: all native somewhere, and everybody knows his own.
+  // Step 3: all frames are native somewhere, and each node knows its own.
   if (natives == global_natives_.size() && !forced_) return true;
 
   // Step 4: the local alien bitmap, without what is native anywhere.
@@ -37,7 +37,7 @@ bool PaperProtocol::run(Communicator& leaders) {
   // Step 6: the aliens that this node alone holds.
   add_sole_aliens(aliens_, claims_, &own_);
 
-  // Step 7: what nobody signed up for. Each rank takes the block of its own rank.
+  // Step 7: the frames that no node signed up for. Each rank takes the block of its own rank.
   find_residues(global_natives_, claims_, &residues_);
   return true;
 }

@@ -1,12 +1,12 @@
 // The paper's protocol: the seven steps of section 4, over the leaders of the nodes.
 //
-// Two reductions at most: the natives by bitwise or, the aliens by the 2-bit operator; after
-// a perfect native hit, one. In addition (D14) the nodes sum up how many natives they hold.
-// If that is more than there are frames with a native, some frame is native on two nodes,
-// which the paper rules out: run() stops there and says so.
+// Two reductions at most: the natives by bitwise or, the aliens by the 2-bit operator; after a
+// perfect native hit, one. In addition (D14) the nodes sum up how many natives they hold. If
+// the sum is larger than the number of frames with a native, some frame is native on two nodes.
+// The paper rules this out: run() then stops and returns false.
 //
-// All memory is taken by the constructor, before any communication, so that running out of
-// it cannot leave the others waiting in a collective.
+// The constructor allocates all memory, before any communication. So a node without memory
+// cannot block the others in a collective.
 #pragma once
 #include "coord/ranks/communicator.h"
 #include "coord/sets/bitmap.h"

@@ -1,4 +1,4 @@
-// The paper's steps are taken by one dataset after the other.
+// The paper's steps run for one dataset after the other.
 #include "coord/protocol/protocol.h"
 
 #include <numeric>
@@ -8,7 +8,7 @@
 namespace zazen {
 namespace {
 
-// The paper's step 7: the residues are dealt evenly, whatever a node has signed up for.
+// The paper's step 7: the residues are divided evenly, independently of the signed-up frames.
 PackedSet own_frames(const PaperProtocol& steps, const PackedSet& residues, std::size_t node,
                      std::span<const std::uint64_t> ranks,
                      std::span<const std::uint64_t> caches) {
@@ -50,7 +50,7 @@ bool Protocol::run_papers(Communicator& leaders) {
     unpack(aliens(d), &papers_[d].steps.aliens());
     if (!papers_[d].steps.run(leaders)) return false;
   }
-  // What takes memory comes after the last collective.
+  // Steps that allocate come after the last collective.
   for (std::size_t d = 0; d < papers_.size(); ++d) {
     Paper& paper = papers_[d];
     const PackedSet residues = PackedSet::pack(paper.steps.residues());

@@ -1,12 +1,12 @@
-// Protocol: from what this node holds to the frames that it reads, by the algorithm that the
-// job chose. Over the leaders of the nodes, for all datasets of the job.
+// Protocol: from the frames that this node holds to the frames that it reads, by the algorithm
+// that the job has chosen. Over the leaders of the nodes, for all datasets of the job.
 //
-// The paper's algorithm has no answer for a frame that is native on two nodes. It notices, on
-// all nodes alike, and the exchange answers instead.
+// The paper's algorithm has no rule for a frame that is native on two nodes. All nodes detect
+// this alike and use the exchange instead.
 //
-// As far as it can be known beforehand, memory is taken by the constructor. run() takes part in
-// every collective whatever fails here, and throws at its end; the caller votes before a result
-// is used.
+// The constructor allocates all memory whose size is known. run() takes part in every
+// collective in spite of local failures, and throws at its end. The caller votes before it uses
+// a result.
 #pragma once
 #include <vector>
 
@@ -18,7 +18,7 @@ namespace zazen {
 
 class Protocol {
  public:
-  // The domains of the datasets. ranks: of each node, by leader.
+  // The domains of the datasets. ranks: the number on each node, by leader.
   Protocol(ProtocolChoice choice, const std::vector<std::size_t>& domains,
            std::vector<std::uint64_t> ranks);
 
@@ -30,8 +30,8 @@ class Protocol {
 
   void run(Communicator& leaders);
 
-  // After run(): the frames of this node, residues among them; and how many frames nobody
-  // signed up for.
+  // After run(): the frames of this node, with its residues; and the number of frames that no
+  // node signed up for.
   const PackedSet& own(std::size_t dataset) const {
     return papers_.empty() ? exchange_.own(dataset) : papers_[dataset].own;
   }
@@ -48,9 +48,9 @@ class Protocol {
   bool run_papers(Communicator& leaders);
 
   ExchangeProtocol exchange_;
-  std::vector<Paper> papers_;  // none by the exchange
+  std::vector<Paper> papers_;  // empty for the exchange
   std::vector<std::uint64_t> ranks_;
-  std::vector<std::uint64_t> caches_;  // which nodes can, by dataset and node
+  std::vector<std::uint64_t> caches_;  // which nodes can cache, by dataset and node
 };
 
 }  // namespace zazen

@@ -1,5 +1,6 @@
-// The level is a fraction, frames / ranks of the nodes below it. Nodes above it are taken out,
-// which lowers it, until none is: at most as many rounds as there are nodes, nearly always two.
+// The level is a fraction: frames / ranks of the nodes below it. Nodes above the level are
+// removed, which lowers it, until none is above. This takes at most as many rounds as there are
+// nodes, nearly always two.
 #include "coord/protocol/quotas.h"
 
 #include <algorithm>

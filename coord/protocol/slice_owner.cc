@@ -1,5 +1,5 @@
-// A chunk's bits fit into the first-level cache. The rows of the nodes are made only for
-// chunks in which somebody loses a claim.
+// A chunk's bits fit into the first-level cache. The rows of the nodes are made only for chunks
+// in which a node loses a claim.
 #include "coord/protocol/slice_owner.h"
 
 #include <algorithm>
@@ -8,10 +8,10 @@
 namespace zazen {
 namespace {
 
-// A frame's weight for a node of one rank; for a node of several it is divided.
+// A frame's weight for a node with one rank; for a node with several ranks it is divided.
 constexpr std::uint64_t kFrameLoad = std::uint64_t{1} << 30;
 
-// Aliens that are natives, too, are seldom alone: so many of a node's tell soon enough.
+// If aliens are natives, too, there are usually many: a sample of a node's aliens shows it.
 constexpr std::size_t kSample = 64;
 
 [[noreturn]] void malformed() {
@@ -88,8 +88,8 @@ void SliceOwner::decide_chunk(std::size_t chunk) {
       lost_[n].put_chunk(chunk, rows_[n].words);
 }
 
-// Returns how many frames are native somewhere. If they are as many as the claims, no frame is
-// native twice.
+// Returns how many frames are native somewhere. If this equals the number of claims, no frame
+// is native twice.
 std::size_t SliceOwner::decide_natives(std::size_t limit, std::size_t claims) {
   native_.fill(0);
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
@@ -112,8 +112,8 @@ std::size_t SliceOwner::decide_natives(std::size_t limit, std::size_t claims) {
   return frames;
 }
 
-// Every frame is native somewhere: all alien claims are lost, but those on frames that the
-// node has as a native, too.
+// Every frame is native somewhere: all alien claims are lost, except those on frames that the
+// node also has as natives.
 void SliceOwner::hand_back_aliens(std::size_t chunk, std::size_t limit) {
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
     Node& node = nodes_[n];
@@ -172,8 +172,8 @@ void SliceOwner::decide_aliens(std::size_t limit) {
   settle_rows(contested);
 }
 
-// False, and nothing is decided, if there are many aliens, or some that are natives, too, or if
-// a native is contested.
+// Returns false and decides nothing if there are many aliens, if an alien is also a native, or
+// if a native is contested.
 bool SliceOwner::decide_few_aliens(std::size_t chunk, std::size_t limit, std::size_t claims) {
   claimant_nodes_.clear();
   for (std::size_t i = 0; i < nodes_.size(); ++i) {

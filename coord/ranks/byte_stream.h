@@ -1,7 +1,7 @@
-// ByteWriter and ByteReader: numbers of 64 bits and strings with their length, for what the
-// ranks of one job tell each other. The ranks of a job share one architecture, so numbers
-// travel as they lie in memory. The reader is strict: it never reads past the end, and a
-// message with bytes left over is refused by done().
+// ByteWriter and ByteReader: numbers of 64 bits and strings with their length, for messages
+// between the ranks of one job. The ranks share one architecture, so numbers have their form in
+// memory. The reader is strict: it never reads past the end, and done() refuses a message with
+// bytes left over.
 #pragma once
 #include <cstdint>
 #include <cstring>

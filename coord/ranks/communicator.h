@@ -1,5 +1,5 @@
-// Communicator: the few collective operations that the protocol needs. The algorithms know
-// nothing of MPI; tests run them on threads.
+// Communicator: the few collective operations that the protocol needs. The algorithms do not
+// depend on MPI; tests run them on threads.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,13 +12,14 @@
 
 namespace zazen {
 
-// Two pieces of bytes for, or from, one rank: two sets travel without being put together.
+// Two pieces of bytes to, or from, one rank, so that two sets travel without being joined.
 struct MessagePair {
   std::span<const std::byte> first;
   std::span<const std::byte> second;
 };
 
-// What arrived, by rank, in one buffer. A rank's message to itself is what it sent, in place.
+// The messages received, by rank, in one buffer. A rank's message to itself is the sent one, in
+// place.
 class Delivery {
  public:
   Delivery() = default;
@@ -39,8 +40,8 @@ class Communicator {
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  // An operation failed here or on a communicator that was split from the same one. What
-  // came out since then means nothing, but every call still returns.
+  // An operation failed here or on a communicator that was split from the same one. Results
+  // since then are invalid, but every call still returns.
   virtual bool failed() const = 0;
 
   // In place, the same result on every rank.
@@ -54,7 +55,7 @@ class Communicator {
   virtual void broadcast(std::string& bytes, int root) = 0;
   // parts[i] goes to rank i; only root's parts count.
   virtual std::string scatter(const std::vector<std::string>& parts, int root) = 0;
-  // to[i] goes to rank i. A rank whose `to` has not one message for each sends empty ones.
+  // to[i] goes to rank i. A rank whose `to` has the wrong size sends empty messages.
   virtual Delivery all_to_all(std::span<const MessagePair> to) = 0;
 
   // Ranks with the same colour form a new communicator, ordered by their rank here.

@@ -1,4 +1,4 @@
-// Where every node has one rank, or one node has them all, nothing has to be split.
+// If every node has one rank, or one node has all ranks, the communicator is not split.
 #include "coord/ranks/gathering.h"
 
 #include <stdexcept>

@@ -1,10 +1,10 @@
-// Gathering: the ranks of a communicator, who they are, which of them share a node, and how
-// they decide together.
+// Gathering: the ranks of a communicator, their introductions, which of them share a node, and
+// their votes.
 //
-// Local steps (files, memory) can fail on one rank alone; they are caught and noted
-// (trouble()), the rank goes on to the next vote, and there all ranks give up together. A
-// collective is entered only when a vote has shown that all ranks know its shape, so that no
-// failure of one rank can make two ranks disagree about what comes next.
+// A local step (files, memory) can fail on one rank alone. The failure is caught and noted in
+// trouble(). The rank goes on to the next vote, and there all ranks give up together. A
+// collective is entered only when a vote has shown that all ranks know its shape. So the
+// failure of one rank never makes two ranks disagree about the next operation.
 #pragma once
 #include <limits>
 #include <memory>
@@ -31,13 +31,14 @@ class Gathering {
   // Why the last vote failed; the same on all ranks.
   const std::string& reason() const { return reason_; }
 
-  // Collective. False if any rank is in trouble. minima: its first element is the vote's own;
-  // of the others each rank learns the least.
+  // Collective. False if any rank is in trouble. minima: its first element is used by the vote;
+  // for the others each rank learns the minimum.
   bool vote(std::span<std::uint64_t> minima);
   bool vote();
 
-  // Collective: who is there, and on which node. `me` is null if this rank could not say. A
-  // vote must follow before anything is decided by it: a rank in trouble knows nobody.
+  // Collective: exchanges who is there, and on which node. `me` is null if this rank has no
+  // introduction. A vote must follow before any decision is based on it: a rank in trouble
+  // knows no other rank.
   void introduce(const Introduction* me);
   const std::vector<Introduction>& members() const { return members_; }
   const NodeGroups& groups() const { return groups_; }
@@ -45,7 +46,7 @@ class Gathering {
 
   // Collective, after a vote. False if it failed.
   bool form_groups();
-  Communicator& leaders() { return *leaders_; }  // a leader's only
+  Communicator& leaders() { return *leaders_; }  // only on a leader
   Communicator& node() { return *node_; }
 
  private:

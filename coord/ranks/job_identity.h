@@ -1,4 +1,4 @@
-// JobIdentity: what the ranks of one job have in common when what they left is put together.
+// JobIdentity: the same values on all ranks of one job, by which their files are matched later.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -6,14 +6,14 @@
 namespace zazen {
 
 struct JobIdentity {
-  std::uint64_t id = 0;         // at random
+  std::uint64_t id = 0;         // random
   std::int64_t started_ns = 0;  // since 1970
   bool operator==(const JobIdentity&) const = default;
 };
 
 JobIdentity new_job_identity();
 
-// The words of this process, separated by blanks; "" if they cannot be read.
+// The arguments of this process, separated by blanks; "" if they cannot be read.
 std::string own_command();
 
 }  // namespace zazen

@@ -1,5 +1,5 @@
-// Every message says how many elements follow, or the reader knows; limits are those of
-// bodhi/lean/system/base_types.h.
+// Every message states how many elements follow, unless the reader knows the number. The limits
+// are those of bodhi/lean/system/base_types.h.
 #include "coord/ranks/job_messages.h"
 
 #include <limits>

@@ -1,6 +1,6 @@
-// What the ranks tell each other while they agree: who they are, and rank 0 with it which
-// datasets there are, in which state it found their directories, and which job this is.
-// decode_... throw std::runtime_error on anything malformed.
+// The messages of the ranks while they agree. Each rank introduces itself. Rank 0 adds the
+// datasets, the state of their directories, and the identity of the job. decode_... throw
+// std::runtime_error if the bytes are malformed.
 #pragma once
 #include <span>
 #include <string>
@@ -20,9 +20,9 @@ struct Introduction {
   std::string node_name;
   FilterWish filter;
   bool has_ledger;
-  ProtocolChoice protocol = ProtocolChoice::kExchange;  // that of rank 0 counts
+  ProtocolChoice protocol = ProtocolChoice::kExchange;  // rank 0's counts
   Selection selection = {};                             // the same
-  FilterMode expected = FilterMode::kOff;               // of this job, by what the rank knows
+  FilterMode expected = FilterMode::kOff;               // of this job, as far as the rank knows
   std::string expected_paths = {};
   std::string opening = {};                             // rank 0's: the job's
   std::uint64_t run = 0;                                // as in RankPlace
@@ -45,17 +45,17 @@ struct DirectoryState {
 
 struct Opening {
   std::vector<NamedDataset> datasets;  // that are to be filtered
-  std::vector<DirectoryState> states;  // of these
+  std::vector<DirectoryState> states;  // their states
   JobIdentity job;
 };
 std::string encode_opening(const Opening& opening);
 Opening decode_opening(const std::string& bytes);
 
-// From a rank that has a daemon, if rank 0 has none.
+// From a rank with a daemon, if rank 0 has none.
 std::string encode_datasets(std::span<const NamedDataset> datasets);
 std::vector<NamedDataset> decode_datasets(const std::string& bytes);
 
-// An encoded listing, or the errno of why there is none.
+// An encoded listing, or the errno that explains why there is none.
 struct ListingAnswer {
   int code = 0;
   std::string listing;

@@ -1,4 +1,4 @@
-// LoneCommunicator: one rank that talks to itself, for a node with a single rank or a job on a
+// LoneCommunicator: a communicator of one rank, for a node with a single rank or a job on a
 // single node. It costs nothing; splitting a communicator costs several rounds.
 #pragma once
 #include <algorithm>

@@ -1,6 +1,6 @@
-// MessageBundle: what one node tells another about several datasets, as one message. An
-// operation among the nodes costs a round of them, so a job has as many with one dataset as
-// with all of its configuration.
+// MessageBundle: one message from a node to another that combines those about several datasets.
+// Each operation among the nodes costs a round, so a job needs as many rounds with one dataset
+// as with all of its configuration.
 #pragma once
 #include <span>
 #include <vector>
@@ -11,7 +11,7 @@ namespace zazen {
 
 class MessageBundle {
  public:
-  // A single message is sent as it lies in memory; several are copied.
+  // A single message is sent in place; several are copied.
   explicit MessageBundle(std::span<const MessagePair> messages);
 
   MessagePair message() const { return message_; }
@@ -22,8 +22,8 @@ class MessageBundle {
   MessagePair message_;
 };
 
-// The messages of a bundle of so many, where they lie. An empty one is of a node in trouble:
-// all are empty. Throws std::runtime_error if it makes no sense.
+// The `count` messages of a bundle, in place. An empty bundle comes from a node in trouble: all
+// messages are empty. Throws std::runtime_error if it is malformed.
 std::vector<MessagePair> unbundle(const MessagePair& message, std::size_t count);
 
 }  // namespace zazen

@@ -1,6 +1,6 @@
 // NodeGroups: which ranks share a node. A node is a daemon (D11): ranks that reach the same
-// daemon form a group, led by the lowest of them. A rank without a daemon is a group of its
-// own that holds nothing. Pure: every rank computes the same from the same members.
+// daemon form a group, whose leader is its lowest rank. A rank without a daemon is a group of
+// its own that holds nothing. Pure: every rank computes the same result from the same members.
 #pragma once
 #include <span>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace zazen {
 
-struct Member {  // what a rank says of itself, by rank
+struct Member {  // what a rank states about itself, by rank
   bool has_daemon;
   NodeId node;
 };
@@ -17,7 +17,7 @@ struct Member {  // what a rank says of itself, by rank
 struct NodeGroups {
   std::vector<std::vector<int>> ranks;  // of each group, ascending; groups by their leader
   std::vector<int> group_of;            // of each rank
-  int nodes = 0;                        // daemons, not groups
+  int nodes = 0;                        // groups with a daemon
 
   bool is_leader(int rank) const { return ranks[group(rank)].front() == rank; }
   std::size_t group(int rank) const {

@@ -1,4 +1,4 @@
-// Trouble: the first thing that went wrong on a rank, kept without allocating.
+// Trouble: the first failure on a rank, kept without allocating.
 #pragma once
 #include <cstdio>
 #include <exception>
@@ -15,12 +15,12 @@ class Trouble {
     if (!any()) std::snprintf(text_, sizeof text_, "%s", *text == '\0' ? "unknown" : text);
   }
 
-  // Runs a local step unless there is trouble already; whatever it throws becomes trouble.
+  // Runs a local step unless there is trouble already; its exceptions become trouble.
   template <class Step>
   void attempt(Step&& step) noexcept {
     if (!any()) run(step);
   }
-  // Runs a collective step in any case: the other ranks are in it too.
+  // Runs a collective step in any case: the other ranks take part in it, too.
   template <class Step>
   void together(Step&& step) noexcept {
     run(step);

@@ -1,5 +1,5 @@
-// Word-parallel bitmaps. Two words of claims cover the 64 frames of one word of bits; the
-// two forms are converted by spreading 32 bits to every other bit of 64 and back.
+// Word-parallel bitmaps. Two words of claims cover the 64 frames of one word of bits. The
+// conversion spreads 32 bits to every other bit of 64, or the reverse.
 #include "coord/sets/bitmap.h"
 
 #include <cstring>
@@ -32,7 +32,7 @@ std::uint64_t spread(std::uint32_t bits) {
 }
 
 #if defined(__x86_64__)
-// The build is for any x86-64, and what the compiler writes for it is four times slower.
+// The build is for any x86-64, and the compiler's code for that is four times slower.
 [[gnu::target("popcnt")]] std::size_t count_by_instruction(const std::byte* bytes,
                                                            std::size_t size) {
   return count_words(bytes, size);

@@ -1,8 +1,8 @@
-// Bitmaps over the domain of a dataset: one bit for a frame, and the two bits of step 4 of
-// the paper's protocol. A frame's index is its position in the agreed listing.
+// Bitmaps over the domain of a dataset: one bit for a frame, or the two bits of step 4 of the
+// paper's protocol. A frame's index is its position in the agreed listing.
 //
-// All set operations work on whole 64-bit words; bits past the end are always zero, so that
-// counting needs no mask. A billion frames are 125 MB in one bit, 250 MB in two.
+// All set operations work on whole 64-bit words. Bits past the end are always zero, so counting
+// needs no mask. A billion frames take 125 MB with one bit, 250 MB with two.
 #pragma once
 #include <bit>
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace zazen {
 
-// How many bits are set; by the processor's own instruction where it has one.
+// The number of set bits; uses the processor's own instruction if it has one.
 std::size_t count_bits(std::span<const std::byte> bytes);
 
 class Bitmap {
@@ -44,7 +44,7 @@ class Bitmap {
   std::vector<std::uint64_t> words_;
 };
 
-// Two bits for a frame: 00 nobody claims it, 01 one node does, 10 several do.
+// Two bits for a frame: 00 no node claims it, 01 one node does, 10 several do.
 class ClaimBitmap {
  public:
   static constexpr std::uint64_t kLowBits = 0x5555'5555'5555'5555ULL;
@@ -65,8 +65,8 @@ class ClaimBitmap {
   std::vector<std::uint64_t> words_;
 };
 
-// The operator of step 5, entry by entry: into = into o other. It adds claims and stops at
-// "several", so it is commutative and associative; 11, which nobody writes, counts as 10.
+// The operator of step 5, entry by entry: into = into o other. It adds claims and saturates at
+// "several", so it is commutative and associative. 11, which is never written, counts as 10.
 void combine_claims(std::span<std::uint64_t> into, std::span<const std::uint64_t> other);
 
 // The 32 entries of a word of claims as 32 bits: their low, or their high bits.

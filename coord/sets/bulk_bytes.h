@@ -1,6 +1,6 @@
-// BulkBytes: bytes by the hundred megabytes. New ones are not zeroed, and where there are many
-// the kernel is asked for huge pages: a page fault for each 4 KB would take longer than what
-// the protocol does with them.
+// BulkBytes: an array of up to hundreds of megabytes. New bytes are not zeroed, and for a large
+// array the kernel is asked for huge pages. A page fault for each 4 KB would take longer than
+// the protocol's work on it.
 #pragma once
 #include <cstddef>
 #include <cstdlib>

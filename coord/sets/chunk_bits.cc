@@ -1,11 +1,11 @@
-// Each loop is a function that is always inlined, into one for any processor and, on x86-64,
-// into one for those with AVX2 and BMI.
+// Each loop is a function that is always inlined: into a version for any processor and, on
+// x86-64, into one for processors with AVX2 and BMI.
 #include "coord/sets/chunk_bits.h"
 
 #include <algorithm>
 #include <cstring>
 
-// A test compiles the loops for any processor alone.
+// A test compiles only the loops for any processor.
 #if defined(__x86_64__) && !defined(ZAZEN_ANY_PROCESSOR)
 #define ZAZEN_TWO_VERSIONS 1
 #else
@@ -56,7 +56,7 @@ ZAZEN_INLINE std::uint64_t load(const std::byte* bytes) {
   return value;
 }
 
-// One of the eight bytes is 255.
+// True if one of the eight bytes is 255.
 ZAZEN_INLINE bool has_full_byte(std::uint64_t bytes) {
   constexpr std::uint64_t kOnes = 0x0101'0101'0101'0101ULL;
   return ((~bytes - kOnes) & bytes & kOnes << 7) != 0;
@@ -83,8 +83,8 @@ ZAZEN_INLINE Extent extent_loop(const ChunkWords& words) {
 }
 ZAZEN_LOOP(Extent, extent, (const ChunkWords& words), words)
 
-// The next chunk of the same node is likely to be a bitmap, too, and to follow this one. Other
-// nodes' chunks come before it: time enough to fetch it.
+// Prefetches the next words: the next chunk of the same node is likely to be a bitmap, too, and
+// to follow this one. Other nodes' chunks come first, which gives the time for it.
 ZAZEN_INLINE std::size_t unite_loop(const std::byte* words, ChunkWords& into) {
   constexpr std::size_t kLine = 64 / sizeof(std::uint64_t);
   std::size_t sums[4] = {};
@@ -144,7 +144,7 @@ ZAZEN_LOOP(Revised, revise,
             const ChunkWords& adopted),
            words, more, lost, adopted)
 
-// The word of a position, and its bit there.
+// The word of a position, and the position's bit in it.
 struct WordBit {
   ZAZEN_INLINE WordBit(std::byte* words, std::size_t position)
       : at(words + position / 64 * sizeof(std::uint64_t)),
@@ -190,9 +190,9 @@ ZAZEN_LOOP(bool, merge,
             std::byte* words),
            positions, count, lost, words)
 
-// Calls visit(position, is_member) for each byte. Eight that are all members, as nearly always,
-// are gone through without asking what they are. Gaps that lead past the chunk are noticed at
-// the end; until then they come round to its beginning.
+// Calls visit(position, is_member) for each byte. Eight bytes that are all members, the usual
+// case, are visited without a test. Gaps that lead past the chunk are detected at the end;
+// until then positions wrap to its beginning.
 template <class Visit>
 ZAZEN_INLINE bool walk_gaps(const std::uint8_t* gaps, std::size_t size, std::size_t count,
                             std::size_t limit, Visit&& visit) {
@@ -232,9 +232,9 @@ ZAZEN_LOOP(bool, add_gaps,
             ChunkWords& words),
            gaps, size, count, limit, words)
 
-// What the instructions PEXT, PDEP and TZCNT do.
+// The operations of the instructions PEXT, PDEP and TZCNT.
 struct AnyBits {
-  // Without asking whether there is a bit: then it is 63.
+  // Without a test for zero: then the result is 63.
   static std::size_t lowest(std::uint64_t bits) {
     return static_cast<std::size_t>(std::countr_zero(bits | std::uint64_t{1} << 63));
   }
@@ -252,8 +252,8 @@ struct AnyBits {
   }
 };
 
-// So many members are written for each word, whether it has them or not: the processor cannot
-// guess how many it has.
+// Always writes kAtOnce members for each word, also if it has fewer: a branch on their number
+// would be unpredictable.
 template <class Bits, std::size_t kAtOnce>
 ZAZEN_INLINE void list_words(const ChunkWords& words, std::uint16_t* out) {
   for (std::size_t w = 0; w < words.size(); ++w) {

@@ -1,8 +1,8 @@
 // The bits of one chunk of 65,536 frames, and the loops over them in which the protocol spends
 // its time. 8 KB: a few of them fit into the first-level cache.
 //
-// The build is for any x86-64; each loop is there a second time for a processor with AVX2 and
-// BMI, which does it two to five times as fast.
+// The build is for any x86-64. Each loop has a second version for processors with AVX2 and BMI,
+// which is two to five times as fast.
 #pragma once
 #include <array>
 #include <bit>
@@ -20,50 +20,49 @@ bool any_bit(const ChunkWords& words);
 
 struct Extent {
   std::size_t members = 0;
-  std::size_t runs = 0;  // of members that stand next to each other
+  std::size_t runs = 0;  // of consecutive members
 };
 Extent extent_of(const ChunkWords& words);
 
 // into |= the words of a whole chunk; returns the number of their members.
 std::size_t unite(std::span<const std::byte, sizeof(ChunkWords)> words, ChunkWords* into);
 
-// Adds the frames of a node to those on at least one node, and on at least two.
+// Adds a node's frames to those on at least one node, and to those on at least two.
 void count_in(const ChunkWords& words, ChunkWords* once, ChunkWords* twice);
 
 // out = a & b; returns the number of members.
 std::size_t intersect(const ChunkWords& a, const ChunkWords& b, ChunkWords* out);
 
-// What a node has of a chunk becomes what it has and `more`, without `lost`, with `adopted`.
+// The change of a node's part of a chunk: add `more`, remove `lost`, add `adopted`.
 struct Revised {
-  bool sensible;  // what is lost was there, what is adopted was not
-  bool disjoint;  // it had none of `more`
+  bool sensible;  // lost frames were present, adopted ones were not
+  bool disjoint;  // no frame of `more` was present
 };
 Revised revise(std::span<std::byte, sizeof(ChunkWords)> words, const ChunkWords& more,
                const ChunkWords& lost, const ChunkWords& adopted);
 
-// Adds the positions to a chunk's words, but takes away those whose bit in `lost` is set; no
-// bits: none. False, with the same outcome, if the words had one of them already.
+// Adds the positions to a chunk's words, but removes those whose bit in `lost` is set (an empty
+// `lost`: none). False, with the same result, if the words had one of them already.
 bool merge(std::span<const std::uint16_t> positions, std::span<const std::byte> lost,
            std::span<std::byte, sizeof(ChunkWords)> words);
 
-// Gaps: one byte b for each member: b frames are left out before it; 255: 255 without a member.
-// What they say replaces `words`. False, and anything in `words`, if they are malformed: not
-// `count` members, or one of them not below `limit`.
+// Gaps: one byte b for each member: b frames are skipped before it; 255: skip 255 frames
+// without a member. The decoded members replace `words`. False, with undefined `words`, if the
+// gaps are malformed: not `count` members, or one of them not below `limit`.
 bool read_gaps(std::span<const std::byte> gaps, std::size_t count, std::size_t limit,
                ChunkWords* words);
-// The same, added to what `words` has.
+// The same, but adds to `words`.
 bool add_gaps(std::span<const std::byte> gaps, std::size_t count, std::size_t limit,
               ChunkWords* words);
 
-// The positions of the members, of which there are `count`. The room is for kListRoom more.
+// The positions of the `count` members. `out` needs room for kListRoom more.
 inline constexpr std::size_t kListRoom = 8;
 void list_members(const ChunkWords& words, std::size_t count, std::uint16_t* out);
 
 // The bits of `words` at the members of `mask`, packed: one for each member, in their order.
-// The rest of the last word of `out` is zero. Returns how many words there are.
+// The rest of the last word of `out` is zero. Returns the number of words.
 std::size_t gather_bits(const ChunkWords& words, const ChunkWords& mask, ChunkWords* out);
-// The other way round; false if `packed` is not of the size that it should have, or has a bit
-// beyond the members of the mask.
+// The inverse; false if `packed` has the wrong size, or a bit beyond the members of the mask.
 bool scatter_bits(std::span<const std::byte> packed, const ChunkWords& mask, ChunkWords* words);
 
 template <class Visit>

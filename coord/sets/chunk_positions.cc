@@ -1,12 +1,12 @@
-// Loops without branches that the processor could not guess, but for one at each change: of a
-// node's frames few change. Gaps are read and written by eights where none of them is 255, on
-// x86-64 with the vectors that each such processor has.
+// Loops without unpredictable branches, except for one at each change: few of a node's frames
+// change. Gaps are read and written eight at a time if none of them is 255; on x86-64 with the
+// vector instructions of every such processor.
 #include "coord/sets/chunk_positions.h"
 
 #include <algorithm>
 #include <cstring>
 
-// A test compiles the loops for any processor alone.
+// A test compiles only the loops for any processor.
 #if defined(__x86_64__) && !defined(ZAZEN_ANY_PROCESSOR)
 #define ZAZEN_VECTORS 1
 #include <emmintrin.h>
@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kEight = 8;
 
 #if ZAZEN_VECTORS
-// The positions of eight members, the first of them not before `next`, which is moved on; false
+// The positions of eight members, the first of them not before `next`, which is advanced; false
 // if one of the gaps is 255.
 bool read_eight(const std::byte* gaps, std::size_t* next, std::uint16_t* out) {
   const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(gaps));
@@ -36,7 +36,7 @@ bool read_eight(const std::byte* gaps, std::size_t* next, std::uint16_t* out) {
   return true;
 }
 
-// The gaps of eight positions, before which there is another; false if one of them is too long.
+// The gaps of eight positions, which follow another position; false if one of them is too long.
 bool write_eight(const std::uint16_t* positions, std::byte* out) {
   const __m128i these = _mm_loadu_si128(reinterpret_cast<const __m128i*>(positions));
   const __m128i before = _mm_loadu_si128(reinterpret_cast<const __m128i*>(positions - 1));

@@ -1,7 +1,7 @@
-// The members of a chunk as a list of positions, for chunks that have few: what is done with
-// them then takes a time that goes with the members, not with the 65,536 frames.
+// The members of a chunk as a list of positions, for chunks with few members: operations then
+// take time in proportion to the members, not to the 65,536 frames.
 //
-// Positions are ascending, each once.
+// Positions are ascending and unique.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace zazen {
 
-// A list's at most.
+// The largest list.
 inline constexpr std::size_t kFewMembers = 4096;
 
 class ChunkPositions {
@@ -26,11 +26,11 @@ class ChunkPositions {
   }
   // Gaps (chunk_bits.h), at most kFewMembers bytes of them. False if they are malformed.
   bool read_gaps(std::span<const std::byte> gaps, std::size_t count, std::size_t limit);
-  // Those of `whole` whose bit is set; false if there are not as many bits as positions, the
-  // rest of the last word zero.
+  // Selects the members of `whole` whose bit is set; false if the number of bits does not match
+  // the positions, or the rest of the last word is not zero.
   bool select(std::span<const std::uint16_t> whole, std::span<const std::byte> bits);
-  // What a node has of a chunk, and `more`, without `lost`, with `adopted`; together at most
-  // kFewMembers. False if something is lost that was not there, or adopted that was.
+  // A node's part of a chunk, plus `more`, without `lost`, with `adopted`; together at most
+  // kFewMembers. False if a lost frame was not present, or an adopted one was.
   bool revise(std::span<const std::uint16_t> had, std::span<const std::uint16_t> more,
               std::span<const std::uint16_t> lost, std::span<const std::uint16_t> adopted);
 
@@ -41,7 +41,7 @@ class ChunkPositions {
 };
 
 Extent extent_of(std::span<const std::uint16_t> positions);
-// The bytes written, 0 if they would be more than `most`.
+// Returns the bytes written, 0 if they would be more than `most`.
 std::size_t write_gaps(std::span<const std::uint16_t> positions, std::size_t most,
                        std::byte* out);
 

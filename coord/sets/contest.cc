@@ -1,9 +1,9 @@
-// A load with one more frame and, in the bits below it, the claimant's place make one number
-// for each claimant: so the winner is a minimum, found without a branch that the processor
-// could not guess.
+// Each claimant has one number: its load after one more frame and, in the low bits, its place.
+// The winner is the minimum, which is found without an unpredictable branch.
 //
-// A chunk's masks are 64 or 128 KB, which fit into the second-level cache. Frames with a claim,
-// and with several, are found in them 32 at a time; after the contest they have who has lost.
+// A chunk's masks take 64 or 128 KB, which fit into the second-level cache. The search for
+// frames with one claim, and with several, examines 32 masks at a time. After the contest the
+// masks contain the claimants that have lost.
 #include "coord/sets/contest.h"
 
 #include <algorithm>
@@ -26,15 +26,16 @@ constexpr std::uint64_t kPlaceMask = kClaimantsAtMost - 1;
 constexpr std::size_t kWordsTogether = 64;
 constexpr std::size_t kFramesTogether = 1024;
 
-// Claims of a claimant, on average, up to which lists are faster than rows: 15 ns for each
-// claim, 5 us for each row.
+// Up to this average number of claims for each claimant, lists are faster than rows: 15 ns for
+// each claim, 5 us for each row.
 constexpr std::size_t kFewClaims = 350;
 
-// Words begin to end. For each word only those are looked at that claim something in it.
+// Settles the words from begin to end. For each word it looks only at claimants with claims in
+// it.
 void settle_any(const ChunkWords& contested, Block words, std::span<Claimant> claimants) {
   std::vector<std::uint64_t> all(3 * claimants.size());
   std::uint64_t* const next_loads = all.data();
-  std::uint64_t* const bits_of = next_loads + claimants.size();  // of those at hand
+  std::uint64_t* const bits_of = next_loads + claimants.size();  // of the current claimants
   std::uint64_t* const at_hand = bits_of + claimants.size();
   for (std::size_t i = 0; i < claimants.size(); ++i)
     next_loads[i] = (claimants[i].wins + 1) * claimants[i].step | i;
@@ -69,8 +70,8 @@ bool has_avx2() {
   return has;
 }
 
-// The wins of all, less the lowest of them, fit into 16 bits beside a place among so many, and
-// have room for as many frames.
+// The wins, less the lowest of them, fit into 16 bits together with a place among this number
+// of claimants, with room for as many more frames.
 template <class OneClaimant>
 bool fit_into_lanes(std::span<const OneClaimant> claimants, std::uint64_t lowest,
                     std::size_t places, std::size_t frames) {
@@ -81,9 +82,9 @@ bool fit_into_lanes(std::span<const OneClaimant> claimants, std::uint64_t lowest
          });
 }
 
-// The same for up to eight claimants with equal steps: their wins, less the lowest of them, are
-// in eight lanes of 16 bits, with the place in the last three. SSE4.1 has an instruction for
-// the least of eight lanes.
+// The same for up to eight claimants with equal steps. Their wins, less the lowest of them, are
+// in eight lanes of 16 bits, with the place in the last three bits. SSE4.1 has an instruction
+// for the minimum of eight lanes.
 [[gnu::target("avx2,bmi")]] void settle_eight(const ChunkWords& contested, Block words,
                                               std::span<Claimant> claimants,
                                               std::uint64_t lowest) {
@@ -101,7 +102,7 @@ bool fit_into_lanes(std::span<const OneClaimant> claimants, std::uint64_t lowest
   __m128i loads = _mm_load_si128(reinterpret_cast<const __m128i*>(lanes));
   for (std::size_t w = words.begin; w < words.end; ++w) {
     if (contested[w] == 0) continue;
-    // In this order the lanes are in that of the claimants below.
+    // This order gives the lanes the order of the claimants below.
     const __m256i some = _mm256_set_epi64x(word(5, w), word(4, w), word(1, w), word(0, w));
     const __m256i others = _mm256_set_epi64x(word(7, w), word(6, w), word(3, w), word(2, w));
     for (std::uint64_t rest = contested[w]; rest != 0; rest &= rest - 1) {
@@ -127,7 +128,7 @@ bool fit_into_lanes(std::span<const OneClaimant> claimants, std::uint64_t lowest
     claimants[i].wins = lowest + lanes[i] / kLanes;
 }
 
-// By a byte of a mask: all bits in the lanes that have no claim.
+// Indexed by a byte of a mask: all bits set in the lanes without a claim.
 struct NoClaims {
   alignas(16) std::uint16_t lanes[256][kLanes];
   constexpr NoClaims() : lanes() {
@@ -138,7 +139,7 @@ struct NoClaims {
 };
 constexpr NoClaims kNoClaims;
 
-// Of 32 frames: those without a bit in their mask, and without several.
+// Of 32 frames: those with an empty mask, and those with a mask of at most one bit.
 struct Lacking {
   std::uint32_t any, several;
 };
@@ -179,7 +180,7 @@ template <class Mask>
   }
 }
 
-// The winner leaves the mask of a frame.
+// Removes the winner from the mask of a frame.
 template <class Mask>
 void settle_frames(std::span<const std::uint16_t> frames, Mask* masks,
                    std::span<FewClaims> claimants) {
@@ -224,7 +225,7 @@ void settle_frames(std::span<const std::uint16_t> frames, Mask* masks,
   return static_cast<std::uint64_t>(_mm_movemask_epi8(bytes));
 }
 
-// Who is still in the mask of a frame has lost it.
+// The claimants that remain in the mask of a frame have lost it.
 template <class Mask>
 [[gnu::target("avx2")]] void gather_lost(std::span<const std::uint16_t> positions,
                                          const Mask* masks, std::size_t claimant,
@@ -242,7 +243,7 @@ template <class Mask>
   }
 }
 
-// The same in lanes, as settle_eight() has them.
+// The same in lanes, as in settle_eight().
 template <class Mask>
 [[gnu::target("avx2")]] void settle_in_lanes(std::span<const std::uint16_t> frames, Mask* masks,
                                              std::span<FewClaims> claimants,
@@ -388,7 +389,7 @@ void SparseContest::enter_masks(std::span<const FewClaims> claimants) {
   find_claims(masks, &claimed_, &contested_);
 }
 
-// Two counters for each claimant, in turn: one would have to wait for itself.
+// Two counters for each claimant, used in turn: one would have to wait for its own result.
 template <class Mask>
 void SparseContest::win_alone(std::span<FewClaims> claimants, std::size_t count) {
   Mask* const masks = this->masks<Mask>();

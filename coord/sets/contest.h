@@ -1,7 +1,8 @@
-// Contested frames of one chunk, each given to the claimant that is least loaded so far.
+// Decides the contested frames of one chunk: each goes to the claimant that is least loaded so
+// far.
 //
-// The load of a node is what it has won, times what a frame adds to it: less for a node with
-// more ranks. Of equals the one that stands first in the list wins.
+// The load of a node is its number of wins, times the step that a frame adds: less for a node
+// with more ranks. Of equal claimants the first one in the list wins.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -12,34 +13,34 @@
 namespace zazen {
 
 struct Claimant {
-  std::uint64_t* row;  // the words of its claims; in the end, of those that it has lost
-  std::uint64_t wins;  // counted on
-  std::uint64_t step;  // what a frame adds; a multiple of kClaimantsAtMost
+  std::uint64_t* row;  // the words of its claims; afterwards those that it has lost
+  std::uint64_t wins;  // updated
+  std::uint64_t step;  // the load of a frame; a multiple of kClaimantsAtMost
 };
 inline constexpr std::size_t kClaimantsAtMost = 65'536;
 
-// Every contested frame is in a row, and leaves the row of the winner.
+// Every contested frame is in a row; settle() removes it from the row of the winner.
 void settle(const ChunkWords& contested, std::span<Claimant> claimants);
 
-// The same where claims are few, as lists of positions: it takes a time that goes with the
-// claims, not with frames times claimants.
+// The same for few claims, as lists of positions. The time is in proportion to the claims, not
+// to frames times claimants.
 struct FewClaims {
   std::span<const std::uint16_t> positions;
-  std::uint64_t* lost;  // a bit for each; in the end, of those that it has lost
-  std::uint64_t wins;   // counted on
+  std::uint64_t* lost;  // a bit for each; afterwards set for those that it has lost
+  std::uint64_t wins;   // updated
   std::uint64_t step;
 };
 
-// Up to 16 claimants have a bit each in a mask for each frame; beyond that, and on a processor
-// without AVX2, the claims of a frame are in a list.
+// With up to 16 claimants, each frame has a mask with a bit for each of them. With more, or on
+// a processor without AVX2, the claims of a frame are in a linked list.
 class SparseContest {
  public:
-  // Whether that many claims are settled faster than in rows.
+  // Whether this number of claims is settled faster than in rows.
   static bool suits(std::size_t claimants, std::size_t claims);
 
-  // First the claims are entered; claimed() are the frames that anybody claims. Then, with the
-  // same claimants, they are settled, frames that one claimant alone has being won first, or
-  // nothing becomes of them.
+  // First enter() the claims; claimed() then has the frames that a claimant claims. Then
+  // settle() with the same claimants, or discard. settle() first awards the frames with one
+  // claim.
   void enter(std::span<const FewClaims> claimants);
   const ChunkWords& claimed() const { return claimed_; }
   void settle(std::span<FewClaims> claimants);
@@ -47,7 +48,7 @@ class SparseContest {
 
  private:
   struct Claim {
-    std::uint32_t next;  // claim on the same frame, from 1 on; 0: none
+    std::uint32_t next;  // the next claim on the same frame, from 1 on; 0: none
     std::uint32_t claimant;
     std::uint32_t number;  // among the claimant's positions
   };

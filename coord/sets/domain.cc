@@ -1,4 +1,4 @@
-// A selection takes every n-th frame of a run, or none: which, is a matter of remainders.
+// A selection takes every n-th frame of a run, or none, depending on the remainders.
 #include "coord/sets/domain.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ void Domain::add(const FrameRun& run, std::uint64_t position) {
     if (*end < run.first) return;
     high = std::min(high, (*end - run.first) / run.stride + 1);
   }
-  // Of these every `step`-th one is a multiple of the stride away from begin, or none is.
+  // Either every `step`-th of these is a multiple of the stride away from begin, or none is.
   const std::uint64_t step = stride / std::gcd(run.stride, stride);
   const std::uint64_t tried = low + std::min(step, high - std::min(low, high));
   while (low < tried && (run.first + low * run.stride - begin) % stride != 0) ++low;

@@ -1,8 +1,8 @@
-// Domain: the frames that a job divides among its ranks, and the number of each there, its
-// index. They are those of a listing, or of a part of it (Selection); or, for programs that
-// know their frames, a plain range.
+// Domain: the frames that a job divides among its ranks. A frame's number in the domain is its
+// index. The frames are those of a listing, or of a part of it (Selection), or a plain range
+// for programs that know their frames.
 //
-// It is made of strided runs, however many frames there are.
+// It consists of strided runs, independently of the number of frames.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -16,8 +16,8 @@
 
 namespace zazen {
 
-// The paper's begin, end and stride: begin, begin + stride, ..., not beyond end. Numbers are
-// sequence numbers. Without a begin it is the first frame that there is.
+// The paper's begin, end and stride: begin, begin + stride, ..., not beyond end, as sequence
+// numbers. Without a begin, the first frame of the listing counts.
 struct Selection {
   std::optional<FrameSeq> begin;
   std::optional<FrameSeq> end;
@@ -49,7 +49,7 @@ class Domain {
 
   std::size_t size() const { return size_; }
   const std::vector<DomainRun>& runs() const { return runs_; }
-  // With the begin that a stride counts from.
+  // With the begin from which the stride counts.
   const Selection& selection() const { return selection_; }
 
  private:
@@ -60,7 +60,7 @@ class Domain {
   std::size_t size_ = 0;
 };
 
-// Looks frames up one after the other; quick if they come in order.
+// Looks up frames one after the other; fast if they are ascending.
 class DomainFinder {
  public:
   static constexpr std::size_t kAbsent = std::numeric_limits<std::size_t>::max();
@@ -87,7 +87,7 @@ class DomainFinder {
   std::size_t current_ = 0;
 };
 
-// Goes through the domain by ascending indexes.
+// Walks through the domain by ascending indexes.
 class DomainWalk {
  public:
   explicit DomainWalk(const Domain& domain) : runs_(domain.runs()) {}
@@ -96,7 +96,7 @@ class DomainWalk {
     FrameSeq seq;
     std::uint64_t position;  // in the listing
   };
-  // index is below the domain's size and not below that of the call before.
+  // index is below the domain's size and not below that of the previous call.
   Frame at(std::size_t index) {
     while (index - runs_[current_].index >= runs_[current_].count) ++current_;
     const DomainRun& run = runs_[current_];
@@ -104,8 +104,8 @@ class DomainWalk {
     return {run.first + k * run.stride, run.position + k * run.step};
   }
 
-  // The frames of index, index + stride, ... that are in one run of the domain, `count` of them
-  // at most. The next index is above theirs.
+  // The frames of index, index + stride, ... in one run of the domain, at most `count` of them.
+  // The next index is above theirs.
   struct Stretch {
     Frame first;
     std::uint64_t seq_step, position_step;

@@ -1,5 +1,5 @@
-// Which form a chunk takes is decided from its bits: by counting them, by counting where runs
-// begin, and, if there are few enough, by writing the gaps until they are too long.
+// The form of a chunk is decided from its bits: by counting them, by counting the beginnings of
+// runs, and, if there are few enough, by writing the gaps until they are too long.
 //
 // A bitmap is decoded several times as fast as gaps, so the gaps must save a quarter.
 #include "coord/sets/packed_set.h"
@@ -35,7 +35,7 @@ void store_position(std::byte* out, std::size_t index, std::size_t position) {
   std::memcpy(out + index * kPositionBytes, &value, sizeof value);
 }
 
-// So many bits in whole words, the rest of the last one zero.
+// This number of bits in whole words, the rest of the last one zero.
 bool is_of_size(std::span<const std::byte> bytes, std::size_t bits) {
   const std::size_t words = (bits + 63) / 64;
   return bytes.size() == words * 8 &&
@@ -46,7 +46,7 @@ struct Stride {
   std::size_t first = 0, step = 0;
 };
 
-// What put_members() asks of a chunk's members, in either form.
+// The operations of put_members() on a chunk's members; another struct has the other form.
 struct WordMembers {
   const ChunkWords& words;
 
@@ -67,7 +67,7 @@ struct WordMembers {
       if ((words[position / 64] >> (position % 64) & 1) == 0) return {};
     return {first, step};
   }
-  // There are no more members than `most`.
+  // The chunk has at most `most` members.
   std::size_t gaps(std::size_t count, std::size_t most, std::byte* out) const {
     std::array<std::uint16_t, kGapsMost + kListRoom> positions;
     list_members(words, count, positions.data());
@@ -251,7 +251,7 @@ void PackedSet::put_part(std::size_t chunk, std::span<const std::uint64_t> bits,
   put_chunk(chunk, part.all());
 }
 
-// False if they would be no shorter than a byte for each member.
+// False if they would not be shorter than a byte for each member.
 bool PackedSet::put_bits(std::size_t chunk, std::span<const std::uint64_t> bits) {
   const std::size_t count = count_bits(std::as_bytes(bits));
   if (count == 0) return true;
@@ -262,7 +262,7 @@ bool PackedSet::put_bits(std::size_t chunk, std::span<const std::uint64_t> bits)
   return true;
 }
 
-// Written in place, and then cut to what they take.
+// Written in place, and then truncated to the used length.
 template <class Members>
 bool PackedSet::put_gaps(const Members& members, std::size_t count, std::size_t most) {
   const std::size_t at = bytes_.size();

@@ -1,14 +1,14 @@
-// PackedSet: a set of frame indexes [0, domain), small enough to be sent as it lies in memory.
+// PackedSet: a set of frame indexes [0, domain) in a compact form that is sent as it is in
+// memory.
 //
 // The domain is cut into chunks of 65,536 frames, and each chunk takes the cheapest form: a
-// list, runs, a stride, gaps of one byte, or a bitmap of 8 KB. All chunks stand one after the
-// other in one buffer in the form of the wire, so the part of a slice (whole chunks) is sent
-// without encoding anything. A node that holds 1 of p frames at random needs a byte for each
-// of its frames if p is above 10, and a bit for each frame of the domain otherwise.
+// list, runs, a stride, gaps of one byte, or a bitmap of 8 KB. One buffer has all chunks in
+// sequence in the form of a message. So the part of a slice (whole chunks) is sent without
+// encoding. A node that holds 1 of p frames at random needs a byte for each of its frames if p
+// is above 10, and a bit for each frame of the domain otherwise.
 //
-// A chunk is a head of 8 bytes and a payload, padded to 8. Chunks past the end of the bytes
-// are empty. Bytes that come from another rank are read by PackedReader and decode_chunk(),
-// which believe nothing.
+// A chunk is a head of 8 bytes and a payload, padded to 8. Chunks past the end of the bytes are
+// empty. PackedReader and decode_chunk() read bytes from another rank and check everything.
 #pragma once
 #include <bit>
 #include <cstddef>
@@ -56,25 +56,25 @@ class PackedSet {
   std::size_t domain() const { return domain_; }
   std::size_t chunks() const { return chunk_count(domain_); }
   std::size_t count() const { return count_; }
-  // How many frames the chunk has room for: less than 65,536 in the last one only.
+  // The number of frames in the chunk: less than 65,536 only for the last one.
   std::size_t chunk_limit(std::size_t chunk) const {
     return std::min(kChunkFrames, domain_ - chunk * kChunkFrames);
   }
 
-  // Chunks are put in ascending order; those left out are empty.
+  // Chunks are put in ascending order; omitted ones are empty.
   void put_chunk(std::size_t chunk, const ChunkWords& words);
   void put_chunk(std::size_t chunk, std::span<const std::uint16_t> positions);
   void put_chunk(std::size_t chunk, const PackedChunk& packed);
   // Puts the words as a part of another set, `whole`, if that is shorter than a list or gaps.
   void put_part(std::size_t chunk, const ChunkWords& words, const ChunkWords& whole);
-  // The same for a bit for each of the positions of `whole`.
+  // The same with a bit for each of the positions of `whole`.
   void put_part(std::size_t chunk, std::span<const std::uint64_t> bits,
                 std::span<const std::uint16_t> whole);
   // The words of a chunk that is the bitmap of a whole chunk, to be changed in place; empty for
-  // others. How many members it has then, never none.
+  // other chunks. The caller then calls recount(); the number is never 0.
   std::span<std::byte> bitmap(std::size_t chunk);
   void recount(std::size_t chunk, std::size_t count);
-  // Takes away the chunks from this one on.
+  // Removes the chunks from this one on.
   void truncate(std::size_t chunk);
   void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
 
@@ -84,7 +84,8 @@ class PackedSet {
 
   template <class Visit>
   void for_each(Visit&& visit) const;
-  // visit(first, stride, count), ascending: whole runs and strides of a chunk, else one by one.
+  // Calls visit(first, stride, count), ascending: for whole runs and strides of a chunk, else
+  // for single frames.
   template <class Visit>
   void for_each_run(Visit&& visit) const;
   bool operator==(const PackedSet& other) const;
@@ -107,7 +108,7 @@ class PackedSet {
 // Sets the bits of the members; the bitmap has the set's domain.
 void unpack(const PackedSet& set, Bitmap* out);
 
-// The members number begin to end (exclusive), in ascending order.
+// The members with the numbers from begin to end (exclusive), in ascending order.
 PackedSet ranked_part(const PackedSet& set, Block members);
 
 // Builds a set from ascending frames.
@@ -133,8 +134,8 @@ class PackedSetWriter {
   bool dirty_ = false;
 };
 
-// Goes through the chunks of a set that came as bytes. next() is false if a head is malformed;
-// payloads are checked by decode_chunk().
+// Reads the chunks of a set from bytes. next() is false if a head is malformed; decode_chunk()
+// checks payloads.
 class PackedReader {
  public:
   PackedReader() = default;
@@ -159,7 +160,7 @@ inline std::size_t load_position(const std::byte* bytes, std::size_t index) {
 }
 
 bool bitmap_is_sound(const PackedChunk& chunk, std::size_t limit);
-// A part of a set with so many members in the chunk, or an empty chunk.
+// The chunk is a part of a set with this number of members in the chunk, or empty.
 bool part_is_sound(const PackedChunk& chunk, std::size_t whole);
 
 // Calls visitor.bit(position), .range(first, last), .stride(first, stride, count) or
@@ -218,8 +219,8 @@ bool decode_chunk(const PackedChunk& chunk, std::size_t limit, Visitor&& visitor
   return false;
 }
 
-// What is done with the frames of a chunk, word by word where the form allows it: op(word,
-// bits) for one word of the chunk's bits.
+// Applies an operation to the frames of a chunk, word by word where the form allows it:
+// op(word, bits) for one word of the chunk's bits.
 template <class Op>
 struct ByWords {
   Op op;
@@ -242,16 +243,16 @@ struct ByWords {
 template <class Op>
 ByWords(Op) -> ByWords<Op>;
 
-// words = chunk. False, and anything in `words`, if the chunk is malformed.
+// words = chunk. False, with undefined `words`, if the chunk is malformed.
 bool read_chunk(const PackedChunk& chunk, std::size_t limit, ChunkWords* words);
 // words |= chunk.
 bool add_chunk(const PackedChunk& chunk, std::size_t limit, ChunkWords* words);
-// As read_chunk() for one that may be a part of `whole`.
+// As read_chunk() for a chunk that may be a part of `whole`.
 bool read_part(const PackedChunk& chunk, std::size_t limit, const ChunkWords& whole,
                ChunkWords* words);
 bool is_sound(const PackedChunk& chunk, std::size_t limit);
 
-// It can be read as positions: it has few members, and is no bitmap.
+// It can be read as positions: it has few members, and is not a bitmap.
 bool is_sparse(const PackedChunk& chunk);
 // The same for a sparse chunk, and for a part, sparse or not, of positions.
 bool read_chunk(const PackedChunk& chunk, std::size_t limit, ChunkPositions* positions);

@@ -1,4 +1,4 @@
-// One word of bits, 64 frames, at a time; it lies beside two words of claims.
+// Works on one word of bits, 64 frames, at a time, together with two words of claims.
 #include "coord/sets/rules.h"
 
 #include <algorithm>

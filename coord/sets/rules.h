@@ -1,6 +1,6 @@
-// The rules of section 4 of the paper, as pure functions on the sets of one dataset: who
-// reads which frame, given what the nodes hold. They allocate nothing: the caller brings the
-// bitmaps, all of the domain's size.
+// The rules of section 4 of the paper, as pure functions on the sets of one dataset: which node
+// reads which frame, given the frames that the nodes hold. They allocate nothing: the caller
+// passes the bitmaps, all of the domain's size.
 //
 //   Rule 1  native on some node: that node reads it.
 //   Rule 2  no native, alien on exactly one node: that node reads it.
@@ -10,18 +10,17 @@
 
 namespace zazen {
 
-// Rule 1 for aliens (step 4): a native anywhere knocks out the alien copies.
+// Rule 1 for aliens (step 4): a native on any node cancels the alien copies.
 void drop_aliens_of_natives(const Bitmap& global_natives, Bitmap* local_aliens);
 
-// Rule 2 (step 6): of the local aliens, those that no other node claims are added to `own`.
+// Rule 2 (step 6): adds to `own` the local aliens that no other node claims.
 void add_sole_aliens(const Bitmap& local_aliens, const ClaimBitmap& global_aliens, Bitmap* own);
 
 // Rule 3 (step 7): neither native anywhere nor alien on exactly one node.
 void find_residues(const Bitmap& global_natives, const ClaimBitmap& global_aliens,
                    Bitmap* residues);
 
-// The contiguous block of `count` elements that goes to one of `parts`; the sizes differ by
-// one at most.
+// The contiguous block of `count` elements for one of `parts`; the sizes differ by at most one.
 struct Block {
   std::size_t begin;
   std::size_t end;

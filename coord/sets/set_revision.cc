@@ -63,7 +63,7 @@ bool SetRevision::change(std::span<const std::uint16_t> more, std::span<const st
                          std::span<const std::uint16_t> adopted, std::int64_t gained) {
   return change_words(gained, [&](std::span<std::byte, sizeof(ChunkWords)> words) {
     const bool adopts_new = merge(adopted, {}, words), disjoint = merge(more, lost, words);
-    // `more` may have met what was there, or what was adopted.
+    // `more` may overlap the present frames or the adopted ones.
     return Revised{adopts_new && (disjoint || !have_common(more, adopted)), disjoint};
   });
 }
