@@ -1,5 +1,5 @@
-"""A cache on a 64 MB file system fills up. The program's output is the same, the held copies are
-whole, aliens are evicted for others, natives are refused with a message, and the daemon stays
+"""A cache on a 64 MB file system fills up. The program's output is the same, and the held copies
+are whole. Aliens are evicted for others, natives are refused with a message, and the daemon stays
 healthy."""
 import os
 

@@ -1,5 +1,5 @@
 """A quota on the cache (EDQUOT, on btrfs) is handled like a full cache. The program's output is the
-same, aliens are evicted for others and for a push, natives are refused with a message, and the
+same. Aliens are evicted for others and for a push, natives are refused with a message, and the
 daemon is healthy."""
 import os
 import shutil
