@@ -1,7 +1,6 @@
-"""mdtraj and MDAnalysis read one-frame files, each with a topology, from a slow server (2 ms for
-each request). A warm pass asks the server for no frame and no companion, and the report names the
-remaining calls. Prints the times beside those of the same pass over the same files on the local
-disk: `other_files_cost_no_requests.py [FRAMES]`."""
+"""A warm pass of mdtraj and of MDAnalysis over one-frame files, each opened with a topology, asks a slow server
+(2 ms for each request) for no frame and no companion; the report names what is left. Prints the times beside those
+of the same pass over the same files on the local disk: `other_files_cost_no_requests.py [FRAMES]`."""
 import json
 import os
 import re

@@ -1,7 +1,6 @@
-"""A user may write anything into the counter file of their programs. That neither evicts copies
-of others nor keeps them. Figures that grow, jump or go back make no dataset idle, so the user's
-frames enter a full cache only now and then. Nor do they keep a dataset in use that the user has
-not used."""
+"""A user writes anything into the file in which his programs count: no copies of others go by it, nor stay. Figures
+that grow, jump or go back make nobody's dataset idle, so a frame of his gets into a full cache only now and then.
+Nor do they keep a dataset in use that the user has not used."""
 import os
 import struct
 import time

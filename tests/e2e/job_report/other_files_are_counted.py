@@ -1,5 +1,5 @@
 """Calls for files beside the frames are counted by pattern, with their time: opens to read and to
-write, and stats. report, explain, the JSON of both and the summary show them."""
+write, and stats; report, explain, the JSON of both and the summary tell them."""
 import json
 import os
 
