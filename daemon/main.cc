@@ -209,7 +209,7 @@ int run(const std::optional<std::string>& file, bool in_background) {
       config.runtime, config.all_users, std::move(forker), service.pool_hooks()));
   service.start(*pool);
 
-  // Writers of other machines push to a worker with the rights of nobody.
+  // A worker of its own takes the pushes of other machines (start_listener()).
   if (!config.listen.empty()) service.listen(require(open_push_sockets(config, service.keys())));
 
   // SIGHUP applies the changes of the configuration, on a thread of its own.

@@ -2,7 +2,8 @@
 
     skipped.py RESULTS.xml ALLOWED.txt
 
-A test that skips itself where root, FUSE or a package is missing would otherwise look like one that passed.
+A test that skips itself where root, FUSE or a package is missing would otherwise look like a
+success.
 """
 import html
 import re

@@ -3,7 +3,7 @@
 // (D15).
 //
 // The files of the cache belong to root. A POSIX ACL on each names the origin's owner and
-// group, and the users and groups in the origin's mode and ACL, with the origin's mask applied.
+// group, and the users and groups in the origin's mode and ACL. The origin's mask is applied.
 // So the kernel decides on every open as it would at the origin. An ACL of another kind (NFSv4,
 // CIFS) is not translated: then only the owner has the right, unless the list says no more than
 // the mode. Where two lists must both allow, and neither is their intersection, only a common

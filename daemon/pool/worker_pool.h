@@ -81,8 +81,8 @@ class WorkerPool {
 
   // Returns a worker of this user and starts one if there is none. 0: it cannot be started.
   WorkerId worker_of(uid_t uid, gid_t gid);
-  // Starts a worker with the rights of nobody, to which no client is passed. 0: it cannot be
-  // started.
+  // Starts a worker for pushes over the network, to which no client is passed. Where all users
+  // are served it has the rights of nobody. 0: it cannot be started.
   WorkerId start_listener();
   WorkerId own_worker() { return worker_of(own_uid_, own_gid_); }
   std::optional<WorkerCredentials> credentials_of(WorkerId worker) const;

@@ -1,4 +1,4 @@
-// A file of fixed size that the daemon and programs map; the daemon writes to it.
+// A file of fixed size that the daemon maps for writing, and that programs map, too.
 #pragma once
 #include <cstddef>
 #include <string>

@@ -1,5 +1,6 @@
-// The port on which writers of other machines push (`listen`). zazend opens it; a worker with
-// the rights of nobody accepts writers there (worker/push_listener.h).
+// The port on which writers of other machines push (`listen`). zazend opens it, and a worker
+// accepts writers there (worker/push/push_listener.h). Where all users are served that worker
+// has the rights of nobody.
 #pragma once
 #include <vector>
 

@@ -1,5 +1,5 @@
-// WorkQueue: a queue, and threads that do the work in it. All threads for work that may block
-// (the disk, an origin) come from such queues, so that the serving thread never blocks.
+// WorkQueue: a queue, and threads that do the work in it. Work that may block (the disk, an
+// origin) runs in such queues, so that the serving thread never blocks.
 //
 // Threads beyond the first ones start when work waits and all others are busy. If the system
 // refuses a thread, the work stays queued for the existing threads. One thread of the process

@@ -1,6 +1,6 @@
-"""A frame that is changed through one host's shim is dropped by every host that can be reached. A host
-behind a cut link, or without a daemon, hears of it when it is back; if the sender has died meanwhile, it
-compares all its copies."""
+"""Every host that can be reached drops a frame that is changed through another host's shim. A host
+behind a cut link, or without a daemon, learns of the change when it is back. If the sender has died
+meanwhile, that host compares all its copies."""
 import json
 import os
 import time

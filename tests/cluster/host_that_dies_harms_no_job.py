@@ -1,5 +1,5 @@
-"""A host that dies before a job: its frames are read once, from the origin. One that dies under a job:
-the job ends, nothing is left of it, and the next one finds all as it should be."""
+"""If a host dies before a job, its frames are read once, from the origin. If a host dies during a
+job, the job ends, leaves nothing behind, and the next job runs as usual."""
 from hosts import Hosts
 from processes import expect, wait_until
 

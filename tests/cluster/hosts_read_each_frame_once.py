@@ -1,5 +1,5 @@
-"""Four hosts, frames pushed to them over TCP: an unmodified MPI program reads each frame once, from
-the disk of its own host."""
+"""An unmodified MPI program on four hosts, with frames that were pushed over TCP, reads each frame
+once, from the disk of its own host."""
 from hosts import Hosts, behind, in_front
 from processes import expect
 

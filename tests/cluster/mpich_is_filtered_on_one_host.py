@@ -1,7 +1,7 @@
-"""Debian's MPICH on one host, by hydra, in an allocation of Slurm, or vouched for under srun --mpi=pmi2:
-each frame is read once. On several hosts, where its MPI_Finalize would hang, and under srun without a
-word: the job ends, and every rank sees and reads all. If one rank was vouched for in vain, the others wait for
-it, and say so."""
+"""On one host Debian's MPICH reads each frame once: under hydra, in an allocation of Slurm, and
+with ZAZEN_FILTER=on under srun --mpi=pmi2. On several hosts, where its MPI_Finalize would hang, and
+under srun without that variable, the job ends and every rank sees and reads all. If the variable is
+wrong about one rank, the others wait for it, and say so."""
 import signal
 
 from hosts import Hosts

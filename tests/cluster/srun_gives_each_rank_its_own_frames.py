@@ -1,5 +1,6 @@
-"""Open MPI under srun --mpi=pmix, with `zazenctl run` behind srun and in front of it, and its mpirun in an
-allocation: each frame is read once, from the disk of the rank's own host."""
+"""With Open MPI each frame is read once, from the disk of the rank's own host. The job is started
+by srun --mpi=pmix, with `zazenctl run` behind it and in front of it, and by mpirun in an
+allocation."""
 from hosts import Hosts, behind, in_front
 from slurm import Slurm
 

@@ -1,7 +1,8 @@
-"""Slurm lets ranks out of MPI_Init while others are still in it, and Open MPI crashes if these are sent
-something: no rank sends anything before the last one has left it. One that is held up for 12 s (or as long as
-the first word says), there or in the middle of Zazen's meeting, is waited for; all are filtered, and what the
-program adds up in the background is right. If it dies there instead, the job ends."""
+"""Slurm lets ranks out of MPI_Init while others are still in it, and Open MPI crashes if such a
+rank is sent a message. So no rank sends anything before the last one has left MPI_Init. The others
+wait for a rank that is delayed there, or in the middle of Zazen's exchange, by 12 s or by the first
+argument. All are filtered, and the program's background sum is right. If that rank dies instead,
+the job ends."""
 import sys
 
 from hosts import Hosts

@@ -1,5 +1,5 @@
-"""srun --multi-prog with one rank without the shim, whichever: the job ends, and every rank sees and
-reads all."""
+"""If one rank of srun --multi-prog runs without the shim, the job ends, and every rank sees and
+reads all. This holds for each choice of the rank."""
 from hosts import Hosts
 from nodes import MPI
 from processes import expect

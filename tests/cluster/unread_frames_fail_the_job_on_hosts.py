@@ -1,5 +1,5 @@
-"""Open MPI on several hosts, by mpirun and under srun: a divided job that leaves frames unread ends with status
-120, and what the ranks of all hosts write after MPI_Finalize is complete."""
+"""With Open MPI on several hosts, by mpirun and under srun, a divided job that leaves frames unread
+ends with status 120. The output of the ranks of all hosts after MPI_Finalize is complete."""
 from hosts import Hosts
 from processes import expect
 from slurm import Slurm

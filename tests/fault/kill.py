@@ -1,6 +1,7 @@
-"""kill -9 of a daemon at random moments, while programs fill, writers push and rewrite, and
-frames are evicted; also while it starts. After each, all that is held is whole and true, the logs
-say the same, nothing is left half done, and what a writer was told is stored, is stored.
+"""A daemon gets kill -9 at random moments, while programs fill, writers push and rewrite, and
+frames are evicted, and also while it starts. After each kill every held copy is whole and true, and
+the logs say the same. Nothing is left half done, and every frame that a writer was told of is
+stored.
 
     kill.py [--kills N] [--seed S]
 """

@@ -1,6 +1,6 @@
-"""Fail open: between the programs and their daemon, message N is cut off, delayed, garbled, cut
-short or answered with nonsense, for every N. Output and exit status of the program are those
-without Zazen, it is not held up, and it never reads old bytes."""
+"""Fail open: message N between the programs and their daemon is cut off, delayed, garbled,
+shortened or answered with nonsense, for every N. Output and exit status of the program are those
+without Zazen. It is not blocked, and never reads stale bytes."""
 import hashlib
 import os
 import socket

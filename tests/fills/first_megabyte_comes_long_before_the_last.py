@@ -1,4 +1,5 @@
-"""Who reads the first megabyte of a large frame has it when the server has hardly begun."""
+"""A program that reads the first megabyte of a large frame gets it when the server has sent little
+more."""
 import sys
 
 from origin_server import MB, OriginServer

@@ -1,5 +1,6 @@
-"""A server that tells no blocks of its files, 0 for each: a frame is charged for the room that its copy takes.
-So the capacity holds, a frame that is nothing but a hole takes nothing, and all tell the same figures."""
+"""A server reports 0 blocks for each of its files. A frame is then charged for the room that its
+copy takes. So the capacity holds, a frame that is nothing but a hole takes nothing, and all
+commands show the same figures."""
 import json
 import os
 

@@ -1,5 +1,5 @@
-"""A program that reads the headers of large frames has the server send hardly more than these. A frame
-that is read whole is copied soon, the others when programs have been quiet for long."""
+"""If a program reads the headers of large frames, the server sends hardly more than these. A frame
+that is read whole is copied soon, and the others when programs have been idle for long."""
 from origin_server import MB, OriginServer
 from processes import expect, wait_until
 

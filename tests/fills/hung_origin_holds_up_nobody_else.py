@@ -1,5 +1,5 @@
-"""A server that stops answering holds up its own dataset's fills, not another dataset's, nor
-status, nor the daemon's end."""
+"""A server that stops answering blocks its own dataset's fills. It blocks neither another
+dataset's, nor status, nor the daemon's stop."""
 import signal
 import time
 

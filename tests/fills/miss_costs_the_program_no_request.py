@@ -1,5 +1,5 @@
-"""A program that misses asks the file server for as much as it would without Zazen: neither the shim
-opens the frame again, nor does it ask for its attributes."""
+"""A program that misses sends the file server as many requests as without Zazen. The shim does not
+open the frame again, nor ask for its attributes."""
 from origin_server import OriginServer
 from nodes import PYTHON
 from processes import Process, expect

@@ -1,4 +1,4 @@
-"""With a page cache the server sends each byte once, however many read, however fast."""
+"""With a page cache the server sends each byte once, for any number and speed of readers."""
 from origin_server import MB, OriginServer
 from processes import expect, wait_until
 

@@ -1,5 +1,5 @@
-"""A frame that is overwritten, truncated, extended or replaced while it is copied is not cached,
-whether another client of the server does it or a program here."""
+"""A frame that is overwritten, truncated, extended or replaced during its copy is not cached.
+Another client of the server does it, or a program here."""
 import os
 
 from origin_server import MB, OriginServer

@@ -1,5 +1,5 @@
-"""EIO, a truncated file, a dead server: nothing is cached, and the program sees what it would
-have seen without us."""
+"""After EIO, a truncated file or a dead server nothing is cached, and the program sees the same as
+without Zazen."""
 import errno
 import os
 import signal

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A dataset that a job leaves alone costs the file server one look for its directory, whatever the
+"""A dataset that a job does not read costs the file server one request for its directory, for any
 number of ranks on the node."""
 import os
 

@@ -1,5 +1,5 @@
-"""Clients whose questions are answered together get an open file each: none can move the position
-of another, and none can write."""
+"""Clients whose questions are answered together get an open file each. None can move another one's
+position, and none can write."""
 import fcntl
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Clients that ask without end and read no answer: for status, for lists, for samples."""
+"""Clients ask without end for status, lists and samples, and read no answer."""
 import select
 
 from siege import LIST, SAMPLE, STATUS, Siege, for_ever, frame_packet, packet

@@ -1,5 +1,5 @@
-"""Connections that zazend refuses, with descriptors in them whose close() blocks, are closed all the same: a user
-whose workers die too often, and who sends thousands of them, locks nobody out."""
+"""zazend closes refused connections even if they hold descriptors whose close() blocks. A user
+whose workers die too often, and who sends thousands of such connections, locks nobody out."""
 import array
 import os
 import signal

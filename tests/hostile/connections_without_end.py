@@ -1,4 +1,4 @@
-"""Clients that connect and close, connect and send, connect and vanish, without a pause."""
+"""Clients connect and close, connect and send, connect and vanish, without a pause."""
 from siege import STATUS, Siege, frame_packet, packet, SAMPLE
 
 

@@ -1,5 +1,5 @@
-"""Descriptors that are no frame's, too many of them, or none where one must come: refused at once, and
-all of them closed."""
+"""Descriptors that are no frame's, too many of them, or none where one is required, are refused at
+once, and all of them are closed."""
 import errno
 import os
 import select

@@ -1,5 +1,5 @@
-"""Garbage, messages that are nearly right, too long, or name what is not ours: refused, each one,
-and nothing but the connection that sent them is closed."""
+"""Garbage and messages that are nearly right, too long, or name other files are refused. Only the
+connection that sent them is closed."""
 import errno
 import os
 import random

@@ -1,4 +1,5 @@
-"""Workers that were killed hold no frame: not the one that copied it, nor another that waited for the copy."""
+"""A killed worker holds no frame: neither the worker that copied it, nor another that waited for
+the copy."""
 import os
 import signal
 import time

@@ -1,7 +1,6 @@
-"""Descriptors whose close() blocks for as long as their maker likes delay nobody but the user who passes them. They
-are TCP sockets with SO_LINGER and data that nobody reads. They come where no message wants one, with malformed
-packets, unread in a connection that closes, and in connections of a worker that is killed. zazend ends in time all
-the same."""
+"""Descriptors whose close() blocks delay only the user who passes them. They are TCP sockets with
+SO_LINGER and unread data. They come where no message wants one, with malformed packets, unread in a
+connection that closes, and in connections of a killed worker. zazend still ends in time."""
 import array
 import os
 import signal

@@ -1,5 +1,6 @@
-"""More users come than there can be workers, one after the other and all at once, and one user comes with more sets of
-groups than a user can have workers: each of them is served within seconds, and so is somebody new."""
+"""More users come than there can be workers, one after the other and all at once. One user comes
+with more sets of groups than a user can have workers. Each of them is served within seconds, and so
+is a new user."""
 import os
 import time
 

@@ -1,6 +1,6 @@
-"""A user runs a FUSE file system in a user namespace, whose files look like frames, and passes them to the daemon.
-They are not taken. When their server hangs, whoever closes one waits, even a worker that was killed: nobody but that
-user is delayed, and zazend ends in time."""
+"""A user runs a FUSE file system in a user namespace, whose files look like frames, and passes them
+to the daemon. The daemon refuses them. When their server hangs, every process that closes one
+blocks, even a killed worker. That delays only this user, and zazend ends in time."""
 import array
 import errno
 import os

@@ -1,5 +1,5 @@
-"""A system that refuses memory (RLIMIT_AS) ends no daemon. A request that needs more than there is
-fails with ENOMEM, or its connection is closed; later all is as before."""
+"""A system that refuses memory (RLIMIT_AS) ends no daemon. A request that needs too much memory
+fails with ENOMEM, or its connection is closed. Later requests succeed."""
 import errno
 import os
 import resource

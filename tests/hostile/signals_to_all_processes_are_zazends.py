@@ -1,5 +1,5 @@
-"""A signal that goes to zazend, its forker and its workers, as a terminal or systemd sends it, is zazend's: SIGHUP
-reloads the configuration, SIGTERM is a clean stop."""
+"""A terminal or systemd sends a signal to zazend, its forker and its workers. Only zazend acts on
+it: SIGHUP reloads the configuration, SIGTERM is a clean stop."""
 import os
 import signal
 

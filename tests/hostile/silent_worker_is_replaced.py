@@ -1,5 +1,6 @@
-"""A worker that its own user stops for good is killed when it has been silent for a while, and a new one serves the
-user. Until then the user's programs read the origin, and others notice nothing."""
+"""A user stops their own worker for good. It is killed when it has been silent for a while, and
+a new one serves the user. Until then the user's programs read the origin, and others notice
+nothing."""
 import os
 import signal
 

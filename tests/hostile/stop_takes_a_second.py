@@ -1,5 +1,6 @@
-"""SIGTERM ends zazend within a second, with status 0 and with all its processes, while fills wait for an origin that
-hangs, a worker is stopped, and clients never read. The next start finds that it was stopped cleanly."""
+"""SIGTERM ends zazend within a second, with status 0 and with all its processes. This holds while
+fills wait for a hanging origin, a worker is stopped, and clients never read. The next start finds a
+clean stop."""
 import array
 import os
 import select

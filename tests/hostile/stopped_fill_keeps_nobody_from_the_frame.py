@@ -1,5 +1,5 @@
-"""A worker that its user stops in the midst of a fill keeps nobody else from that frame: another user who waits
-for a fill of it gets one."""
+"""A user stops their worker in the middle of a fill. Another user who waits for a fill of that
+frame gets one."""
 import os
 import signal
 

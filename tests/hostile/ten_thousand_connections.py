@@ -1,4 +1,4 @@
-"""10,000 connections, kept open and silent: everybody else is served as before."""
+"""10,000 connections are kept open and silent. All other clients are served as usual."""
 from siege import Siege, for_ever
 
 

@@ -1,5 +1,6 @@
-"""Requests wait for the worker of another user, who owns the frames. That user stops it, queues connections with
-descriptors that cannot be closed, and kills it: the requests are answered."""
+"""Requests wait for the worker of another user, who owns the frames. That user stops the worker,
+queues connections with descriptors that cannot be closed, and kills it. The requests are
+answered."""
 import array
 import os
 import signal

@@ -1,5 +1,6 @@
-"""A user leaves their own workers no descriptor, no memory or no thread (prlimit): the user's programs read the origin,
-nobody else waits, and neither zazend nor a worker ends. Later the user is served as before."""
+"""A user leaves their own workers no descriptor, no memory or no thread (prlimit). The user's
+programs read the origin, nobody else waits, and neither zazend nor a worker ends. Later the user is
+served again."""
 import resource
 
 from forked import run_as

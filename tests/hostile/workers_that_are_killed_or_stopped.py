@@ -1,6 +1,6 @@
-"""A user, who may own the frames, kills and stops their own workers again and again. The requests of another user
-succeed within seconds, and what both read is right. Afterwards the first one is served as before, and zazend
-holds no more than it did."""
+"""A user, who may own the frames, kills and stops their own workers again and again. The requests
+of another user succeed within seconds, and both read the right bytes. Afterwards the first user is
+served again, and zazend holds no more resources than at the start."""
 import os
 import signal
 

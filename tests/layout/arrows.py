@@ -1,8 +1,9 @@
 """The allowed arrows between the folders hold, for includes and for libraries that are linked.
 
 docs/architecture.md says what each folder is. An include of another folder's header or a
-target_link_libraries() of another folder's target is an arrow; what is not in ALLOWED fails, and
-so does a circle in ALLOWED. The test also proves to itself that it would see a wrong arrow.
+target_link_libraries() of another folder's target is an arrow. An arrow that is not in ALLOWED
+fails, and so does a circle in ALLOWED. The test also proves to itself that it would see a wrong
+arrow.
 """
 import os
 import pathlib

@@ -1,5 +1,5 @@
-"""Every link between the documents leads to a file and a heading, every document has a table of
-contents, every docs/*.md that a file of the tree names exists, and no sentence stands in two
+"""Every link between the documents leads to a file and a heading, and every document has a table of
+contents. Every docs/*.md that a file of the tree names exists, and no sentence stands in two
 documents: `documents.py REPOSITORY`."""
 import pathlib
 import re

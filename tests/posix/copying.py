@@ -1,5 +1,5 @@
 """cp -a, rsync -aX and tar --xattrs copy a frame with the attributes that it has at the origin, and
-none of ours; getfattr shows the same."""
+none of ours. getfattr shows the same."""
 import os
 import shutil
 

@@ -1,7 +1,7 @@
-"""O_DIRECT is the origin's affair: what may be aligned how, and whether it is possible at all.
+"""With O_DIRECT the origin decides which alignment is allowed, and whether it is possible at all.
 
-The copies lie on another file system, where possible. The same calls give the same with and
-without the shim, nothing is a hit, and with fill = "wait" no copy takes the descriptor's place.
+The copies are on another file system, where possible. The same calls give the same with and without
+the shim, nothing is a hit, and with fill = "wait" no copy replaces the descriptor.
 """
 import sys
 

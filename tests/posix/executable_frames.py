@@ -1,4 +1,4 @@
-"""A frame that may be executed runs by its descriptor, cached or not: a binary and a script, by
+"""An executable frame runs by its descriptor, cached or not. It is a binary and a script, run by
 fexecve, execveat and a link of procfs."""
 import os
 import shutil

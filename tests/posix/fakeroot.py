@@ -1,8 +1,8 @@
-"""fakeroot and the shim, in either order: the owners and modes that fakeroot pretends remain in
+"""With fakeroot and the shim, in either order, the owners and modes that fakeroot pretends stay in
 force, and frames are still read from the cache.
 
-fakeroot keeps what it pretends by (device, inode), which must be the origin's. Root's own chown is
-real, so this runs as nobody, daemon and all.
+fakeroot keeps its data by (device, inode), which must be the origin's. Root's own chown is real, so
+this test and its daemon run as nobody.
 """
 import json
 import os

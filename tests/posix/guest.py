@@ -1,8 +1,8 @@
-"""libzazen.so needs libc only, and exports and imports exactly what the checked-in lists say. It
-does not hook what happens on an open descriptor; libzazen-trace.so does, and needs libc only, too.
+"""libzazen.so needs libc only, and exports and imports exactly the symbols of the checked-in lists.
+It does not hook calls on an open descriptor. libzazen-trace.so does, and needs libc only, too.
 
-Which of memcpy, strlen, gnu_dev_major and their like are called depends on the compiler's
-options; the list of imports names them, and a build that inlines some of them is fine.
+The compiler's options decide which of memcpy, strlen, gnu_dev_major and their like are called. The
+list of imports names them, and a build that inlines some of them is accepted.
 """
 import os
 import pathlib

@@ -1,6 +1,5 @@
-"""siglongjmp out of an open leaves nothing of the shim behind: no descriptor, no blocked signal; and
-later opens are hits and misses as ever. With a daemon that answers, one that is stopped, and one
-whose copies are waited for."""
+"""siglongjmp out of an open leaves nothing of the shim behind: no descriptor and no blocked signal.
+Later opens are hits and misses as usual. The daemon answers, is stopped, or is waited for."""
 import signal
 
 from node import FRAMES, PROGRAMS, Node, expect

@@ -1,9 +1,9 @@
-"""An open that does not wait (O_NONBLOCK) is not refused because the daemon has a lease on the
-frame: it asks in this way whether somebody writes, before and after each fill.
+"""An open with O_NONBLOCK is not refused because the daemon has a lease on the frame. The daemon
+checks by a lease for writers, before and after each fill.
 
-A process that does as the daemon, but far longer each time, stands for a daemon that is preempted
-there. A lease that stays is another program's: its EAGAIN is handed on. tar --overwrite, which
-opens so, rewrites frames that others read and the daemon fills.
+A process that holds such leases for far longer stands for a daemon that is preempted there. A lease
+that stays is another program's: the shim passes its EAGAIN on. tar --overwrite, which opens so,
+rewrites frames that others read and the daemon fills.
 """
 import contextlib
 import errno

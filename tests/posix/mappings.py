@@ -1,8 +1,8 @@
-"""A process that lives through many reloads and restarts of its daemon maps no more than before,
-nor does the daemon itself.
+"""A process that survives many reloads and restarts of its daemon maps no more memory than at the
+start, nor does the daemon itself.
 
 Its threads, and a signal handler, read frames all the while, and every byte is right. Datasets come
-and go, so that tables of different lengths take turns.
+and go, so that tables of different lengths follow each other.
 """
 import os
 import signal

@@ -1,5 +1,5 @@
-"""A program that is linked with musl runs behind the shim as without it, and is told once why the
-shim does nothing for it: not again in what it starts, and not where Zazen is switched off."""
+"""A program that is linked with musl runs behind the shim as without it. It is told once why the
+shim does nothing: not again in its children, and not where Zazen is switched off."""
 import shutil
 import subprocess
 import sys

@@ -1,5 +1,5 @@
-"""What the shim itself writes, its report and its log, never ends the program by a signal and never
-goes into a file of the program's."""
+"""The shim's own writes, of its report and its log, never end the program by a signal. They never
+go into a file of the program."""
 import os
 import subprocess
 

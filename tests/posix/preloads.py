@@ -1,8 +1,8 @@
-"""Other preloads, before and after the shim: the programs print what they print without it, and
-still read from the cache.
+"""With other preloads, before and after the shim, programs print the same as without it, and still
+read from the cache.
 
-jemalloc and tcmalloc, which open files and allocate while they start; libfiu, which hooks open,
-read and stat itself; stdbuf. (fakeroot has a test of its own, fakeroot.py.)
+jemalloc and tcmalloc open files and allocate while they start. libfiu hooks open, read and stat
+itself. stdbuf is another one. (fakeroot has a test of its own, fakeroot.py.)
 """
 import os
 

@@ -1,5 +1,5 @@
-"""Roads to a file that pass by the usual names lead to the copy, a miss by them starts a fill,
-and a copy that goes in the middle of a posix_spawn is not missed."""
+"""Calls with unusual names for a file open the copy, and a miss by them starts a fill. A copy that
+is removed in the middle of a posix_spawn is not missed."""
 import os
 import subprocess
 

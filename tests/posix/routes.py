@@ -1,5 +1,5 @@
-"""A frame is found by absolute, relative and linked paths, and only a frame is; with templates
-that pad, nest, or put the number in a directory; old content is never served."""
+"""A frame, and nothing else, is found by absolute, relative and linked paths, with templates that
+pad, nest, or put the number in a directory. Stale content is never served."""
 import os
 
 from node import FRAMES, Node, expect

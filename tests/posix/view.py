@@ -1,5 +1,5 @@
-"""A process with a view lists its own frames only, by every call and in every child, and what
-it opens is tallied; the daemon may die; the rank that owns the view removes it at its end."""
+"""A process with a view lists only its own frames, by every call and in every child, and its opens
+are counted. The daemon may die. The rank that owns the view removes it at its end."""
 import os
 import shutil
 import signal

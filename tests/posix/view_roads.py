@@ -1,7 +1,7 @@
-"""A rank's view is the same by every road to a listing: libc's calls, programs and shells.
+"""A rank's view is the same in every way of listing: libc's calls, programs and shells.
 
-Without a view every road shows everything, and a report counts what it showed. A listing that
-comes from the view does not read the origin's directory.
+Without a view every way shows everything, and a report counts the names. A listing that comes from
+the view does not read the origin's directory.
 """
 import os
 

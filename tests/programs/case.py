@@ -1,9 +1,9 @@
-"""What a case is: one command line of a real program, and what is expected of it.
+"""A case: one command line of a real program, and its expected result.
 
-A command is a line that is split as a shell splits it, or a tuple of words where quoting would
-hide the sense. It runs in the dataset's directory. In its words {data} is that directory (its path
-has a space in it), {out} an empty directory to write to, {readers} the folder of this suite's own
-small programs and {built} where the compiled ones are; {frames} alone becomes the paths of all
+A command is a line that is split as a shell splits it, or a tuple of words where quoting would hide
+the sense. It runs in the dataset's directory. In its words {data} is that directory, whose path has
+a space in it. {out} is an empty directory to write to. {readers} is the folder of this suite's own
+small programs, and {built} that of the compiled ones. {frames} alone becomes the paths of all
 frames.
 """
 import dataclasses

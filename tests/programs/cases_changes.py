@@ -1,6 +1,6 @@
-"""Programs that change frames. A second program then reads what is there, through the cache or
-past it, and must see the change. Not of f8 and f9, which are one file: whose other name was
-changed is found by checks only, and there are none here (compare.py)."""
+"""Programs that change frames. A second program then reads the result, through the cache or past
+it, and must see the change. f8 and f9 are left out: they are one file, and only checks, which are
+off here (compare.py), find a change by the other name."""
 from case import changes, on
 
 

@@ -1,9 +1,9 @@
 """A real program does the same with and without the shim: `compare.py NAME` runs its cases.
 
 Each case runs without the shim, and then with it while nothing, half, and all of the dataset is
-cached. Compared are standard output, standard error, exit status, and the tree that was written.
-That the frames were where the state says is seen from the daemon's counts of hits and misses.
-The origin must be as it was, and our attribute nowhere in what was written.
+cached. Standard output, standard error, exit status and the written tree are compared. The daemon's
+counts of hits and misses show that the state is as named. The origin must be unchanged, and our
+attribute must not be in any written file.
 """
 import collections
 import json

@@ -1,4 +1,4 @@
-"""What is on disk below a directory, as a dictionary that can be compared."""
+"""The files on disk below a directory, as a dictionary that can be compared."""
 import hashlib
 import os
 import stat

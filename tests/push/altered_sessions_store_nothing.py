@@ -1,6 +1,5 @@
-"""A recorded session that is played again, a session that is cut at any message's border or
-anywhere, and one with a bit flipped anywhere: nothing is stored that the writer did not send, and
-the daemon goes on."""
+"""A recorded session is replayed, cut at each message border or anywhere, or has a bit flipped
+anywhere. No frame is stored that the writer did not send, and the daemon goes on."""
 import random
 import socket
 

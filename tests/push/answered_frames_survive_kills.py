@@ -1,5 +1,6 @@
-"""The daemon is killed (SIGKILL) again and again while a writer pushes over TCP: every frame that was
-answered is there afterwards, whole; pushed again, each is there once. SIGTERM answers what is whole."""
+"""The daemon is killed (SIGKILL) again and again while a writer pushes over TCP. Every answered
+frame is there afterwards, whole, and after a second push each is there once. At SIGTERM the daemon
+answers complete frames."""
 import random
 import subprocess
 import threading

@@ -1,5 +1,5 @@
-"""A daemon that is stopped right after programs have changed frames: the other nodes drop these copies, or check
-each open until they have compared them."""
+"""A daemon is stopped right after programs have changed frames. The other nodes drop these copies,
+or check each open until they have compared them."""
 import os
 
 from changed_frames import KEYS, PYTHON, SIZE, Nodes, expect, start_nodes

@@ -1,5 +1,5 @@
-"""A daemon that does not answer for a while, and a program that gives up waiting for it: the other nodes hear
-of every change all the same."""
+"""A daemon does not answer for a while, and a program gives up waiting for it. The other nodes
+still hear of every change."""
 import os
 
 from changed_frames import KEYS, PYTHON, SIZE, Nodes, expect, has_copy, read, start_nodes, wait_until

@@ -1,6 +1,6 @@
-"""A program that keeps frames open and changes them long after it opened them: other nodes drop their copies
-after each change. A program that opens frames for reading and writing, and writes nothing, costs no copy on
-other nodes."""
+"""A program keeps frames open and changes them long after it opened them. Other nodes drop their
+copies after each change. A program that opens frames for reading and writing, and writes nothing,
+costs no copy on other nodes."""
 import subprocess
 
 from changed_frames import (KEYS, PYTHON, SIZE, Nodes, expect, has_copy, start_nodes, time, wait_for_drop,

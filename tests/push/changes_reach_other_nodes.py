@@ -1,4 +1,4 @@
-"""A frame that is changed through one node's shim is dropped by all others, over TCP and on one machine.
+"""All nodes drop a frame that is changed through one node's shim, over TCP and on one machine.
 Frames that have not changed stay."""
 import hashlib
 import os

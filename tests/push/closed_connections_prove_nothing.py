@@ -1,5 +1,5 @@
-"""Without a key the kernel says whose a connection is. Of one that its owner has closed it says that it is
-root's: another user who sends all at once and leaves stores nothing."""
+"""Without a key the kernel tells who owns a connection. It attributes a connection that its owner
+has closed to root. Another user who sends everything at once and leaves stores nothing."""
 import encodings.idna  # noqa: F401  the other user cannot import it
 import os
 import signal

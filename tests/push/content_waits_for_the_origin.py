@@ -1,5 +1,5 @@
-"""A frame that is pushed before the origin has it is held as a native and shown to nobody; the first
-open after the origin has it makes it a copy like any other, without copying it again."""
+"""A frame that is pushed before the origin has it is held as a native and shown to nobody. The
+first open after the origin has it makes it a copy like any other, without another transfer."""
 from network import Content, Nodes, check_held, expect, held_file, natives, push, run, wait_until
 import os
 

@@ -1,5 +1,6 @@
-"""A writer that has a key, or whose node is on another machine or another user's, sends nothing to who
-cannot prove to be that node, whatever its hello offers."""
+"""A writer with a key sends nothing to a process that cannot prove to be the node. The same holds
+for a writer whose node is on another machine or another user's. The hello of the fake node does not
+matter."""
 import os
 import socket
 import struct

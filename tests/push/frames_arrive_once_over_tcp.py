@@ -1,5 +1,5 @@
 """Frames that are pushed over TCP, with a key and on loopback without one, arrive once, as natives,
-byte for byte; the node tells which it has; a clean stop loses none that was answered."""
+byte for byte. The node lists the frames that it has. A clean stop loses no answered frame."""
 from network import (Content, Nodes, check_held, expect, left_overs, listen, make_key, natives, push,
                      wait_for_rest)
 

@@ -1,5 +1,5 @@
-"""^C while an origin hangs in the middle of a transfer: zazenctl push says what it has done and leaves the
-thread that hangs behind; one that comes back before the end harms nothing."""
+"""^C comes while an origin hangs in the middle of a transfer. zazenctl push reports its result and
+does not wait for the hanging thread. A thread that returns before the end does no harm."""
 import fcntl
 import json
 import os

@@ -1,5 +1,5 @@
 """Names that lead elsewhere, frames that are too large or do not fit, garbage, too many connections
-and writers that say nothing: refused, nothing is stored, and an honest writer gets through."""
+and silent writers are refused. Nothing is stored, and an honest writer succeeds."""
 import errno
 import os
 import random

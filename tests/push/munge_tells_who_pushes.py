@@ -1,5 +1,6 @@
-"""With MUNGE on the machine no key is needed: the daemon's own user pushes, others are refused, and
-so is everybody when it runs no more. In a mount namespace of its own, with a munged of its own."""
+"""With MUNGE on the machine no key is needed. The daemon's own user pushes, and others are
+refused; without a running munged everybody is refused. Runs in a mount namespace with a munged
+of its own."""
 import os
 import socket
 import subprocess

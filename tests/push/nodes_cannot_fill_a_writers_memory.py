@@ -1,5 +1,5 @@
-"""Somebody on the way, who has no key, cannot make a writer take more than one message into its memory, be it
-announced or sent; and what a node says while a writer sends does not pile up there."""
+"""An attacker on the network, who has no key, cannot make a writer take more than one message into
+its memory, announced or sent. A node's messages during a writer's transfer do not pile up there."""
 import os
 import socket
 import struct

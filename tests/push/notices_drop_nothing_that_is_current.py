@@ -1,6 +1,6 @@
-"""A writer without a key tells a node nothing. One that has it, and talks nonsense, drops nothing: not by names
-that are no frames, nor by notices of the present version or of an older one, and no native that still
-waits for its origin."""
+"""A writer without a key cannot send a node a notice. A writer with the key that sends nonsense
+drops nothing: names that are no frames, and notices of the present version or an older one, have no
+effect. A native that still waits for its origin stays."""
 import os
 import struct
 

@@ -1,5 +1,5 @@
-"""A writer and a daemon of different versions refuse each other and say why; the frames are at the origin, and
-nothing else is stored."""
+"""A writer and a daemon of different versions refuse each other and say why. The frames are at the
+origin, and nothing else is stored."""
 import os
 import socket
 import struct

@@ -1,6 +1,6 @@
-"""A node that was down while a frame was changed through another one's shim drops its copy when it is back,
-though it stopped cleanly and trusts its copies. If the other daemon was killed meanwhile, and has forgotten
-what to tell, the node compares all its copies."""
+"""A node was down while a frame was changed through another one's shim. It drops its copy when it
+is back, although it stopped cleanly and trusts its copies. If the other daemon was killed
+meanwhile, and has lost its notices, the node compares all its copies."""
 from changed_frames import (KEYS, SIZE, Nodes, change, expect, explain, has_copy, start_nodes, time,
                             wait_for_drop)
 

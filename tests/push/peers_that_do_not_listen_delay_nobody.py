@@ -1,6 +1,6 @@
-"""A peer that is not there, one that hangs, and one of an older version, which knows no notices: the others
-hear of changes in time, the program that changes a frame waits for none of them, and the status names
-them. The older one is sent nothing that it does not know."""
+"""One peer is missing, one hangs, and one of an older version knows no notices. The others hear of
+changes in time, the program that changes a frame waits for none of them, and the status names them.
+The older one gets no message that it does not know."""
 import os
 import socket
 import threading

@@ -1,5 +1,5 @@
-"""zazen-bench readers: frames are read from the cache while others really arrive; ^C ends it, and
-either way nothing is left behind."""
+"""zazen-bench readers reads frames from the cache while others really arrive. ^C ends it, and
+nothing is left behind in either case."""
 import json
 import os
 import signal

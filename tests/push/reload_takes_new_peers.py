@@ -1,5 +1,5 @@
-"""A node whose peers come with a reload tells them of changes, and a peer that is gone from the list
-is told nothing more. One that comes back compares all its copies."""
+"""A node that gets its peers by a reload tells them of changes. A peer that is gone from the list
+gets no further notice. A peer that comes back compares all its copies."""
 import signal
 
 from changed_frames import KEYS, QUIET, SIZE, Nodes, change, expect, has_copy, start_nodes, wait_for_drop, wait_until

@@ -1,5 +1,5 @@
-"""A key file that is replaced takes effect with a reload. The old key stays good for `key_grace`; then it is
-refused, and its sessions are closed. A file that cannot be used leaves the key in force."""
+"""A replaced key file takes effect with a reload. The old key stays valid for `key_grace`. Then it
+is refused, and its sessions are closed. An invalid file leaves the key in force."""
 import os
 import signal
 import time

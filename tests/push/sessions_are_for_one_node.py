@@ -1,5 +1,5 @@
-"""Whoever holds the port of a dead node cannot pass its sessions on to another node that has the same key.
-The node is known by any address that leads to it without help, and by those in `known_as`."""
+"""A process that holds the port of a dead node cannot forward its sessions to another node with the
+same key. The node is known by any address that leads to it directly, and by those in `known_as`."""
 import errno
 import socket
 import struct

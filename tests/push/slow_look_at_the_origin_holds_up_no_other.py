@@ -1,5 +1,5 @@
-"""Frames that come together are looked up at the origin together. One whose origin does not answer waits
-for it; the others, before it and behind it, get their identity all the same."""
+"""Frames that arrive together are looked up at the origin together. A frame whose origin does not
+answer waits for it. The others, before it and behind it, get their identity all the same."""
 import os
 
 from network import expect, free_port, push, wait_until

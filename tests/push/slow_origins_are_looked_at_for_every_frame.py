@@ -1,5 +1,5 @@
-"""An origin that answers slowly is asked about every frame that came: more than go into one look at it get
-their identity all the same."""
+"""An origin that answers slowly is asked about every frame that arrived. Frames beyond one batch of
+questions get their identity all the same."""
 import os
 
 from network import expect, free_port, push

@@ -1,5 +1,5 @@
-"""Who has another key or none stores nothing; a key that others can read, and a port for all
-without a key, are refused at the start."""
+"""A writer with another key or none stores nothing. A key file that others can read is refused at
+the start, and so is a port for all machines without a key."""
 import errno
 import os
 import shutil

@@ -1,5 +1,6 @@
-"""zazenctl push to nodes that are named HOST:PORT: each frame once, as a native, equal to the
-origin's; a second run has nothing to do; a node that is gone is passed over; a wrong key is said."""
+"""zazenctl push to nodes that are named HOST:PORT places each frame once, as a native, equal to the
+origin's. A second run has nothing to do. A node that is gone is passed over, and a wrong key is
+reported."""
 import json
 
 from network import Nodes, expect, listen, make_key, natives

@@ -1,5 +1,5 @@
-"""zazenctl push over TCP goes to all nodes at once; ^C leaves things whole and the next run goes
-on; the frames of a node that dies midway go to the others."""
+"""zazenctl push over TCP serves all nodes at once. ^C leaves whole frames and the next run goes on.
+The frames of a node that dies midway go to the others."""
 import json
 import signal
 

@@ -1,5 +1,5 @@
-"""zazenctl push to a single node goes on when its connection is cut before anything was answered; if the
-node hangs up each time, the push ends soon, and says so."""
+"""zazenctl push to a single node goes on if its connection is cut before any answer. If the node
+hangs up each time, the push ends soon, and says so."""
 import itertools
 import json
 import socket

@@ -1,6 +1,6 @@
-"""A user who may not enter a dataset hands over thousands of sockets and other nonsense as its frames. Some of
-them cannot be closed. Neither zazend nor anybody else's worker holds a descriptor more, and the owner's frames are
-cached as ever."""
+"""A user who may not enter a dataset passes thousands of sockets and other nonsense as its frames.
+Some of them cannot be closed. Neither zazend nor another user's worker holds one descriptor more,
+and the owner's frames are cached as usual."""
 import array
 import errno
 import os

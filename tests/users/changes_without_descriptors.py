@@ -1,5 +1,6 @@
-"""A program of which no descriptor is free, or only one, changes frames; or it cannot reach the daemon's socket
-after a chroot(). It cannot tell the daemon, and the copies are root's. Others do not go on reading them."""
+"""A program changes frames with no free descriptor, or only one; or it cannot reach the daemon's
+socket after a chroot(). It cannot tell the daemon, and the copies are root's. Others still read the
+new version."""
 import os
 
 from nodes import PYTHON

@@ -1,5 +1,5 @@
-"""What is written after its directory was closed is never readable for others through the cache, not even
-for a moment: neither in the dataset's own directory nor in one of a frame's name."""
+"""A frame that is written after its directory was closed is never readable for others through the
+cache, not even for a moment. The directory is the dataset's own or one of a frame's name."""
 import os
 
 from companion import Companion, reads_secret

@@ -1,5 +1,6 @@
-"""Other files that are cached (`also`) have the rights that their origin has: every combination of read bits,
-named users and groups; they change with the origin, and a closed directory closes them."""
+"""Other files that are cached (`also`) have the rights of their origin, for every combination of
+read bits, named users and groups. The rights change with the origin, and a closed directory closes
+them."""
 import os
 import subprocess
 

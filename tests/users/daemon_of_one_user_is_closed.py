@@ -1,5 +1,5 @@
-"""A daemon without users = "all" is closed to all others, every file of it, even if the directory
-around it is opened; and only root may serve all."""
+"""A daemon without users = "all" is closed to all others, in every file, even if the directory
+around it is opened. Only root may serve all."""
 import os
 
 from nodes import ZAZEND

@@ -1,6 +1,6 @@
-"""A directory that a user may not search is closed to him in the cache, too: the dataset's own,
-one above it, one in a frame's name, one behind a symbolic link; also when it is closed later.
-Who may not list the frames cannot read the logs."""
+"""A directory that a user may not search is closed to that user in the cache, too. It is the
+dataset's own, one above it, one in a frame's name, or one behind a symbolic link, closed from the
+start or later. A user who may not list the frames cannot read the logs."""
 import os
 import subprocess
 

@@ -1,5 +1,5 @@
-"""A user says in the file of counters that frames have changed. That puts a dataset on checks only if the user may
-enter it: neither figures nor news of frames, of whatever dataset, do that to a dataset that is closed."""
+"""A user reports in the counter file that frames have changed. That puts a dataset on checks only
+if the user may enter it. Neither figures nor news of frames do that to a closed dataset."""
 import os
 import signal
 import struct

@@ -1,5 +1,6 @@
-"""A program whose real user cannot see the cache, and whose effective user can, compares a copy at its first
-use as every other program does: a frame that was replaced without Zazen is not served old."""
+"""The real user of a program cannot see the cache, and its effective user can. The program compares
+a copy at its first use as every other program does: a frame that was replaced without Zazen is not
+served stale."""
 import os
 
 from nodes import PYTHON, Nodes

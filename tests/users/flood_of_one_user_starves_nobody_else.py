@@ -1,5 +1,5 @@
-"""A user has thousands of connections in the queue before another's, and the worker of that user does nothing:
-hers is answered when none of them has been. And a flood that goes on keeps nobody out."""
+"""A user has thousands of connections in the queue before another's, and that user's worker does
+nothing. The other user is answered before any of them. A flood that goes on locks nobody out."""
 import os
 import signal
 import struct

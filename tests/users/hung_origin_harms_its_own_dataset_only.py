@@ -1,5 +1,5 @@
-"""While the origin of one dataset does not answer, lost rights to another count within seconds, and
-its users' requests are answered."""
+"""While the origin of one dataset does not answer, revoked rights to another dataset take effect
+within seconds, and its users' requests are answered."""
 import os
 
 from nodes import skip

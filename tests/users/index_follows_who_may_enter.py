@@ -1,5 +1,5 @@
-"""The index tells of copies that everybody may reach, and of no others: when a dataset's directory is
-closed its copies go from the index, and when it is opened again they come back."""
+"""The index has only copies that everybody may reach. When a dataset's directory is closed its
+copies leave the index, and when it is opened again they come back."""
 import os
 import struct
 

@@ -1,6 +1,6 @@
-"""While an origin does not answer, more invalidations come from a user than are kept: each open of the
-dataset is checked from then on, and when the origin answers and all copies were compared no more, also
-without any sweep."""
+"""While an origin does not answer, a user sends more invalidations than are kept. After that each
+open of the dataset is checked. It ends when the origin answers and all copies have been compared,
+also without any sweep."""
 import os
 
 from nodes import skip

@@ -1,5 +1,5 @@
-"""Filtered MPI jobs of two users of one system daemon: each frame is read once, from the copies,
-and the views are gone afterwards."""
+"""In filtered MPI jobs of two users of one system daemon each frame is read once, from the copies.
+The views are gone afterwards."""
 import json
 import os
 import shutil

@@ -1,5 +1,6 @@
-"""A user who can read a copy, be it of his own frame, cannot plant, alter, remove, chmod, link or
-relabel one, nor touch what the daemon publishes; and what he spoils of his own harms nobody."""
+"""A user who can read a copy, even of their own frame, cannot plant, alter, remove, chmod, link or
+relabel one. Nor can the user change the daemon's published files. Damage to the user's own files
+harms nobody."""
 import os
 
 from people import ALICE, ALL, BOB, CAROL, SystemNode

@@ -1,6 +1,6 @@
-"""What is handed over under a frame's name is cached only if the client, by his own rights, sees
-that very file there: no other file, no link, FIFO, device or directory, and nothing in a
-directory that he cannot search; and nothing makes the daemon wait."""
+"""A file that is passed under a frame's name is cached only if the client, with its own rights,
+sees that very file there. Refused are other files, links, FIFOs, devices, directories, and files in
+a directory that the client cannot search. Nothing blocks the daemon."""
 import errno
 import os
 

@@ -1,4 +1,4 @@
-"""A user who may write a frame may suspend its copy by an open, and nobody else; rights stay as they were."""
+"""Only a user who may write a frame may suspend its copy by an open. Rights stay as they were."""
 import os
 
 from nodes import PYTHON

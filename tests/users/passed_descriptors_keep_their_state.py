@@ -1,5 +1,5 @@
-"""Whatever flags, owner, signal, lease and position a passed descriptor has, or gets while the frame is copied: the
-copy is right, the descriptor is as it was, and no signal reaches zazend."""
+"""A passed descriptor may have, or get during the copy, any flags, owner, signal, lease and
+position. The copy is right, the descriptor is unchanged, and no signal reaches zazend."""
 import errno
 import fcntl
 import os

@@ -1,5 +1,5 @@
-"""All users share the jobs directory, which root sweeps: what is planted there leads the sweep
-nowhere, and nobody touches another's views."""
+"""All users share the jobs directory, and each user's worker sweeps its user's entries. Planted
+files lead the sweep nowhere, and nobody touches another user's views."""
 import os
 import shutil
 import struct

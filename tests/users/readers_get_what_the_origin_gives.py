@@ -1,5 +1,6 @@
-"""What a user reads through the shim, and from the copies themselves, is what he may read at the
-origin: every combination of read bits, named users and groups, masks, owners."""
+"""Through the shim, and from the copies themselves, a user reads exactly the frames that the user
+may read at the origin. The test covers every combination of read bits, named users and groups,
+masks and owners."""
 import os
 import subprocess
 

@@ -1,5 +1,5 @@
-"""chmod, chown and setfacl at the origin count for copies: at once with validate = "always", and
-for the copies themselves as soon as the daemon has looked."""
+"""chmod, chown and setfacl at the origin apply to copies. With validate = "always" they apply at
+once, and to the copies themselves as soon as the daemon has looked."""
 import os
 import subprocess
 

@@ -1,5 +1,6 @@
-"""A user who is root in a user namespace of their own may do what they may do outside, and no more. Whatever they
-mount over a dataset there, none of it gets into the cache, and no copy of others can be read or dropped."""
+"""A user who is root in a user namespace of their own may do the same as outside, and no more.
+Nothing that they mount over a dataset there gets into the cache. They can read or drop no copy of
+others."""
 import errno
 import os
 

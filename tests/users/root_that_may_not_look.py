@@ -1,4 +1,4 @@
-"""Where the origin's server gives root no rights, frames are served and checked all the same: the
+"""Where the origin's server gives root no rights, frames are still served and checked, because the
 daemon looks as the owner. (A root without its capabilities over files stands for it.)"""
 import os
 

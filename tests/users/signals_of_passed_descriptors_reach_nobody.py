@@ -1,5 +1,6 @@
-"""A client chooses the signal of a lease on a descriptor that it passes, and breaks it by opening the file for
-writing: the daemon lives on, and is not stopped. It sets nothing on a descriptor that was passed."""
+"""A client chooses the signal of a lease on a descriptor that it passes, and breaks the lease by
+an open for writing. The daemon survives, and is not stopped. It sets nothing on a passed
+descriptor."""
 import fcntl
 import os
 import signal

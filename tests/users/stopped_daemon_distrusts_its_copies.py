@@ -1,5 +1,5 @@
-"""A daemon that was stopped (SIGSTOP) for longer than programs wait for it may not have heard of a
-change, and its copies are root's: when it goes on, old bytes are not served."""
+"""A daemon that was stopped (SIGSTOP) for longer than programs wait for it may have missed a
+change, and its copies are root's. When it goes on, no stale byte is served."""
 import os
 import signal
 import time

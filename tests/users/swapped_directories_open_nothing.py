@@ -1,7 +1,7 @@
-"""The owner of a directory above a dataset swaps it for a link to another user's private directory, again
-and again, or once at the worst moment: nobody reads the private frames through the cache. With push =
-true the daemon itself would read them, without it the other user's own reads bring them into the cache.
-Datasets that share the directory do not open it for each other."""
+"""The owner of a directory above a dataset swaps it for a link to another user's private directory.
+That happens again and again, or once at the worst moment. Nobody reads the private frames through
+the cache. With push = true the daemon itself would read them; without it the other user's own reads
+bring them into the cache. Datasets that share the directory do not open it for each other."""
 import os
 
 from companion import Companion, exchange, reads_secret

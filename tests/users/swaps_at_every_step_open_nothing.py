@@ -1,6 +1,6 @@
-"""A user swaps a directory or a frame for a link to another user's private files (renameat2), or back, before each
-single system call that the workers make for a fill or a push: the private bytes are never in a copy that this user
-can open. Afterwards everybody reads what is there."""
+"""A user swaps a directory or a frame for a link to another user's private files (renameat2), or
+back. That happens before each single system call of the workers for a fill or a push. The private
+bytes are never in a copy that this user can open. Afterwards everybody reads the right frames."""
 import os
 import random
 

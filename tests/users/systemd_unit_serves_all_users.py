@@ -1,5 +1,5 @@
 """With the capabilities of the systemd unit, and within its filter of system calls, the daemon
-serves all users: it looks up in their name, mirrors rights, fills, drops and evicts."""
+serves all users. It looks up in their name, mirrors rights, fills, drops and evicts."""
 import os
 import shutil
 import signal

@@ -1,5 +1,5 @@
-"""A thousand programs of twenty users read at the same time, through the shim: each gets the right bytes, each user
-has one worker, and afterwards the frames are cached once."""
+"""A thousand programs of twenty users read at the same time, through the shim. Each gets the right
+bytes, each user has one worker, and afterwards the frames are cached once."""
 import hashlib
 import os
 

@@ -1,8 +1,8 @@
-"""Status is for all; ls for who may list the frames; evict for root and the dataset's owner; a
-listing is taken from who may write there, and where the sticky bit keeps people from removing each
-other's files from the owner only. Invalidate drops what is the client's to change, or
-has changed, and nothing else; the same people may say that they write a frame. Notices of other daemons
-are taken from root only; what became of a copy is for who may search the directory."""
+"""All users may ask for status; users who may list the frames for ls; root and the dataset's owner
+for evict. A listing is taken from users who may write there, and under the sticky bit only from the
+owner. Invalidate drops frames that the client may change, or that have changed, and nothing else;
+the same users may report that they write a frame. Notices of other daemons are taken from root
+only. Users who may search the directory may ask for the history of a copy."""
 import errno
 import os
 

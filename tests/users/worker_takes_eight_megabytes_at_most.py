@@ -1,5 +1,5 @@
-"""A worker takes at most 8 MB that it shares with no other process: without work, while it fills frames of any size,
-and afterwards."""
+"""A worker takes at most 8 MB that it shares with no other process: idle, while it fills frames of
+any size, and afterwards."""
 import os
 
 from nodes import is_sanitized, skip

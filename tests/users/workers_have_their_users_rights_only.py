@@ -1,5 +1,5 @@
-"""A worker has the rights of its user and no others, and nobody but root can trace it, read its memory or
-see its descriptors. It ends when it was idle for a while, and all of them end with zazend."""
+"""A worker has the rights of its user and no others. Only root can trace it, read its memory or see
+its descriptors. It ends when it was idle for a while, and all workers end with zazend."""
 import ctypes
 import errno
 import os

@@ -1,5 +1,5 @@
-"""A child after fork() cannot use its parent's handle, is told why, and harms nothing; one of its own
-works there."""
+"""A child after fork() cannot use its parent's handle, is told why, and harms nothing. A handle of
+its own works there."""
 import os
 
 from bodhi_library import Bodhi, BodhiError, check_placed, frame_bytes

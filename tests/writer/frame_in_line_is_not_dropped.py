@@ -1,5 +1,5 @@
-"""A frame of the origin's that is in line and is said again will be pushed as it is then: it counts once,
-also where memory is full, when any other is dropped."""
+"""A queued frame of the origin that is announced again will be pushed in its latest version. It
+counts once, also where memory is full and any other frame is dropped."""
 from bodhi_library import Bodhi
 from nodes import Nodes
 from processes import expect

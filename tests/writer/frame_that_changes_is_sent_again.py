@@ -1,5 +1,5 @@
-"""A frame of the origin that changes while it is sent over TCP is sent once more, and what the node holds in
-the end is what the origin has."""
+"""A frame of the origin that changes while it is sent over TCP is sent once more. In the end the
+node holds the origin's version."""
 from bodhi_library import Bodhi, check_placed, free_addresses, make_key
 from nodes import Nodes
 from processes import expect

@@ -1,4 +1,5 @@
-"""`push = true`: a frame that is opened for writing and not changed is not pushed again; a changed one is."""
+"""`push = true`: a frame that is opened for writing and not changed is not pushed again. A changed
+one is."""
 import os
 
 from nodes import PYTHON, Nodes

@@ -1,5 +1,6 @@
-"""bodhi_read, bodhi_open_frame, bodhi_query: the copy if the node has one that is still the origin's,
-else the origin, which the node then fetches; without a daemon the origin."""
+"""bodhi_read, bodhi_open_frame and bodhi_query use the copy if the node has one that is still the
+origin's. Otherwise they use the origin, and the node then fetches the frame. Without a daemon they
+use the origin."""
 import errno
 import os
 

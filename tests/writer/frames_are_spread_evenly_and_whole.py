@@ -1,5 +1,5 @@
-"""bodhi_write and bodhi_write_file: each frame is a native of exactly one node, whole; consecutive
-frames lie on different nodes; the nodes differ by one frame at most."""
+"""With bodhi_write and bodhi_write_file each frame is a native of exactly one node, whole.
+Consecutive frames are on different nodes, and the nodes differ by one frame at most."""
 from bodhi_library import Bodhi, BodhiError, check_placed, frame_bytes
 from nodes import Nodes
 from processes import expect

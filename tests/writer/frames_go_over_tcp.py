@@ -1,5 +1,5 @@
-"""A writer on a machine without a daemon: frames go to the nodes over TCP, evenly and whole, with a key;
-one node is killed meanwhile and one is stopped, and nothing is lost."""
+"""A writer on a machine without a daemon sends frames to the nodes over TCP, evenly and whole, with
+a key. One node is killed meanwhile and one is stopped, and nothing is lost."""
 import os
 import signal
 

@@ -1,5 +1,5 @@
-"""A node that has no room is passed over; its frames go to the others; a node that does not serve
-the dataset gets none of it, and what nobody will have is dropped."""
+"""A node that has no room is passed over, and its frames go to the others. A node that does not
+serve the dataset gets none of it. A frame that no node takes is dropped."""
 from bodhi_library import Bodhi, check_placed, frame_bytes
 from nodes import Nodes
 from processes import expect

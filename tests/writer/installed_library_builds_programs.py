@@ -1,5 +1,6 @@
-"""What `cmake --install` puts into a prefix builds a C program outside of the tree: by pkg-config and by
-find_package, shared and static. The shared library needs what is listed and exports exactly its list."""
+"""The files of `cmake --install` in a prefix build a C program outside of the tree: by pkg-config
+and by find_package, shared and static. The shared library needs and exports exactly what the lists
+say."""
 import os
 import pathlib
 import re

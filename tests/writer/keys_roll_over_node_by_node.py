@@ -1,6 +1,6 @@
-"""A key is replaced on one node after another, and then where a simulation runs, while all of them push and
-tell each other of changes: nothing is refused for good, dropped or missed, and in the end the old key is
-good for nothing."""
+"""A key is replaced on one node after another, and then where a simulation runs. Meanwhile all of
+them push and tell each other of changes. Nothing is refused for good, dropped or missed. In the end
+the old key is useless."""
 import os
 import shutil
 import signal

@@ -1,5 +1,5 @@
-"""kill -9 of a node while frames are written: the others get its frames, evenly; nothing that was
-acknowledged is lost; the node gets frames again when it is back."""
+"""After kill -9 of a node while frames are written the others get its frames, evenly. No
+acknowledged frame is lost, and the node gets frames again when it is back."""
 import itertools
 
 from bodhi_library import Bodhi, frame_bytes

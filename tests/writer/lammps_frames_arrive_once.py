@@ -1,6 +1,6 @@
-"""LAMMPS under mpirun, unchanged, writes a dump file for each frame to the origin: with `push = true` every
-frame arrives once, as a native, equal to the origin's bytes, at nodes that are reached by their sockets
-and over TCP; also when a rank is killed in the middle."""
+"""Unchanged LAMMPS under mpirun writes a dump file for each frame to the origin. With `push = true`
+every frame arrives once, as a native, equal to the origin's bytes. The nodes are reached by their
+sockets and over TCP. This holds also when a rank is killed in the middle."""
 import os
 import shutil
 import signal

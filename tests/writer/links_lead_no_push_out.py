@@ -1,5 +1,6 @@
-"""A directory of a dataset that has become a link leads no push out of the dataset, nor does a frame that is
-a link: neither one that names the frame nor one by a daemon of what a program has written there."""
+"""A directory of a dataset that has become a link leads no push out of the dataset, nor does a
+frame that is a link. The push names the frame itself, or a daemon pushes what a program has written
+there."""
 import json
 import os
 

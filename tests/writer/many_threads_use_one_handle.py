@@ -1,5 +1,5 @@
-"""Many threads write, flush, ask and read with one handle while a node is killed and comes back: each
-frame arrives. With a sanitizer where the preset has one."""
+"""Many threads write, flush, ask and read with one handle while a node is killed and comes back.
+Each frame arrives. Uses a sanitizer where the preset has one."""
 import os
 
 from nodes import BUILD, Nodes

@@ -1,5 +1,5 @@
-"""With no node at all bodhi_write goes on: frames wait in memory, then in the spool, which has no
-name, and then pushes are dropped and counted; all that was kept arrives when the nodes do."""
+"""With no node at all bodhi_write goes on. Frames wait in memory, then in the spool, which has no
+name. Then pushes are dropped and counted. All kept frames arrive when the nodes do."""
 import os
 
 from bodhi_library import Bodhi, BodhiError, check_placed, frame_bytes

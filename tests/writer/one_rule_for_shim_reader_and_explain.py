@@ -1,9 +1,9 @@
-"""May this copy be served? In each state of the cache a program under the shim, a program with
-libbodhi's reader and `zazenctl explain` answer the same, and both programs get the same bytes.
+"""In each state of the cache a program under the shim, a program with libbodhi's reader and
+`zazenctl explain` agree whether a copy may be served. Both programs get the same bytes.
 
-By design they differ in three states, and the test says where: ZAZEN_DISABLE is the shim's
-variable, and the reader is asked for by the program; a frame has one name for the reader, the
-dataset as configured and a number, so it knows neither other spellings nor ordinary files."""
+By design they differ in three states, and the test says where. ZAZEN_DISABLE is the shim's
+variable, and a program uses the reader by itself. A frame has one name for the reader, the dataset
+as configured and a number, so it knows neither other spellings nor ordinary files."""
 import hashlib
 import json
 import os

@@ -1,6 +1,7 @@
-"""`push = true`: what unmodified programs write under the shim, in all the ways that they have, arrives
-when the last of them has closed it and not before, once, as a native, equal to the origin's bytes; also
-when the program is killed, and when it writes to the frame again."""
+"""`push = true`: files that unmodified programs write under the shim, in all their ways, arrive
+when the last of them has closed the file and not earlier. Each arrives once, as a native, equal to
+the origin's bytes. This holds also when the program is killed, and when it writes to the frame
+again."""
 import os
 import signal
 

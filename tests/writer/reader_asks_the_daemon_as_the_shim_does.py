@@ -1,6 +1,6 @@
-"""The reader's talks with the daemon have the shim's limits: a stopped daemon delays an open with
-fill = "wait" a quarter of a second, is then left alone for a second, and a copy's first and last
-byte are looked for in memory where reads are ordered."""
+"""The reader's requests to the daemon have the shim's limits. A stopped daemon delays an open with
+fill = "wait" a quarter of a second, and is then left alone for a second. Where reads are ordered, a
+copy's first and last byte are looked for in memory."""
 import re
 import shutil
 import signal

@@ -1,4 +1,5 @@
-"""A program that has no descriptor left does not lose its pushes: they wait until it has one again."""
+"""A program without a free descriptor does not lose its pushes: they wait until it has one
+again."""
 import os
 import resource
 

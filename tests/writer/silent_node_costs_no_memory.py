@@ -1,5 +1,5 @@
-"""While a node is silent and not yet found dead, what waits for it goes to the others if memory would run
-out: nothing is dropped."""
+"""While a node is silent and not yet found dead, its queued frames go to the others if memory would
+run out. Nothing is dropped."""
 import signal
 import time
 

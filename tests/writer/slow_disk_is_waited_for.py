@@ -1,5 +1,5 @@
-"""A node whose disk takes much longer than writer_timeout for a flush (on FUSE) is not silent: it says that
-it is at work, the frame is sent once, and arrives."""
+"""A node whose disk takes much longer than writer_timeout for a flush (on FUSE) is not silent: it
+says that it is at work. The frame is sent once, and arrives."""
 import os
 import time
 

@@ -1,5 +1,5 @@
-"""A node that takes a frame more slowly than writer_timeout allows for silence is not silent: the frame is
-sent once, and arrives."""
+"""A node that takes a frame more slowly than writer_timeout allows for silence is not silent. The
+frame is sent once, and arrives."""
 import os
 
 from bodhi_library import Bodhi, configure_writer, free_addresses, make_key

@@ -1,5 +1,5 @@
-"""SIGSTOP of a node: its frames go to the others after a bounded wait, meanwhile theirs arrive, and
-it gets frames again when it goes on."""
+"""After SIGSTOP of a node its frames go to the others after a bounded wait, and the others' own
+frames arrive meanwhile. The node gets frames again when it goes on."""
 import itertools
 import signal
 

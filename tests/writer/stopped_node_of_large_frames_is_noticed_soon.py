@@ -1,5 +1,5 @@
-"""SIGSTOP of a node over TCP while a large frame is on its way: what counts is how long nothing moves, not
-how much was sent. Its frames are at the other node soon after writer_timeout."""
+"""A node over TCP gets SIGSTOP while a large frame is on its way. The time without progress counts,
+not the bytes that were sent. Its frames are at the other node soon after writer_timeout."""
 import os
 import signal
 import time

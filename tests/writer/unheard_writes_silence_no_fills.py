@@ -1,5 +1,6 @@
-"""A program that could not tell its daemon of a frame that it writes, here for want of a descriptor, misses
-a frame at once: that one is filled all the same. What was not said, `zazenctl push` pushes."""
+"""A program cannot tell its daemon of a frame that it writes, because it has no descriptor, and
+then misses a frame. That frame is filled all the same. `zazenctl push` pushes the frames that were
+not reported."""
 from bodhi_library import check_placed
 from nodes import PYTHON, Nodes
 from processes import expect, wait_until

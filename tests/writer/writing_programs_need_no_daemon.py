@@ -1,6 +1,7 @@
-"""`push = true` and no daemon, a stopped one, or no node that answers: a program writes as without Zazen.
-What it told a stopped daemon is pushed when that goes on; a daemon that ends says how many frames it has
-not pushed, and `zazenctl push` pushes them and those of which nobody was told."""
+"""`push = true` with no daemon, a stopped one, or no node that answers: a program writes as
+without Zazen. A stopped daemon that goes on pushes the frames that it was told of. A daemon that
+ends says how many frames it has not pushed. `zazenctl push` pushes them and those that no daemon
+was told of."""
 import signal
 import time
 

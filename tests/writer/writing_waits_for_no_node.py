@@ -1,5 +1,5 @@
-"""bodhi_write returns though the only node is stopped and will not be found silent for a minute; what
-was queued arrives when it goes on; a signal meanwhile is the program's own."""
+"""bodhi_write returns although the only node is stopped and will not be found silent for a minute.
+Queued frames arrive when the node goes on. A signal meanwhile is the program's own."""
 import os
 import signal
 

@@ -1,5 +1,5 @@
-// Askers: coalesces requests: clients that wait for the same answer. One answer serves all of
-// them, because a question costs the client more than the worker. A client that asks while an
+// Askers: coalesces requests for the same answer. One answer serves all clients that wait for
+// it, because a question costs the client more than the worker. A client that asks while an
 // answer is being made waits for the next one, so no answer is older than its question. Thread
 // safe.
 #pragma once

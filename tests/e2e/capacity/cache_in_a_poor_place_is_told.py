@@ -1,4 +1,5 @@
-"""A cache in a home directory or on FUSE is told by the log, status and doctor; elsewhere nothing is."""
+"""The log, status and doctor warn of a cache in a home directory or on FUSE, and of no other
+place."""
 import json
 import os
 

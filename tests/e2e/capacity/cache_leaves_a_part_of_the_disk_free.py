@@ -1,5 +1,5 @@
-"""Without keep_free the copies leave a twentieth of the disk free; with it, what it says; a reload
-changes it. On a 64 MB file system."""
+"""Without keep_free the copies leave a twentieth of the disk free; with keep_free they leave that
+amount. A reload changes it. The disk is a 64 MB file system."""
 import os
 import signal
 

@@ -1,5 +1,5 @@
-"""A cache disk that fails (EIO, EROFS) takes the cache out of use and not the jobs; it comes back
-by itself, and what was changed meanwhile is not served old."""
+"""A cache disk that fails (EIO, EROFS) takes the cache out of use, and the jobs go on. The cache
+comes back by itself, and no frame that was changed meanwhile is served stale."""
 import shutil
 
 from filesystem import FileSystem, call

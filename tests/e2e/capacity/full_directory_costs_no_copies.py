@@ -1,6 +1,6 @@
-"""A cache directory that takes no more names (ext4 without large_dir) is not a full cache: the
-frame is read from the origin, nothing is evicted, one line says so, and fills of that dataset
-pause until copies of it have gone."""
+"""A cache directory that takes no more names (ext4 without large_dir) is not a full cache. The
+frame is read from the origin, nothing is evicted, and one line says so. Fills of that dataset pause
+until copies of it have gone."""
 import os
 import subprocess
 import tempfile

@@ -1,5 +1,6 @@
-"""A cache on a 64 MB file system that fills up: the program's output is the same, what is held is
-whole, aliens come and go, natives are refused in words, and the daemon stays healthy."""
+"""A cache on a 64 MB file system fills up. The program's output is the same, and the held copies
+are whole. Aliens are evicted for others, natives are refused with a message, and the daemon stays
+healthy."""
 import os
 
 from filesystem import FileSystem

@@ -1,4 +1,4 @@
-"""A full cache of a dataset that nobody reads any more takes in the next one, and natives stay."""
+"""A cache that is full of a dataset that nobody reads takes in the next dataset. Natives stay."""
 from nodes import Nodes
 from processes import expect, wait_until
 

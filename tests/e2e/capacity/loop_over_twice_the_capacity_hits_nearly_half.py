@@ -1,4 +1,4 @@
-"""A dataset of twice the capacity, read in a loop: at least 45% hits from the second pass on."""
+"""A loop over a dataset of twice the capacity has at least 45% hits from the second pass on."""
 from nodes import Nodes
 from processes import expect
 

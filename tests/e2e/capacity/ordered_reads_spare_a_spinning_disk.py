@@ -1,7 +1,7 @@
-"""On a simulated disk with one head, four readers at once seek all the time. With read_order = "auto"
-the daemon measures what a seek costs: they take turns, and the disk seeks for a fraction of that, whatever
-the device says of itself. Where a seek costs nothing there are no turns; a program that reads headers only
-does not wait for whole copies."""
+"""On a simulated disk with one head, four readers at once seek all the time. With read_order =
+"auto" the daemon measures the cost of a seek. The readers then take turns, and the seeks take a
+fraction of that time, even if the device claims not to rotate. Where a seek costs nothing there are
+no turns. A program that reads headers only does not wait for whole copies."""
 import os
 import time
 

@@ -1,4 +1,5 @@
-"""zazenctl pin: frames stay in a full cache, in `evict`, and over a restart, until unpinned."""
+"""Frames that `zazenctl pin` has pinned stay in a full cache, in `evict`, and over a restart, until
+they are unpinned."""
 import json
 
 from nodes import Nodes

@@ -1,6 +1,6 @@
-"""A quota on the cache (EDQUOT, on btrfs) is handled like a full cache: the program's output is the
-same, aliens come and go, a push evicts aliens, natives are refused in words, the daemon is
-healthy."""
+"""A quota on the cache (EDQUOT, on btrfs) is handled like a full cache. The program's output is the
+same. Aliens are evicted for others and for a push, natives are refused with a message, and the
+daemon is healthy."""
 import os
 import shutil
 

@@ -1,5 +1,5 @@
-"""A runtime directory on btrfs: the daemon warns of it, and makes no index there, without which stat
-through the shim is right, too."""
+"""With a runtime directory on btrfs the daemon warns, and makes no index there. stat through the
+shim is right without the index, too."""
 import os
 import shutil
 

@@ -1,5 +1,6 @@
 """A cache disk that does not finish its writes (on FUSE) takes the cache out of use after half a
-minute, and not the jobs; it comes back by itself. Runs for a minute: `ctest -C long -R slow_disk`."""
+minute, and the jobs go on. The cache comes back by itself. Runs for a minute: `ctest -C long -R
+slow_disk`."""
 from moody_disk import MoodyDisk
 from nodes import Nodes
 from processes import expect, run, wait_until

@@ -1,5 +1,5 @@
-"""read_order = "fifo": a copy that is not in memory is read in by the daemon before the program
-gets it; one that is in memory costs nothing; a daemon that does not answer stops nobody."""
+"""With read_order = "fifo" the daemon reads a copy into memory before the program gets it. A copy
+that is in memory costs nothing, and a daemon that does not answer stops nobody."""
 import os
 import signal
 

@@ -1,4 +1,5 @@
-"""A cache that cannot be written, or that others could rearrange, is refused with the reason."""
+"""The daemon refuses a cache that it cannot write, or that others could rearrange, with the
+reason."""
 import os
 
 from nodes import ZAZEND, Nodes

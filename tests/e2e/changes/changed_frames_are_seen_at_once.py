@@ -1,5 +1,6 @@
-"""A process that opens a frame after another one's rename or unlink has returned reads the new version, beside fills of
-the same frame, and also if the other one has no free descriptor."""
+"""After one process's rename or unlink has returned, another process that opens the frame reads the
+new version. This holds beside fills of the same frame, and also if the changing process has no free
+descriptor."""
 import subprocess
 
 from lock_step import LockStep

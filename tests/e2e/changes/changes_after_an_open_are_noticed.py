@@ -1,4 +1,5 @@
-"""Whatever changes a frame that was opened for writing, and whoever does: no stale byte is served."""
+"""No stale byte is served after any kind of change of a frame that was opened for writing, by any
+process."""
 import os
 
 from nodes import PYTHON, Nodes

@@ -1,6 +1,6 @@
-"""A frame changed through the shim, in whatever way, is never shown as it was: not in that process,
-not in another, not after the daemon was restarted, stopped cleanly or killed, before the change or
-after it. validate = "never": no check finds what a change missed."""
+"""A frame that was changed through the shim is never shown stale: not in that process, not in
+another, and not after a restart of the daemon. The daemon was stopped cleanly or killed, before the
+change or after it. With validate = "never" no check finds a change that was missed."""
 from nodes import PYTHON, Nodes
 from processes import expect, run
 

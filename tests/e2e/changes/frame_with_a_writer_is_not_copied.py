@@ -1,4 +1,4 @@
-"""A frame that a writer has open is not copied, not even before it writes."""
+"""A frame that a writer has open is not copied, even before the first write."""
 import os
 
 from nodes import PYTHON, Nodes

@@ -1,4 +1,4 @@
-"""A dataset whose directory is replaced through the shim is not served old, whoever reads it."""
+"""A dataset whose directory is replaced through the shim is served stale to no program."""
 import os
 
 from nodes import PYTHON, Nodes

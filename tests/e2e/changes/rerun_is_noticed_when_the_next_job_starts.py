@@ -1,5 +1,5 @@
-"""A simulation that is run again over cached frames, in place, with the same sizes and with the old
-times put back: the next job gets no old byte, be it serial, many at once, with threads, or MPI."""
+"""A simulation is run again over cached frames, in place, with the same sizes and with the old
+times restored. The next job gets no stale byte: serial, many at once, with threads, or MPI."""
 import os
 import zlib
 

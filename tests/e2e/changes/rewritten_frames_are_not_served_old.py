@@ -1,4 +1,4 @@
-"""A simulation that was run again, before or between jobs: no old byte is served."""
+"""After a simulation was run again, before or between jobs, no stale byte is served."""
 from nodes import Nodes
 from processes import expect, run
 

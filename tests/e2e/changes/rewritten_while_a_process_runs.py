@@ -1,4 +1,4 @@
-"""A dataset that is rewritten, replaced or written to while programs run is not served old."""
+"""A dataset that is rewritten, replaced or written to while programs run is not served stale."""
 import os
 
 from nodes import PYTHON, Nodes

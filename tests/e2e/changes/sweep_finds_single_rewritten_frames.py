@@ -1,5 +1,5 @@
-"""The sweep finds a frame that was changed behind Zazen's back, with validate = "never"; an origin
-that is not there costs nothing; and status says how far it is."""
+"""With validate = "never" the sweep finds a frame that was changed without the shim. An origin that
+is missing drops no copy, and status shows the progress."""
 import os
 
 from nodes import Nodes

@@ -1,5 +1,5 @@
-"""After a daemon was killed, opens are checked until every copy was compared, also with validate =
-"never": an invalidation that it lost does no harm."""
+"""After a daemon was killed, opens are checked until every copy has been compared, also with
+validate = "never". So an invalidation that it lost does no harm."""
 import os
 
 from nodes import Nodes

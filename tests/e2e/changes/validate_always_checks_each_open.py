@@ -1,4 +1,4 @@
-"""With validate = "always" a single frame that was rewritten is never served old."""
+"""With validate = "always" a single frame that was rewritten is never served stale."""
 import os
 
 from nodes import Nodes

@@ -1,4 +1,5 @@
-"""A frame written, truncated, renamed over or removed through the shim is never served old."""
+"""A frame that is written, truncated, renamed over or removed through the shim is never served
+stale."""
 from nodes import PYTHON, Nodes
 from processes import expect
 

@@ -1,4 +1,5 @@
-"""Daemons killed or stopped while ranks read: the listings stay as agreed, the bytes right."""
+"""Daemons are killed or stopped while ranks read. The listings stay as agreed, and the bytes are
+right."""
 from nodes import Nodes
 from processes import expect
 

@@ -1,5 +1,5 @@
-"""An origin whose server does not answer any more holds up nothing else: other datasets are served,
-filled and swept, and the daemon stops when it is told to. Needs root, for the mount."""
+"""An origin whose server does not answer blocks nothing else. Other datasets are served, filled and
+swept, and the daemon stops at SIGTERM. Needs root, for the mount."""
 import os
 
 from nodes import Nodes, skip

@@ -1,5 +1,6 @@
-"""What `cmake --install` puts into a DESTDIR is moved elsewhere and runs there: a divided MPI job that
-zazenctl starts, a trace, and a program that is linked by pkg-config. Nothing in it names the build."""
+"""The files of `cmake --install` with a DESTDIR are moved elsewhere and run there: a divided MPI
+job that zazenctl starts, a trace, and a program that is linked by pkg-config. No file names the
+build."""
 import os
 import pathlib
 import re

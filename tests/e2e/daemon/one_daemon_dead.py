@@ -1,5 +1,5 @@
-"""One daemon killed before the job: its frames are read by others, each once, spread over the ranks
-whose nodes can cache them. The next job finds them there."""
+"""One daemon is killed before the job. The other nodes read its frames, each once, spread over the
+ranks whose nodes can cache them. The next job finds them there."""
 from nodes import Nodes
 from processes import expect
 

@@ -1,4 +1,5 @@
-"""One daemon is frozen before the job starts: the job ends, each frame once, right bytes."""
+"""One daemon is frozen before the job starts. The job ends, and reads each frame once, with the
+right bytes."""
 import signal
 
 from nodes import Nodes

@@ -1,5 +1,6 @@
-"""After an unclean stop the disk fails (EIO) just when the daemon goes through its copies: it says so,
-serves, and goes through them as soon as the disk lets it. Until then it does not say that it is full."""
+"""After an unclean stop the disk fails (EIO) while the daemon compares its copies. The daemon says
+so, serves, and repeats the comparison as soon as the disk works. Until then it does not report a
+full cache."""
 import shutil
 
 from filesystem import call

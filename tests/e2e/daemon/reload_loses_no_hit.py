@@ -1,5 +1,5 @@
-"""While a program reads, the configuration is reloaded 20 times: each of its opens of a dataset
-that stays is a hit, and a dataset that comes is served to the running program."""
+"""While a program reads, the configuration is reloaded 20 times. Each of its opens of a dataset
+that stays is a hit, and an added dataset is served to the running program."""
 import json
 import os
 import signal

@@ -1,5 +1,5 @@
-"""With fill = "wait" and a daemon that is stopped (SIGSTOP), an open waits a quarter of a second for
-it, and not until its heartbeats are missed."""
+"""With fill = "wait" and a stopped daemon (SIGSTOP), an open waits a quarter of a second, and not
+until the heartbeats are missed."""
 import re
 import shutil
 import signal

@@ -1,6 +1,6 @@
-"""A daemon whose serving thread is stuck stops its heartbeat, though all its other threads run:
-programs read the origin, and the watchdog of systemd hears nothing. When the thread goes on, so does
-all the rest. While it serves, the watchdog hears of it."""
+"""A daemon whose serving thread is blocked stops its heartbeat, although all its other threads run.
+Programs then read the origin, and the watchdog of systemd gets no sign of life. When the thread
+goes on, all of this ends. While the daemon serves, the watchdog gets signs of life."""
 import ctypes
 import os
 import socket

@@ -1,4 +1,4 @@
-"""Each mistake in the configuration is refused with file, line and a word on what to do."""
+"""Each mistake in the configuration is refused with file, line and a hint."""
 import os
 import re
 

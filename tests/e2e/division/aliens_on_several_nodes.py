@@ -1,4 +1,4 @@
-"""Frames that are aliens on several nodes, on one, native or nowhere: each once."""
+"""Each frame is read once if frames are aliens on several nodes or on one, native, or nowhere."""
 from nodes import Nodes
 from processes import expect
 

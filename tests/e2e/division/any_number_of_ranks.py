@@ -1,4 +1,5 @@
-"""More ranks than frames, one rank, one node, unequal numbers on the nodes: each frame once."""
+"""Each frame is read once with more ranks than frames, one rank, one node, and unequal numbers of
+ranks on the nodes."""
 from nodes import Nodes
 
 with Nodes(3) as nodes:

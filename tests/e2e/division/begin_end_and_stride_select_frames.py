@@ -1,5 +1,6 @@
-"""ZAZEN_BEGIN, ZAZEN_END and ZAZEN_STRIDE restrict what a job's ranks see and what its audit
-counts; frames outside are shown to nobody, and still open. A wrong value is said and ignored."""
+"""ZAZEN_BEGIN, ZAZEN_END and ZAZEN_STRIDE restrict the frames that a job's ranks see and that its
+audit counts. No rank sees frames outside of that, and every rank can open them. A wrong value is
+reported and ignored."""
 from nodes import Nodes
 from processes import expect
 

@@ -1,5 +1,6 @@
-"""A job that should be divided and is not says so in one line, with the reason; where division is
-required it ends in MPI_Init. A job that need not be divided, or has one rank, says nothing."""
+"""A job that should be divided and is not says so in one line, with the reason. Where division
+is required the job ends in MPI_Init. A job that need not be divided, or has one rank, prints
+nothing."""
 import os
 import shutil
 

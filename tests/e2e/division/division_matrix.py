@@ -1,8 +1,9 @@
-"""division_matrix.py PROGRAM [long]: one kind of program, with each switch of `zazenctl run`, whatever fails.
+"""division_matrix.py PROGRAM [long]: one kind of program, with each switch of `zazenctl run` and
+each failure.
 
-Whatever happens, a run that ends with status 0 has the serial result; or it was not divided, as it said in its
-first lines or was told by --no-divide, and has the result that it has without Zazen. Cells of which more is known
-are checked for that, too."""
+In all cases a run that ends with status 0 has the serial result, or it was not divided. Then it
+said so in its first lines, or --no-divide was given, and it has the result that it has without
+Zazen. Cells with a more precise expectation are checked for that, too."""
 import sys
 
 from nodes import MPI, MPIRUN, PROGRAMS, PYTHON, SOURCES, ZAZENCTL, Nodes

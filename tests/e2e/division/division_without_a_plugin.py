@@ -1,5 +1,6 @@
-"""Where no plug-in can divide a job (it is missing, damaged, of another version, or there is none
-for this MPI; a session came first) the shim itself says so, and ends the job if it must."""
+"""Where no plug-in can divide a job the shim itself says so, and ends the job if division is
+required. The plug-in is missing, damaged, of another version, or there is none for this MPI; or a
+session came first."""
 import os
 import shutil
 

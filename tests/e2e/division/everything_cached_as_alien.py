@@ -1,4 +1,4 @@
-"""What one job brought in as aliens, the next reads on the same nodes, all from the cache."""
+"""The next job reads the aliens of one job on the same nodes, all from the cache."""
 from nodes import Nodes
 from processes import expect
 

@@ -1,5 +1,5 @@
-"""ZAZEN_FILTER=on vouches for every rank; if the launcher knows better, nobody waits for the one without
-the shim."""
+"""ZAZEN_FILTER=on claims that every rank has the shim. If the launcher knows better, no rank waits
+for the one without the shim."""
 from nodes import Nodes
 from processes import expect
 

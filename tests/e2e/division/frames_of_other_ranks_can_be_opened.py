@@ -1,4 +1,5 @@
-"""Opening a frame of another rank always works, and the audit counts what was read twice."""
+"""A rank can always open a frame of another rank, and the audit counts the frames that were read
+twice."""
 from nodes import Nodes
 from processes import expect
 

@@ -1,4 +1,5 @@
-"""Half of the frames native, the other half nowhere: each once, hits and misses as they should."""
+"""Half of the frames are native, the other half nowhere. Each is read once, with the right hits and
+misses."""
 from nodes import Nodes
 
 with Nodes(4) as nodes:

@@ -1,4 +1,4 @@
-"""A directory of 100,000 frames (with --long a million) is shared out, each name once."""
+"""A directory of 100,000 frames (with --long a million) is divided, each name for one rank."""
 import os
 import sys
 import time

@@ -1,4 +1,5 @@
-"""Nothing cached: each frame once, all from the origin, and each is an alien afterwards."""
+"""With nothing cached each frame is read once, all from the origin, and each is an alien
+afterwards."""
 from nodes import Nodes
 from processes import expect
 

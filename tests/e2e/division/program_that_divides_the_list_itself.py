@@ -1,4 +1,5 @@
-"""A program that takes files[rank::size]: the audit says what was lost; off, all is read."""
+"""If a program takes files[rank::size], the audit says which frames were lost. Without division all
+are read."""
 from nodes import Nodes
 from processes import expect
 

@@ -1,5 +1,6 @@
-"""zazen(3): the examples in C and Python get each frame of a range on one rank, from the node that
-holds it; on any communicator; with no daemon, too; and wrong arguments fail on all ranks."""
+"""zazen(3): the examples in C and Python get each frame of a range on one rank, from the node
+that holds it. This works on any communicator, and without a daemon. Wrong arguments fail on all
+ranks."""
 import os
 import re
 from collections import Counter

@@ -1,5 +1,5 @@
-"""One job reads several datasets: each frame of each by one rank, and the report counts all of
-them. A dataset that the job leaves alone is not counted."""
+"""If one job reads several datasets, each frame of each is read by one rank, and the report counts
+all of them. A dataset that the job does not read is not counted."""
 from collections import Counter
 
 from nodes import Nodes

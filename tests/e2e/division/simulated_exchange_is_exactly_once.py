@@ -1,4 +1,5 @@
-"""The exchange on 8 simulated hosts gives each frame to exactly one, evenly, and sends what is held."""
+"""The exchange on 8 simulated hosts gives each frame to exactly one host, evenly, and sends the
+claims."""
 import json
 import os
 import shutil

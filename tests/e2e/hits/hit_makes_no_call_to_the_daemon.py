@@ -1,5 +1,5 @@
-"""A hit opens the copy by its path below the cache and makes no call to the daemon. Nor does a miss:
-the user's worker reads of it in shared memory."""
+"""A hit opens the copy by its path below the cache and makes no call to the daemon. A miss makes no
+call either: the user's worker reads of it in shared memory."""
 import shutil
 
 from nodes import SHIM, Nodes, skip

@@ -1,5 +1,5 @@
-"""The index of identities is not mapped where it would take much of a program's limit of address space; the
-program sees the same identity, by the copy's attribute."""
+"""The identity index is not mapped where it would take much of a program's limit of address space.
+The program sees the same identity, by the copy's attribute."""
 import os
 
 from nodes import Nodes

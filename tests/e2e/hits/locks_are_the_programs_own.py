@@ -1,4 +1,4 @@
-"""A lock that a program took on a frame goes when it closes it, though the daemon still copies."""
+"""A program's lock on a frame ends when the program closes it, although the daemon still copies."""
 import signal
 
 from nodes import PYTHON, Nodes

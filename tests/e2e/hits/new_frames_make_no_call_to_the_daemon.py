@@ -1,5 +1,5 @@
-"""A program that makes or removes frames makes no call to the daemon, also where they are pushed or have copies. The
-daemon learns of it all the same."""
+"""A program that makes or removes frames makes no call to the daemon, also where they are pushed or
+have copies. The daemon learns of the changes all the same."""
 import shutil
 
 from nodes import SHIM, Nodes, skip

@@ -1,4 +1,5 @@
-"""An open for reading and writing leaves copies, natives and pins; reads go to the origin while it lasts."""
+"""An open for reading and writing leaves copies, natives and pins. While it lasts, reads go to the
+origin."""
 import json
 import os
 import subprocess

@@ -1,5 +1,6 @@
-"""With `also` files beside the frames are cached whole, as frames are: found by any path, seen by every rank,
-dropped when they change, evicted and refused with the frames; a reload says that other patterns wait."""
+"""With `also` the other files beside the frames are cached whole, as frames are. They are found by
+any path, seen by every rank, dropped when they change, and evicted and refused with the frames. A
+reload says that changed patterns need a restart."""
 import json
 import os
 import signal

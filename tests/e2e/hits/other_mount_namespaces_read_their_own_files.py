@@ -1,5 +1,5 @@
-"""A program in another mount namespace may find another file by a frame's name. It reads its own file,
-before and after the frame is cached, and causes no copy of the file that others see."""
+"""A program in another mount namespace may find another file by a frame's name. It reads its own
+file, before and after the frame is cached. It causes no copy of the file that others see."""
 import os
 
 from nodes import Nodes, skip

@@ -1,4 +1,5 @@
-"""gfortran's open, std::fstream, numpy.memmap and h5py's r+ that write nothing leave every copy and pin."""
+"""gfortran's open, std::fstream, numpy.memmap and h5py's r+ leave every copy and pin if they write
+nothing."""
 import json
 import subprocess
 

@@ -1,4 +1,4 @@
-"""A serial program's first read is a miss and the second a hit; report and bytes are right."""
+"""A serial program's first read is a miss and the second a hit. Report and bytes are right."""
 import json
 
 from nodes import Nodes

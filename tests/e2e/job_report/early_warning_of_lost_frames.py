@@ -1,5 +1,6 @@
-"""A program that divides the list of a divided job itself is warned while it runs: after a few opens,
-in one line. A program that reads its list in any order is not, nor is one that lists nothing."""
+"""A program that divides the list of a divided job itself is warned in one line while it runs,
+after a few opens. A program that reads its list in any order is not warned, nor is one that lists
+nothing."""
 from nodes import Nodes
 from processes import expect, wait_until
 

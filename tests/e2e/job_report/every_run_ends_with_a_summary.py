@@ -1,4 +1,5 @@
-"""run: one line at the end, of all processes of the job; report lists the jobs and compares two."""
+"""run prints one line at the end, for all processes of the job. report lists the jobs and compares
+two."""
 import json
 import os
 import signal

@@ -1,4 +1,5 @@
-"""run with mpirun on either side, divided or not, on one node and on two: one line for the job."""
+"""run prints one line for the job: with mpirun on either side, divided or not, on one node and on
+two."""
 import json
 import os
 

@@ -1,4 +1,5 @@
-"""Standard error is closed, and a file of the program has its number: no line of ours gets into it."""
+"""Standard error is closed, and a file of the program has its number. No line of ours gets into
+that file."""
 from nodes import Nodes
 from processes import expect
 

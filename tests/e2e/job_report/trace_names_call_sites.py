@@ -1,6 +1,6 @@
-"""run --trace: exact figures for each line of the program that opens, reads, maps and closes
-frames; through a library, in threads, in children; with symbols and without; nothing else of the
-program changes."""
+"""run --trace gives exact figures for each line of the program that opens, reads, maps and closes
+frames. This holds through a library, in threads, in children, with symbols and without. The rest of
+the program's behaviour stays the same."""
 import os
 import re
 import shutil

@@ -1,5 +1,5 @@
-"""run --trace of programs of all sorts: totals are right, what they print stays theirs; the
-options, the file, the ranks; and a plain run knows nothing of it."""
+"""run --trace of programs of all sorts: totals are right, and the programs' output is the same.
+Tests the options, the file and the ranks. A run without --trace makes no trace."""
 import json
 import os
 

@@ -1,7 +1,7 @@
-"""A divided job that leaves frames unread ends with status 120, whichever way its ranks end, and what they write
-after MPI_Finalize is complete. A status of its own stays; audit = "warn" is a message only; where no rank listed
-the directory, and where one rank is alone, there is neither. With a number as its first word: the same of a job of so
-many ranks."""
+"""A divided job that leaves frames unread ends with status 120, in whichever way its ranks end. Its
+output after MPI_Finalize is complete. A failure status of its own stays; audit = "warn" is a
+message only. There is neither where no rank listed the directory, or where one rank is alone. An
+argument sets the number of ranks."""
 import sys
 
 from nodes import MPI, Nodes

@@ -1,4 +1,5 @@
-"""A dataset whose path does not exist: said by status, harmless to jobs, found when it appears."""
+"""Status reports a dataset whose path does not exist. It is harmless to jobs, and found when it
+appears."""
 import os
 
 from dataset import Dataset

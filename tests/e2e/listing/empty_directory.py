@@ -1,5 +1,5 @@
-"""An empty dataset, and one with ordinary files only: the job works and has nothing to read. A push of the
-second one says that no name matches."""
+"""In an empty dataset, and in one with ordinary files only, the job works and has nothing to read.
+A push of the second one says that no name matches."""
 from nodes import Nodes
 from processes import expect
 

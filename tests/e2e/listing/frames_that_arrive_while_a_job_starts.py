@@ -1,5 +1,5 @@
-"""A writer adds frames all the time while a job starts: the ranks agree on one snapshot. Each frame of
-it is read once; later ones are shown to nobody and counted."""
+"""A writer adds frames all the time while a job starts. The ranks agree on one snapshot, and each
+frame of it is read once. No rank sees later frames, which are counted."""
 import threading
 
 from nodes import Nodes

@@ -1,6 +1,6 @@
 """A process of a job that lists a dataset before MPI_Init, or without MPI, sees the frames of all
-ranks. Where division is required it ends there; otherwise it is warned if every rank reads all, and the
-job's status says so."""
+ranks. Where division is required the process ends there. Otherwise it is warned if every rank reads
+all, and the job's status says so."""
 from nodes import MPIRUN, Nodes
 from processes import expect, run
 

@@ -1,4 +1,4 @@
-"""Paths of more than 500 characters, far beyond a socket address: everything works."""
+"""Everything works with paths of more than 500 characters, far beyond a socket address."""
 from nodes import Nodes
 
 with Nodes(2, name_of_directory="x" * 250) as nodes:

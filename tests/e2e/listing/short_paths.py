@@ -1,4 +1,5 @@
-"""The same in a short directory: sockets and views do not depend on the path's length."""
+"""The same as long_paths in a short directory: sockets and views do not depend on the path's
+length."""
 import tempfile
 
 from nodes import Nodes

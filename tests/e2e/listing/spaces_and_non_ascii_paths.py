@@ -1,4 +1,4 @@
-"""Spaces, quotes and non-ASCII characters in every path: push, job, hits, all as usual."""
+"""With spaces, quotes and non-ASCII characters in every path, push, job and hits work as usual."""
 from nodes import Nodes
 
 with Nodes(2, name_of_directory="Müller's Läufe № 5 (β)") as nodes:

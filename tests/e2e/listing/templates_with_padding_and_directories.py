@@ -1,4 +1,5 @@
-"""Templates with padding, a suffix, and directories around the number: each frame once."""
+"""Each frame is read once with templates that have padding, a suffix, and directories around the
+number."""
 from nodes import Nodes
 
 with Nodes(2) as nodes:

@@ -1,5 +1,5 @@
-"""DIRECTORY OUT: closes standard error, opens OUT/data-RANK instead, and writes into it while it reads
-list[rank::size], so that Zazen has something to say."""
+"""DIRECTORY OUT: closes standard error and opens OUT/data-RANK instead. It writes into that file
+while it reads list[rank::size], so that Zazen has a reason for a message."""
 import os
 import sys
 

@@ -1,4 +1,4 @@
-"""Opens and maps a frame, says so, waits for a line, and prints what it then reads and sees."""
+"""Opens and maps a frame, says so, waits for a line, and then prints the bytes and attributes."""
 import mmap
 import os
 import sys

@@ -1,5 +1,5 @@
-"""DIRECTORY OUT HOW: lists before MPI_Init and reads all of it, all of it `shuffled`, `every` size-th
-name of it, the same after frame 0 (`reference`), or what a second listing shows (`unused`). `child`:
+"""DIRECTORY OUT HOW: lists before MPI_Init and reads all of it, all of it `shuffled`, `every`
+size-th name of it, the same after frame 0 (`reference`), or a second listing (`unused`). `child`:
 lists by a child of the rank, after MPI_Init."""
 import os
 import random

@@ -1,4 +1,4 @@
-"""Reads files in pieces, each by a thread of its own, all at once; prints their checksums."""
+"""Reads files in pieces, each by a thread of its own, all at once, and prints their checksums."""
 import os
 import sys
 import threading

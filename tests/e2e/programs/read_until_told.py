@@ -1,5 +1,6 @@
-"""Reads two datasets over and over, frame by frame, until the file OUT/stop is there. Prints how
-often it opened a frame of each, which reads differed from the first one, and what that was."""
+"""Reads two datasets over and over, frame by frame, until the file OUT/stop exists. Prints how
+often it opened a frame of each, and the reads that differed from the first one, with their
+content."""
 import json
 import os
 import sys

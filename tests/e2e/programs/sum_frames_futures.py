@@ -1,4 +1,5 @@
-"""Run by `python3 -m mpi4py.futures`: rank 0 lists, and the others read what it hands out."""
+"""Run by `python3 -m mpi4py.futures`: rank 0 lists, and the others read the frames that it hands
+out."""
 import os
 import re
 import sys

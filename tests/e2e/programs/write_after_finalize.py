@@ -1,4 +1,5 @@
-"""Takes every size-th name with mpi4py; ranks other than 0 go on writing for a second after MPI_Finalize."""
+"""Takes every size-th name with mpi4py. Ranks other than 0 go on writing for a second after
+MPI_Finalize."""
 import os
 import sys
 import time

@@ -1,4 +1,5 @@
-"""What a rank starts (fork, ls, find, sh, python) sees the rank's view, daemon alive or dead."""
+"""The children of a rank (fork, ls, find, sh, python) see the rank's view, whether the daemon is
+alive or dead."""
 import json
 import os
 

@@ -1,4 +1,5 @@
-"""A daemon is frozen at some moment of a job's start: the job ends, each frame once, right bytes."""
+"""A daemon is frozen at some moment of a job's start. The job ends, and reads each frame once, with
+the right bytes."""
 import signal
 import time
 

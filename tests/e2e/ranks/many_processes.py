@@ -1,6 +1,6 @@
-"""Many processes at once: all open all frames at the same moment, first when nothing is cached and
-then when everything is. Each gets the right bytes, each frame is fetched once, and the daemon
-answers all the while. The number of processes is the argument (default: 50; `ctest -C long` has 1,000)."""
+"""Many processes open all frames at the same moment, first when nothing is cached and then when
+everything is. Each gets the right bytes, each frame is fetched once, and the daemon answers all the
+while. The argument is the number of processes (default: 50; `ctest -C long` has 1,000)."""
 import os
 import subprocess
 import sys

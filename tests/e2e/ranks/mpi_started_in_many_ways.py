@@ -1,5 +1,6 @@
-"""MPI_Init, MPI_Init_thread, a library that calls it, linked or loaded with RTLD_LOCAL: the ranks get
-their frames. MPI_Init never called, or MPI_Session_init: they see all. Nothing hangs."""
+"""The ranks get their frames with MPI_Init, MPI_Init_thread, or a library that calls it, linked or
+loaded with RTLD_LOCAL. If MPI_Init is never called, or with MPI_Session_init, they see all. Nothing
+hangs."""
 from nodes import MPI, PROGRAMS, Nodes
 from processes import expect
 

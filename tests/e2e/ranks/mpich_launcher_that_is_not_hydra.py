@@ -1,6 +1,7 @@
-"""A launcher of MPICH programs that answers one init only, as Slurm's pmi2: nothing is said to it
-before MPICH speaks, the job ends, and every rank sees all. With ZAZEN_FILTER=on it is filtered; a rank that
-is held up for 12 s is waited for, the others say so, and nothing is left pending on MPI_COMM_WORLD."""
+"""A launcher of MPICH programs answers one init only, as Slurm's pmi2. Nothing is sent to it before
+MPICH's own messages, the job ends, and every rank sees all. With ZAZEN_FILTER=on the job is
+filtered. The others wait for a rank that is delayed by 12 s, and say so, and nothing is left
+pending on MPI_COMM_WORLD."""
 import os
 import socket
 import subprocess

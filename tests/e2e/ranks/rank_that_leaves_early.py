@@ -1,5 +1,5 @@
-"""A rank that aborts, crashes, is killed or exits without MPI_Finalize: the job ends, nothing hangs,
-and the report does not claim that all went well."""
+"""A rank aborts, crashes, is killed or exits without MPI_Finalize. The job ends, nothing hangs, and
+the report does not claim success."""
 from nodes import Nodes
 from processes import expect, wait_until
 

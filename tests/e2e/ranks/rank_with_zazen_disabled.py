@@ -1,4 +1,5 @@
-"""One rank with ZAZEN_DISABLE=1, and then all: the job ends, every rank sees and reads all."""
+"""With ZAZEN_DISABLE=1 for one rank, or for all, the job ends, and every rank sees and reads
+all."""
 from nodes import Nodes
 from processes import expect
 

@@ -1,4 +1,5 @@
-"""One rank without the shim, whichever: the job ends, and every rank sees and reads all."""
+"""With one rank without the shim, whichever it is, the job ends, and every rank sees and reads
+all."""
 from nodes import Nodes
 from processes import expect
 

@@ -1,4 +1,4 @@
-"""The report is complete also if rank 0 ends long before the others, or long after them."""
+"""The report is complete if rank 0 ends long before the others, or long after them."""
 from nodes import Nodes
 
 with Nodes(2) as nodes:

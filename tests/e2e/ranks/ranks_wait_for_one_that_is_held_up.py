@@ -1,6 +1,6 @@
-"""One rank is held up for 12 s (or as long as the first word says) when it has left MPI_Init, or in the middle
-of Zazen's meeting: the others wait for it, without keeping the processors. All are filtered, and what the
-program adds up in the background is right. If that rank dies there instead, the job ends."""
+"""One rank is delayed by 12 s (or by the first argument) after MPI_Init, or in the middle of
+Zazen's exchange. The others wait for it, without keeping the processors busy. All are filtered, and
+the program's background sum is right. If that rank dies instead, the job ends."""
 import resource
 import sys
 

@@ -1,6 +1,6 @@
-"""MPI_Comm_spawn: the children's world is a job of its own. Its ranks share all frames among them;
-the parents keep theirs, and their report. Children without the shim see all frames. Children that leave frames
-unread are told so, and do not end their parents."""
+"""With MPI_Comm_spawn the children's world is a job of its own. Its ranks share all frames among
+them; the parents keep theirs, and their report. Children without the shim see all frames. Children
+that leave frames unread are told so, and do not end their parents."""
 import os
 
 from job import Job

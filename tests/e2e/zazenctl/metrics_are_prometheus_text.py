@@ -1,5 +1,5 @@
-"""`zazenctl status --prometheus` prints the text format: described once, typed, base units, no
-path and no user in a label, and the numbers of the status."""
+"""`zazenctl status --prometheus` prints the text format, with the numbers of the status. Each
+metric is described once and typed, in base units, with no path and no user in a label."""
 import re
 
 from nodes import Nodes

@@ -1,4 +1,4 @@
-"""doctor: a healthy node is all ok; whatever is broken is a line of its own, with a remedy."""
+"""doctor: a healthy node is all ok. Each defect has a line of its own, with a remedy."""
 import json
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""doctor PROGRAM: its verdict is what happens when the program is run behind the shim."""
+"""doctor PROGRAM: its verdict agrees with a run of the program behind the shim."""
 import json
 import os
 import shutil

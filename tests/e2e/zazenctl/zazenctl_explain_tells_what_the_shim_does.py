@@ -1,5 +1,5 @@
-"""explain: what it says of a path is what a program behind the shim meets, whatever state the
-frame is in; also when zazenctl itself runs behind the shim."""
+"""explain: its words about a path agree with a program behind the shim, in each state of the frame.
+This holds also when zazenctl itself runs behind the shim."""
 import json
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Every command has a help with an example; what is misspelt gets the likely spelling."""
+"""Every command has a help with an example. A misspelt word gets the likely spelling."""
 from nodes import ZAZENCTL, Nodes
 from processes import expect, run
 

@@ -1,5 +1,5 @@
-"""init: looks at a directory, writes a configuration that zazend takes as it is, adds a second dataset,
-and changes nothing that it does not understand. As an ordinary user."""
+"""init: examines a directory, writes a configuration that zazend accepts as it is, adds a second
+dataset, and changes nothing that it does not understand. It runs as an ordinary user."""
 import json
 import os
 import shutil

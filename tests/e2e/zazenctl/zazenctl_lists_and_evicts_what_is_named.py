@@ -1,4 +1,4 @@
-"""ls shows what the node holds; evict drops what is named, and nothing else."""
+"""ls shows the frames that the node holds. evict drops the named ones, and nothing else."""
 import json
 
 from nodes import Nodes

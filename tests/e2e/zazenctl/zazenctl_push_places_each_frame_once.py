@@ -1,4 +1,5 @@
-"""push: round robin, resumable, changed frames anew, silent and unknowing nodes passed over."""
+"""push: goes round robin, can be resumed, and sends changed frames again. It passes over nodes that
+do not answer or do not know the dataset."""
 import json
 import os
 import signal

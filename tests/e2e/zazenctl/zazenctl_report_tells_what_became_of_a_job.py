@@ -1,4 +1,5 @@
-"""report: who read what and what was lost, also of ranks that were killed or left early."""
+"""report: tells which rank read which frames and which frames were lost, also for ranks that were
+killed or left early."""
 import json
 import os
 import signal

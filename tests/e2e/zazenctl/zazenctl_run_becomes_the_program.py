@@ -1,4 +1,5 @@
-"""run: the program's own exit status, signals and arguments; its own failures are 125 to 127."""
+"""run: the program has its own exit status, signals and arguments. Failures of run itself are 125
+to 127."""
 import json
 import os
 import signal

@@ -1,4 +1,5 @@
-"""status: healthy or not in its first line, -x only problems, exit 3 if no daemon answers."""
+"""status: its first line says whether the daemon is healthy. -x shows only problems. The exit
+status is 3 if no daemon answers."""
 import json
 import os
 import shutil

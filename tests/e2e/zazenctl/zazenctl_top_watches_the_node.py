@@ -1,4 +1,5 @@
-"""top: figures by interval, on a terminal and off it, over the death and return of the daemon."""
+"""top: shows figures by interval, on a terminal and off it, and survives the end and return of the
+daemon."""
 import fcntl
 import json
 import os

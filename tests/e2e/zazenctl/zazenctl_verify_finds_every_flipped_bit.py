@@ -1,4 +1,5 @@
-"""verify: a flipped bit anywhere in a copy is found, the copy dropped, and the next read fetches it."""
+"""verify: finds a flipped bit anywhere in a copy and drops the copy. The next read fetches it
+again."""
 import json
 import os
 

@@ -1,4 +1,4 @@
-"""warm: brings what is missing, in parts, within the capacity; ^C ends it with all in order."""
+"""warm: brings missing frames, in parts, within the capacity. ^C ends it in order."""
 import json
 import os
 import signal
