@@ -1,6 +1,6 @@
-"""A warm pass of mdtraj and of MDAnalysis over one-frame files, each opened with its topology, asks
-the file server for none of what is cached. MDAnalysis' lock files cost as many requests as without
-Zazen, and the report has their time.
+"""A warm pass of mdtraj and of MDAnalysis over one-frame files, each with its topology, asks the
+file server for no cached file. MDAnalysis' lock files cost as many requests as without Zazen, and
+the report has their time.
 
 `other_files_cost_no_requests.py --times PAIRS` measures instead: warm passes, and the same on the
 local disk, by turns.

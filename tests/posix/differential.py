@@ -1,9 +1,11 @@
-"""A program gives the same output and status with and without the shim, whatever the cache holds.
+"""A program gives the same output and status with and without the shim, for each state of the
+cache.
 
-Runs tests/posix/PROGRAM (or PROGRAM.asan, PROGRAM.tsan: built with a sanitizer) without the shim, then with it: no
-daemon, nothing cached, everything cached, the daemon killed, the daemon stopped, the shim disabled, the shim merely
-configured (a program that loads it by itself finds it so). What is compared is standard
-output, standard error and the exit status.
+Runs tests/posix/PROGRAM (or PROGRAM.asan, PROGRAM.tsan: built with a sanitizer) without the shim,
+and then with it. The states of the cache are: no daemon, nothing cached, everything cached, the
+daemon killed, the daemon stopped. Two more runs have the shim disabled, and the shim merely
+configured (a program that loads it by itself finds it so). Standard output, standard error and the
+exit status are compared.
 """
 import hashlib
 import os

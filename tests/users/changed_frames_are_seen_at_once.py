@@ -1,6 +1,6 @@
-"""The same as e2e.changed_frames_are_seen_at_once for two users: Alice changes her frames, and Bob, who may read
-them, never sees an old version. The copies are root's. Alice's worker drops them, also if she has no free
-descriptor."""
+"""The same as e2e.changed_frames_are_seen_at_once for two users. Alice changes her frames, and Bob,
+who may read them, never sees an old version. The copies are root's. Alice's worker drops them, also
+if she has no free descriptor."""
 import os
 import subprocess
 

@@ -1,6 +1,7 @@
-"""A user writes anything into the file in which his programs count: no copies of others go by it, nor stay. Figures
-that grow, jump or go back make nobody's dataset idle, so a frame of his gets into a full cache only now and then.
-Nor do they keep a dataset in use that the user may not search, though she has used it before."""
+"""A user may write anything into the counter file of their programs. That neither evicts copies of
+others nor keeps them. Figures that grow, jump or go back make no dataset idle, so the user's frames
+enter a full cache only now and then. Nor do they keep a dataset in use that the user may not
+search, even one that the user has used."""
 import os
 import struct
 import time

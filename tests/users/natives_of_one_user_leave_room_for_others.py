@@ -1,5 +1,5 @@
-"""Pushed frames of one owner take at most their share of the capacity, half of it by default: a push beyond it
-is refused with a reason, also after a restart, and others can still push."""
+"""Pushed frames of one owner take at most their share of the capacity, half of it by default. A
+push beyond it is refused with a reason, also after a restart, and others can still push."""
 import os
 
 from people import ALICE, BOB, SystemNode

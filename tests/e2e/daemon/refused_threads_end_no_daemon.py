@@ -1,5 +1,5 @@
-"""A system that refuses threads (RLIMIT_NPROC) ends no daemon. What needs a thread waits until one
-can be had; programs read the origin meanwhile. At its start the daemon says so and ends."""
+"""A system that refuses threads (RLIMIT_NPROC) ends no daemon. Work that needs a thread waits until
+there is one, and programs read the origin meanwhile. At its start the daemon says so and ends."""
 import resource
 import signal
 

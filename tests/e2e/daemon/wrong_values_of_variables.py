@@ -1,6 +1,6 @@
-"""A ZAZEN_ variable with a value that makes no sense: `zazenctl run` fails with 125 and says what is
-accepted; a preloaded program says so in one line for the whole job and goes on as without it. ZAZEN_DISABLE disables,
-whatever it says but 0."""
+"""For a ZAZEN_ variable with an invalid value `zazenctl run` fails with 125 and names the accepted
+values. A preloaded program says so in one line for the whole job and runs as without the variable.
+ZAZEN_DISABLE disables with every value but 0."""
 import os
 
 from nodes import MPIRUN, SHIM, ZAZENCTL, Nodes, program

@@ -1,5 +1,5 @@
 """Calls for files beside the frames are counted by pattern, with their time: opens to read and to
-write, and stats by name or of the open file; report, explain and the JSON of both tell them."""
+write, and stats by name or of the open file. report, explain and the JSON of both show them."""
 import json
 import os
 

@@ -1,6 +1,6 @@
-"""A template that matches nothing is told by doctor, the daemon's log, status, push and warm, with the
-template that would match, and by the summary of a job; a slow or hung origin delays no start, and an empty
-directory is no mistake."""
+"""doctor, the daemon's log, status, push and warm report a template that matches nothing, and name
+one that would match. The summary of a job reports it, too. A slow or hung origin delays no start,
+and an empty directory is no mistake."""
 import json
 import os
 
