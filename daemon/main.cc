@@ -234,7 +234,7 @@ int run(const std::optional<std::string>& file, bool in_background) {
     publisher->beat([&] { service.doubt_all(); });
     notify_serving();
   };
-  auto tick = [&] { service.keep_house(); };
+  auto tick = [&] { service.tick(); };
   pool->run(signals.get(), beat, tick);
   while (!pool->has_failed() && reload_is_asked_for(signals.get())) {
     despite_shortage([&] { reloads.post([&] { reload.run(); }); });

@@ -12,7 +12,7 @@
 #include "preload/hooks/syscall_hook.h"
 #include "preload/process/current_run.h"
 #include "preload/process/current_view.h"
-#include "preload/process/first_look.h"
+#include "preload/process/path_prefilter.h"
 #include "preload/process/mpi_session.h"
 #include "preload/process/node.h"
 #include "preload/process/settings.h"
@@ -55,7 +55,7 @@ __attribute__((constructor)) void start(int, char**, char** environment) {
   if (&::gnu_get_libc_version == nullptr) return say_who_we_serve();  // and has no arguments
   read_settings(environment);
   if (!settings.active) return;
-  first_look.trust(&kNobodyServes);
+  path_prefilter.trust(&kNobodyServes);
 
   // Maps the table while there is only one thread, so that the first open finds it.
   bool alive = false;

@@ -124,13 +124,13 @@ void WriteQueue::put_back(std::size_t node, QueuedFrame frame) {
   waiting_[node].part_for(frame).push_front(std::move(frame));
 }
 
-void WriteQueue::put_off(std::size_t node, QueuedFrame frame) {
-  if (dead_[node]) return pass_on(node, std::move(frame));
+void WriteQueue::retry_later(std::size_t node, QueuedFrame frame) {
+  if (dead_[node]) return reassign(node, std::move(frame));
   rest(node, frame);
   waiting_[node].part_for(frame).push_back(std::move(frame));
 }
 
-void WriteQueue::pass_on(std::size_t node, QueuedFrame frame) {
+void WriteQueue::reassign(std::size_t node, QueuedFrame frame) {
   rest(node, frame);
   place(std::move(frame));
 }

@@ -70,8 +70,8 @@ class WriteQueue {
   std::optional<QueuedFrame> take(std::size_t node);
   void finish(std::size_t node, const QueuedFrame& frame);
   void put_back(std::size_t node, QueuedFrame frame);  // the same node, first in its queue
-  void put_off(std::size_t node, QueuedFrame frame);   // the same node, last in its queue
-  void pass_on(std::size_t node, QueuedFrame frame);   // the next node in turn
+  void retry_later(std::size_t node, QueuedFrame frame);   // the same node, last in its queue
+  void reassign(std::size_t node, QueuedFrame frame);   // the next node in turn
   // Is there a node that answers and has not refused it?
   bool has_taker(const QueuedFrame& frame) const;
 

@@ -125,9 +125,9 @@ class Writer : public std::enable_shared_from_this<Writer> {
   Result<PushContent> load(Outstanding& outstanding, const std::string& name,
                            UniqueFd& origin) const;
   void lose_link(std::size_t index, const Error& error);
-  void bury(std::size_t index, int code);
+  void mark_dead(std::size_t index, int code);
   void refuse(std::size_t index, QueuedFrame frame, int status);
-  void put_off(std::size_t index, QueuedFrame frame);
+  void retry_later(std::size_t index, QueuedFrame frame);
   void finish(std::size_t index, const QueuedFrame& frame, int status);
   void forget(const QueuedFrame& frame);
   void wake_idle();

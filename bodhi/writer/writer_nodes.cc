@@ -100,7 +100,7 @@ bool Writer::connect(std::size_t index, Lock& lock) {
   auto link = make_link(settings_.peers[index]);
   lock.lock();
   if (!link) {
-    bury(index, link.error().code);
+    mark_dead(index, link.error().code);
     return false;
   }
   node.link = std::move(*link);
@@ -153,7 +153,7 @@ void Writer::send_waiting(std::size_t index, Lock& lock) {
     QueuedFrame refused = std::move(outstanding.frame);
     node.outstanding.erase(request);
     if (is_shortage(code) && ++refused.delays <= kMostDelays) {
-      put_off(index, std::move(refused));
+      retry_later(index, std::move(refused));
     } else if (content) {
       refuse(index, std::move(refused), code);
     } else {
@@ -237,17 +237,17 @@ void Writer::collect_answer(std::size_t index, Lock& lock) {
   }
   // The daemon is overloaded, or the origin's file is being written or has just been written,
   // perhaps while this process read it.
-  if (answer->status == EAGAIN) return put_off(index, std::move(outstanding.frame));
+  if (answer->status == EAGAIN) return retry_later(index, std::move(outstanding.frame));
   if (answer->status == EBUSY || answer->status == ESTALE || answer->status == ECANCELED ||
       answer->status == EBADMSG) {
     if (++outstanding.frame.delays > kMostDelays)
       return finish(index, outstanding.frame, answer->status);
-    return put_off(index, std::move(outstanding.frame));
+    return retry_later(index, std::move(outstanding.frame));
   }
   if (!node_is_unwell(answer->status))
     return refuse(index, std::move(outstanding.frame), answer->status);
-  if (!queue_.is_dead(index)) bury(index, answer->status);
-  queue_.pass_on(index, std::move(outstanding.frame));
+  if (!queue_.is_dead(index)) mark_dead(index, answer->status);
+  queue_.reassign(index, std::move(outstanding.frame));
   wake_all();
 }
 
@@ -258,7 +258,7 @@ void Writer::lose_link(std::size_t index, const Error& error) {
   node.link.reset();
   bool once_more = node.once_more && error.code != ETIMEDOUT && !queue_.is_dead(index);
   node.once_more = false;
-  if (!once_more) bury(index, error.code);
+  if (!once_more) mark_dead(index, error.code);
   auto outstanding = std::move(node.outstanding);
   node.outstanding.clear();
   node.outstanding_bytes = node.outstanding_memory = 0;
@@ -270,13 +270,13 @@ void Writer::lose_link(std::size_t index, const Error& error) {
     } else if (once_more) {
       queue_.put_back(index, std::move(lost.frame));
     } else {
-      queue_.pass_on(index, std::move(lost.frame));
+      queue_.reassign(index, std::move(lost.frame));
     }
   }
   wake_all();
 }
 
-void Writer::bury(std::size_t index, int code) {
+void Writer::mark_dead(std::size_t index, int code) {
   Node& node = *nodes_[index];
   node.figures.failure = code;
   node.figures.known_at = Clock::now();
@@ -291,13 +291,13 @@ void Writer::bury(std::size_t index, int code) {
 void Writer::refuse(std::size_t index, QueuedFrame frame, int status) {
   frame.refused_by.push_back(index);
   if (!queue_.has_taker(frame)) return finish(index, frame, status);
-  queue_.pass_on(index, std::move(frame));
+  queue_.reassign(index, std::move(frame));
   wake_all();
 }
 
-void Writer::put_off(std::size_t index, QueuedFrame frame) {
+void Writer::retry_later(std::size_t index, QueuedFrame frame) {
   nodes_[index]->pause_until = Clock::now() + kPause;
-  queue_.put_off(index, std::move(frame));
+  queue_.retry_later(index, std::move(frame));
   wake_all();
 }
 

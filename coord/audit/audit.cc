@@ -155,7 +155,7 @@ Audit merge_fragments(const Agreement& agreement,
   return audit;
 }
 
-std::vector<std::string> start_words(const Agreement& agreement, double seconds) {
+std::vector<std::string> start_message(const Agreement& agreement, double seconds) {
   std::vector<std::string> lines;
   for (const LeftOut& dataset : agreement.left_out)
     lines.push_back(fmt::format("zazen: {} is not divided: {}", dataset.path, dataset.why));
@@ -195,7 +195,7 @@ bool is_failure(const Audit& audit) {
   });
 }
 
-std::vector<std::string> loss_words(const Audit& audit) {
+std::vector<std::string> loss_message(const Audit& audit) {
   std::vector<std::string> lines;
   for (const DatasetAudit& dataset : audit.datasets) {
     if (!has_lost_frames(audit, dataset)) continue;
@@ -222,7 +222,7 @@ std::vector<std::string> loss_words(const Audit& audit) {
   return lines;
 }
 
-std::vector<std::string> closing_words(const Audit& audit) {
+std::vector<std::string> closing_message(const Audit& audit) {
   const std::uint64_t listed = audit.sum(&DatasetAudit::listed);
   const std::uint64_t twice = audit.sum(&DatasetAudit::read_twice);
   if (listed == 0) return {"zazen: no frame was listed or read"};

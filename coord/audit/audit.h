@@ -50,7 +50,7 @@ Audit merge_fragments(const Agreement& agreement,
                       const std::vector<std::optional<Fragment>>& fragments);
 
 // For the log, when the views are agreed on.
-std::vector<std::string> start_words(const Agreement& agreement, double seconds);
+std::vector<std::string> start_message(const Agreement& agreement, double seconds);
 // Did the filter lose frames: did ranks see a part of the listing, and did no rank read the
 // other frames? A single rank sees all frames. Ranks that list nothing lose nothing by the
 // filter (D24).
@@ -62,8 +62,8 @@ bool has_repeated_frames(const Audit& audit, const DatasetAudit& dataset);
 bool is_failure(const Audit& audit);
 // Always printed: frames that the filter lost, as far as the ranks reported, and frames that it
 // could not divide. Empty if there are none.
-std::vector<std::string> loss_words(const Audit& audit);
+std::vector<std::string> loss_message(const Audit& audit);
 // For the log, at the end.
-std::vector<std::string> closing_words(const Audit& audit);
+std::vector<std::string> closing_message(const Audit& audit);
 
 }  // namespace zazen

@@ -7,8 +7,8 @@
 #include <stdexcept>
 
 #include "coord/protocol/division.h"
-#include "coord/protocol/holdings.h"
-#include "coord/ranks/gathering.h"
+#include "coord/protocol/held_frames.h"
+#include "coord/ranks/job_ranks.h"
 
 namespace zazen {
 namespace {
@@ -32,15 +32,15 @@ void require_sensible(const AssignmentRequest& request) {
 
 Result<Assignment> Assignment::agree(Communicator& world, const AssignmentRequest& request,
                                      const Settings& settings) {
-  Gathering all(world);
-  Trouble& trouble = all.trouble();
+  JobRanks all(world);
+  FirstError& first_error = all.first_error();
   const Table* table = request.table;
   if (table != nullptr && !daemon_is_alive(*table, monotonic_ms())) table = nullptr;
   const TableDataset* dataset = find_dataset(table, request.dataset);
   auto failed = [&] { return Error{EPROTO, all.reason(), {}}; };
 
   std::optional<Introduction> me;
-  trouble.attempt([&] {
+  first_error.local_step([&] {
     me = {{table != nullptr, {}},
           table != nullptr ? table->node_name : "",
           FilterWish::kAuto,
@@ -52,7 +52,7 @@ Result<Assignment> Assignment::agree(Communicator& world, const AssignmentReques
   all.introduce(me ? &*me : nullptr);
   Domain domain;
   std::optional<Division> division;
-  trouble.attempt([&] {
+  first_error.local_step([&] {
     const Introduction& first = all.members()[0];
     require_sensible(request);
     if (me->selection != first.selection)

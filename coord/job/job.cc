@@ -18,9 +18,9 @@
 #include "coord/job/listing_keeper.h"
 #include "coord/job/view_writer.h"
 #include "coord/protocol/division.h"
-#include "coord/protocol/holdings.h"
+#include "coord/protocol/held_frames.h"
 #include "coord/ranks/byte_stream.h"
-#include "coord/ranks/gathering.h"
+#include "coord/ranks/job_ranks.h"
 #include "coord/ranks/job_messages.h"
 
 namespace zazen {
@@ -34,7 +34,7 @@ class JobStart {
  public:
   JobStart(Communicator& world, const PluginHost& host, const Settings& settings)
       : all_(world),
-        trouble_(all_.trouble()),
+        first_error_(all_.first_error()),
         world_(world),
         host_(host),
         settings_(settings),
@@ -45,7 +45,7 @@ class JobStart {
     agreement_.ranks = world_.size();
     // First of all, so that it is known whatever fails.
     agreement_.expected = host_.expected;
-    trouble_.attempt([&] {
+    first_error_.local_step([&] {
       if (host_.expected_paths != nullptr) agreement_.expected_paths = host_.expected_paths;
     });
     introduce();
@@ -54,7 +54,7 @@ class JobStart {
       share_out_views();
     }
     if (!agreement_.filtered) {
-      trouble_.together([&] {
+      first_error_.collective_step([&] {
         if (!agreement_.reason.empty()) return;
         // A vote has failed: it is about all datasets, and not about some that were left out.
         agreement_.reason = all_.reason();
@@ -73,12 +73,12 @@ class JobStart {
   }
 
   void end_phase(const char* name) {
-    trouble_.attempt([&] { agreement_.phases.push_back({name, seconds_since(phase_began_)}); });
+    first_error_.local_step([&] { agreement_.phases.push_back({name, seconds_since(phase_began_)}); });
     phase_began_ = Clock::now();
   }
 
   bool give_up(const char* reason) {
-    trouble_.together([&] { agreement_.reason = reason; });
+    first_error_.collective_step([&] { agreement_.reason = reason; });
     return false;
   }
 
@@ -96,7 +96,7 @@ class JobStart {
   // Who is there, and on which node? Rank 0 says the rest with it, if it can.
   void introduce() {
     std::optional<Introduction> me;
-    trouble_.attempt([&] {
+    first_error_.local_step([&] {
       const Table* table = host_.table;
       has_daemon_ = table != nullptr && daemon_is_alive(*table, monotonic_ms());
       me = {{has_daemon_, {}},  has_daemon_ ? table->node_name : "",
@@ -118,7 +118,7 @@ class JobStart {
       me->opening = encode_opening(seen_);
     });
     all_.introduce(me ? &*me : nullptr);
-    trouble_.attempt([&] {
+    first_error_.local_step([&] {
       for (const Introduction& who : all_.members()) {
         agreement_.places.push_back({who.node_name, who.has_ledger, who.run});
         if (who.expected <= agreement_.expected) continue;
@@ -136,14 +136,14 @@ class JobStart {
   // its listings; if the least of these is the greatest, all are the same.
   bool prepare() {
     std::uint64_t word = kNobody, misses_datasets = kNobody;
-    trouble_.attempt([&] {
+    first_error_.local_step([&] {
       if (somebody_objects()) return;
       missed_ = missed_datasets();
       if (!missed_.empty()) misses_datasets = static_cast<std::uint64_t>(rank_);
       compare_with_own_look();
       for (DatasetStart& dataset : datasets_) load_listing(dataset);
       end_phase("listings");
-      word = word_on_all();
+      word = listings_checksum();
       if (word != kNobody) make_division();
       end_phase("logs");
     });
@@ -168,7 +168,7 @@ class JobStart {
       const bool all_do = std::ranges::all_of(all_.members(), [](const Introduction& who) {
         return who.filter == FilterWish::kOff;
       });
-      trouble_.together([&] {
+      first_error_.collective_step([&] {
         agreement_.reason = "ZAZEN_FILTER=off";
         if (!all_do) agreement_.reason += " on rank " + std::to_string(who_objects());
       });
@@ -195,18 +195,18 @@ class JobStart {
     const int speaker = deciding_rank();
     if (speaker != 0) {
       std::string bytes;
-      trouble_.attempt([&] {
+      first_error_.local_step([&] {
         if (speaker == rank_) bytes = encode_datasets(wanted_datasets());
       });
-      trouble_.together([&] { world_.broadcast(bytes, speaker); });
-      trouble_.attempt([&] {
+      first_error_.collective_step([&] { world_.broadcast(bytes, speaker); });
+      first_error_.local_step([&] {
         if (rank_ == 0) {
           look_at(decode_datasets(bytes));
           bytes = encode_opening(seen_);
         }
       });
-      trouble_.together([&] { world_.broadcast(bytes, 0); });
-      trouble_.attempt([&] { take_opening(bytes); });
+      first_error_.collective_step([&] { world_.broadcast(bytes, 0); });
+      first_error_.local_step([&] { take_opening(bytes); });
       if (!prepare()) return false;
     }
     if (!hear_of_missed_datasets()) return false;
@@ -258,11 +258,11 @@ class JobStart {
     while (misses_datasets_ != kNobody) {
       const auto speaker = static_cast<int>(misses_datasets_);
       std::string bytes;
-      trouble_.attempt([&] {
+      first_error_.local_step([&] {
         if (speaker == rank_) bytes = encode_datasets(missed_);
       });
-      trouble_.together([&] { world_.broadcast(bytes, speaker); });
-      trouble_.attempt([&] {
+      first_error_.collective_step([&] { world_.broadcast(bytes, speaker); });
+      first_error_.local_step([&] {
         for (const NamedDataset& one : decode_datasets(bytes)) take_missed(one, speaker);
         missed_ = missed_datasets();
       });
@@ -396,15 +396,15 @@ class JobStart {
     division_.emplace(all_, first.protocol, std::move(domains), std::ref(look_up));
   }
 
-  static std::uint64_t word_on(const DatasetStart& dataset) {
+  static std::uint64_t listing_checksum(const DatasetStart& dataset) {
     return dataset.listing ? std::min(dataset.listing->checksum(), kNobody - 1) : kNobody;
   }
-  std::uint64_t word_on_all() const {
+  std::uint64_t listings_checksum() const {
     std::uint64_t word = 0;
     for (const DatasetStart& dataset : datasets_) {
       if (dataset.state.code != 0) continue;
       if (!dataset.listing) return kNobody;
-      word = word * 0x9e3779b97f4a7c15 + word_on(dataset);
+      word = word * 0x9e3779b97f4a7c15 + listing_checksum(dataset);
     }
     return std::min(word, kNobody - 1);
   }
@@ -416,13 +416,13 @@ class JobStart {
     if (listings_agree_) return true;
     std::vector<std::uint64_t> minima;
     std::vector<UnsharedListing> unshared;
-    trouble_.attempt([&] {
+    first_error_.local_step([&] {
       minima.assign(1 + 2 * datasets_.size(), kNobody);
       unshared.reserve(datasets_.size());
       for (std::size_t i = 0; i < datasets_.size(); ++i) {
         if (!all_.is_leader()) datasets_[i].listing.reset();
-        minima[1 + 2 * i] = word_on(datasets_[i]);
-        minima[2 + 2 * i] = ~word_on(datasets_[i]);
+        minima[1 + 2 * i] = listing_checksum(datasets_[i]);
+        minima[2 + 2 * i] = ~listing_checksum(datasets_[i]);
       }
     });
     // Without memory for them a rank cannot take part in a vote on them.
@@ -430,7 +430,7 @@ class JobStart {
     for (std::size_t i = 0; i < datasets_.size(); ++i) {
       const std::uint64_t least = minima[1 + 2 * i], greatest = ~minima[2 + 2 * i];
       if (datasets_[i].state.code != 0 || (least == greatest && least != kNobody)) continue;
-      unshared.push_back({&datasets_[i], least != kNobody && word_on(datasets_[i]) == least});
+      unshared.push_back({&datasets_[i], least != kNobody && listing_checksum(datasets_[i]) == least});
     }
     const std::span holders = std::span(minima).first(unshared.size());
     for (std::size_t i = 0; i < unshared.size(); ++i)
@@ -444,7 +444,7 @@ class JobStart {
         share_listings_of(static_cast<int>(root), holders, unshared);
     if (!unshared.empty()) agreement_.listing_seconds = seconds_since(phase_began_);
     end_phase("list");
-    trouble_.attempt([&] { make_division(); });
+    first_error_.local_step([&] { make_division(); });
     end_phase("logs");
     return all_.vote();
   }
@@ -459,7 +459,7 @@ class JobStart {
                          std::span<const UnsharedListing> unshared) {
     std::vector<UnsharedListing> given;
     std::string bytes;
-    trouble_.attempt([&] {
+    first_error_.local_step([&] {
       for (std::size_t i = 0; i < unshared.size(); ++i)
         if (holders[i] == static_cast<std::uint64_t>(root)) given.push_back(unshared[i]);
       ByteWriter out;
@@ -468,8 +468,8 @@ class JobStart {
           out.text(encode_listing_answer(is_here ? kept(*dataset) : list(*dataset)));
       bytes = out.take();
     });
-    trouble_.together([&] { world_.broadcast(bytes, root); });
-    trouble_.attempt([&] {
+    first_error_.collective_step([&] { world_.broadcast(bytes, root); });
+    first_error_.local_step([&] {
       ByteReader in(bytes);
       for (const auto& [dataset, is_here] : given) {
         std::string_view answer;
@@ -504,7 +504,7 @@ class JobStart {
 
   // Collective: from the listings to this rank's frames. All ranks left out the same datasets.
   void divide() {
-    trouble_.attempt([&] {
+    first_error_.local_step([&] {
       for (const DatasetStart& dataset : datasets_)
         if (dataset.state.code != 0)
           agreement_.left_out.push_back(
@@ -513,7 +513,7 @@ class JobStart {
     std::vector<Share> shares = division_->run();
     division_.reset();
     end_phase("protocol");
-    trouble_.attempt([&] {
+    first_error_.local_step([&] {
       for (std::size_t i = 0; i < divided_.size(); ++i) {
         divided_[i]->share = std::move(shares[i]);
         add_to_view(*divided_[i]);
@@ -553,7 +553,7 @@ class JobStart {
     const bool any = std::ranges::any_of(
         datasets_, [](const DatasetStart& dataset) { return dataset.state.code == 0; });
     if (!any) {
-      trouble_.together([&] {
+      first_error_.collective_step([&] {
         agreement_.reason = "no dataset can be listed";
         if (agreement_.left_out.empty()) return;
         const LeftOut& first = agreement_.left_out.front();
@@ -562,7 +562,7 @@ class JobStart {
       return;
     }
     bool adopted = false;
-    trouble_.attempt([&] {
+    first_error_.local_step([&] {
       view_.rank = rank_;
       view_.ranks = world_.size();
       view_.nodes = all_.groups().nodes;
@@ -592,8 +592,8 @@ class JobStart {
     agreement_.tally = nullptr;
   }
 
-  Gathering all_;
-  Trouble& trouble_;
+  JobRanks all_;
+  FirstError& first_error_;
   Communicator& world_;
   const PluginHost& host_;
   const Settings& settings_;

@@ -1,7 +1,7 @@
 // The start of a job: the ranks agree on who reads which frame, and each gets its view.
 //
 // Collective over all ranks of the program: all are filtered, or none (D13), and no
-// collective is left waiting (coord/ranks/gathering.h).
+// collective is left waiting (coord/ranks/job_ranks.h).
 //
 // A rank asks the origin for one stat of each dataset, rank 0 also for a listing if no node has
 // a current one (D20). A rank reads the listing that its own node keeps; it is sent only if some

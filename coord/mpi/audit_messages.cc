@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "coord/mpi/clock.h"
-#include "coord/mpi/patience.h"
+#include "coord/mpi/backoff.h"
 
 namespace zazen {
 namespace {
@@ -88,7 +88,7 @@ std::vector<std::optional<std::string>> receive_messages(MPI_Comm comm, int tag,
     return false;
   };
   const double deadline = seconds_now() + wait_seconds;
-  Patience patience;
+  Backoff patience;
   while (waiting()) {
     int arrived = 0;
     MPI_Status status;

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <new>
 
-#include "coord/mpi/patience.h"
+#include "coord/mpi/backoff.h"
 #include "coord/sets/bitmap.h"
 
 namespace zazen {

@@ -7,7 +7,7 @@
 // ranks vote on whether all of them have the memory. If not, all of them fail together. A
 // failure is noted for the whole family of split communicators.
 //
-// The wait for a small operation has pauses (patience.h).
+// The wait for a small operation has pauses (backoff.h).
 #pragma once
 #include <mpi.h>
 

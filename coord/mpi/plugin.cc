@@ -27,7 +27,7 @@
 #include "coord/mpi/clock.h"
 #include "coord/mpi/loss_status.h"
 #include "coord/mpi/mpi_communicator.h"
-#include "coord/mpi/patience.h"
+#include "coord/mpi/backoff.h"
 #include "coord/mpi/presence.h"
 
 namespace zazen {
@@ -80,7 +80,7 @@ MPI_Comm duplicate_world(int rank, bool is_vouched_for) {
   if (PMPI_Comm_idup(MPI_COMM_WORLD, &comm, &request) != MPI_SUCCESS) return MPI_COMM_NULL;
   const double began = seconds_now();
   bool reminded = !is_vouched_for;
-  for (Patience patience;; patience.rest()) {
+  for (Backoff patience;; patience.rest()) {
     int done = 0;
     if (PMPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return MPI_COMM_NULL;
     if (done != 0) return comm;
@@ -122,7 +122,7 @@ void agree(const PluginHost& host) {
     agreement.speaker = obstacle.speaker;
     return;
   }
-  const PromptPauses prompt;
+  const PreciseSleep prompt;
   job->comm = duplicate_world(agreement.rank, is_vouched_for);
   std::optional<MessageMemory> memory;
   if (job->comm != MPI_COMM_NULL) memory = MessageMemory::of_all(job->comm);
@@ -300,7 +300,7 @@ void after_init(const PluginHost* host) {
     if (job->agreement.filtered) begin_watch(*host);
     if (host->run != nullptr) join_run(*host->run);
     if (job->agreement.rank == 0) {
-      say_if_asked(job->settings, start_words(job->agreement, job->protocol_seconds));
+      say_if_asked(job->settings, start_message(job->agreement, job->protocol_seconds));
       if (job->agreement.filtered || host->ledger != nullptr) begin_report();
     }
     tell_if_undivided();
@@ -376,10 +376,10 @@ bool audit(const PluginHost& host) {
   const Audit merged = merge_fragments(agreement, fragments);
   // The exit status of a spawned job would end the job that spawned it.
   const bool is_lost = !program_asked() && !was_spawned() && is_failure(merged);
-  if (!program_asked()) say(loss_words(merged));
+  if (!program_asked()) say(loss_message(merged));
   if (is_lost)
     say({"zazen: so the job's exit status is 120 (audit = \"warn\": only a message)."});
-  say_if_asked(job->settings, closing_words(merged));
+  say_if_asked(job->settings, closing_message(merged));
   if (!job->settings.report.empty())
     write_job_report(merged, agreement.filtered ? frames_arrived_later(agreement, merged) : 0,
                      agreement.filtered ? nullptr : agreement.reason.c_str(), host.run);

@@ -29,7 +29,7 @@ std::vector<std::string> deal(const Protocol& protocol, std::size_t datasets,
 
 }  // namespace
 
-Division::Division(Gathering& all, ProtocolChoice choice, std::vector<std::size_t> domains,
+Division::Division(JobRanks& all, ProtocolChoice choice, std::vector<std::size_t> domains,
                    const std::function<void(Protocol&)>& look_up)
     : all_(&all), domains_(std::move(domains)) {
   if (!all.is_leader()) return;
@@ -40,20 +40,20 @@ Division::Division(Gathering& all, ProtocolChoice choice, std::vector<std::size_
 }
 
 std::vector<Share> Division::run() {
-  Trouble& trouble = all_->trouble();
+  FirstError& first_error = all_->first_error();
   std::vector<Share> shares;
   std::vector<std::string> parts;
   if (protocol_) {
-    trouble.together([&] { protocol_->run(all_->leaders()); });
-    trouble.attempt([&] {
+    first_error.collective_step([&] { protocol_->run(all_->leaders()); });
+    first_error.local_step([&] {
       const NodeGroups& groups = all_->groups();
       parts =
           deal(*protocol_, domains_.size(), groups.ranks[groups.group(all_->rank())].size());
     });
   }
   std::string mine;
-  trouble.together([&] { mine = all_->node().scatter(parts, 0); });
-  trouble.attempt([&] {
+  first_error.collective_step([&] { mine = all_->node().scatter(parts, 0); });
+  first_error.local_step([&] {
     ByteReader in(mine);
     for (std::size_t d = 0; d < domains_.size(); ++d) {
       std::string_view part;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "coord/protocol/protocol.h"
-#include "coord/ranks/gathering.h"
+#include "coord/ranks/job_ranks.h"
 
 namespace zazen {
 
@@ -19,7 +19,7 @@ class Division {
  public:
   // Allocates all memory whose size is known; all ranks have the same domains. The leaders call
   // look_up, which returns the frames that their nodes hold.
-  Division(Gathering& all, ProtocolChoice choice, std::vector<std::size_t> domains,
+  Division(JobRanks& all, ProtocolChoice choice, std::vector<std::size_t> domains,
            const std::function<void(Protocol&)>& look_up);
 
   // Collective. To be called after a vote has shown that all ranks have a division and that
@@ -28,7 +28,7 @@ class Division {
   std::vector<Share> run();
 
  private:
-  Gathering* all_;
+  JobRanks* all_;
   std::vector<std::size_t> domains_;
   std::optional<Protocol> protocol_;  // only on a leader
 };

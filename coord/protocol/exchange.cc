@@ -9,7 +9,7 @@
 #include "coord/protocol/quotas.h"
 #include "coord/protocol/slice_owner.h"
 #include "coord/ranks/message_bundle.h"
-#include "coord/sets/set_revision.h"
+#include "coord/sets/packed_set_update.h"
 
 namespace zazen {
 namespace {
@@ -40,11 +40,11 @@ class Correspondence {
  public:
   // Collective. `message(d, n)` is the message to node n about dataset d.
   template <class Message>
-  Correspondence(Communicator& leaders, Trouble& trouble, std::size_t datasets,
+  Correspondence(Communicator& leaders, FirstError& first_error, std::size_t datasets,
                  Message&& message) {
     const auto nodes = static_cast<std::size_t>(leaders.size());
     std::vector<MessagePair> to;
-    trouble.attempt([&] {
+    first_error.local_step([&] {
       for (std::size_t n = 0; n < nodes; ++n) {
         std::vector<MessagePair> messages;
         for (std::size_t d = 0; d < datasets; ++d) messages.push_back(message(d, n));
@@ -52,9 +52,9 @@ class Correspondence {
             sent_.emplace_back(messages).message());  // their bytes stay where they are
       }
     });
-    if (trouble.any()) to.clear();
-    trouble.together([&] { delivery_ = leaders.all_to_all(to); });
-    trouble.attempt([&] {
+    if (first_error.any()) to.clear();
+    first_error.collective_step([&] { delivery_ = leaders.all_to_all(to); });
+    first_error.local_step([&] {
       if (delivery_.messages().size() != nodes)
         throw std::runtime_error("communication failed");
       from_.resize(datasets);
@@ -110,7 +110,7 @@ PackedSet apply_verdicts(PackedSet natives, const PackedSet& aliens,
   if (!changed && aliens.count() == 0) return natives;
 
   const std::size_t domain = natives.domain();
-  SetRevision own(std::move(natives));
+  PackedSetUpdate own(std::move(natives));
   ChunkWords aliens_here, lost_here, adopted_here;
   ChunkPositions few_aliens, few_lost, few_adopted;
   for (std::size_t owner = 0; owner < verdicts.size(); ++owner) {
@@ -153,7 +153,7 @@ ExchangeProtocol::ExchangeProtocol(std::vector<std::size_t> domains,
     datasets_.push_back({PackedSet(domain), PackedSet(domain), PackedSet(domain)});
 }
 
-void ExchangeProtocol::run(Communicator& leaders, Trouble trouble) {
+void ExchangeProtocol::run(Communicator& leaders, FirstError first_error) {
   const auto me = static_cast<std::size_t>(leaders.rank());
   const std::size_t nodes = ranks_.size();
   auto counters = [&](std::size_t d) { return Counters(counters_, d, nodes); };
@@ -162,13 +162,13 @@ void ExchangeProtocol::run(Communicator& leaders, Trouble trouble) {
 
   {  // Step 1: the claims.
     const Correspondence claims(
-        leaders, trouble, datasets_.size(), [&](std::size_t d, std::size_t n) -> MessagePair {
+        leaders, first_error, datasets_.size(), [&](std::size_t d, std::size_t n) -> MessagePair {
           const Dataset& dataset = datasets_[d];
           const Block slice = slice_of(dataset.own.domain(), n, nodes);
           return {dataset.natives.bytes(slice), dataset.aliens.bytes(slice)};
         });
     // Step 2: the slices of this node.
-    trouble.attempt([&] {
+    first_error.local_step([&] {
       for (std::size_t d = 0; d < datasets_.size(); ++d) {
         std::vector<Claims> here;
         for (const MessagePair& message : claims.from(d))
@@ -189,10 +189,10 @@ void ExchangeProtocol::run(Communicator& leaders, Trouble trouble) {
   }
 
   // Step 3: the sum for all nodes.
-  troubles = trouble.any() ? 1 : 0;
+  troubles = first_error.any() ? 1 : 0;
   leaders.all_sum(counters_);
   if (troubles != 0)
-    throw std::runtime_error(trouble.any() ? trouble.text() : "another node is in trouble");
+    throw std::runtime_error(first_error.any() ? first_error.text() : "another node is in trouble");
   bool exceptions = false;
   for (std::size_t d = 0; d < datasets_.size(); ++d) {
     datasets_[d].residue_count = counters(d).residue_count();
@@ -203,7 +203,7 @@ void ExchangeProtocol::run(Communicator& leaders, Trouble trouble) {
   std::vector<std::vector<PackedSet>> adopted;  // by dataset and node
   std::optional<Correspondence> verdicts;
   if (exceptions) {
-    trouble.attempt([&] {
+    first_error.local_step([&] {
       for (std::size_t d = 0; d < datasets_.size(); ++d) {
         const Counters all = counters(d);
         std::vector<std::uint64_t> quotas(nodes);
@@ -215,20 +215,20 @@ void ExchangeProtocol::run(Communicator& leaders, Trouble trouble) {
           adopted[d].push_back(slices[d].adopted(n, before, quotas));
       }
     });
-    verdicts.emplace(leaders, trouble, datasets_.size(),
+    verdicts.emplace(leaders, first_error, datasets_.size(),
                      [&](std::size_t d, std::size_t n) -> MessagePair {
                        if (!counters(d).has_exceptions()) return {};
                        return {slices[d].lost(n).bytes(), adopted[d][n].bytes()};
                      });
   }
-  trouble.attempt([&] {
+  first_error.local_step([&] {
     const std::vector<MessagePair> none(nodes);
     for (std::size_t d = 0; d < datasets_.size(); ++d)
       datasets_[d].own =
           apply_verdicts(std::move(datasets_[d].natives), datasets_[d].aliens,
                          verdicts ? verdicts->from(d) : std::span<const MessagePair>(none));
   });
-  if (trouble.any()) throw std::runtime_error(trouble.text());
+  if (first_error.any()) throw std::runtime_error(first_error.text());
 }
 
 }  // namespace zazen

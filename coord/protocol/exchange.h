@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "coord/ranks/communicator.h"
-#include "coord/ranks/trouble.h"
+#include "coord/ranks/first_error.h"
 #include "coord/sets/packed_set.h"
 
 namespace zazen {
@@ -37,7 +37,7 @@ class ExchangeProtocol {
 
   // Collective; every leader has the same domains and ranks. `trouble` is an earlier failure of
   // this rank.
-  void run(Communicator& leaders, Trouble trouble = {});
+  void run(Communicator& leaders, FirstError first_error = {});
 
   // After run(): the frames of this node, with its residues; and the number of all residues.
   const PackedSet& own(std::size_t dataset = 0) const { return datasets_[dataset].own; }

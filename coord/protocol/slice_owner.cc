@@ -184,7 +184,7 @@ bool SliceOwner::decide_few_aliens(std::size_t chunk, std::size_t limit, std::si
       return false;
     if (aliens.count != 0) claimant_nodes_.push_back(n);
   }
-  if (!SparseContest::suits(claimant_nodes_.size(), claims)) return false;
+  if (!SparseTieBreak::suits(claimant_nodes_.size(), claims)) return false;
 
   few_.clear();
   positions_.resize(claims);

@@ -6,7 +6,7 @@
 //   no native, alien on several       one of them: the least loaded
 //   on none                           a residue, dealt out when all know how many there are
 //
-// "Least loaded" (contest.h) counts the frames of the slice that the node has won so far,
+// "Least loaded" (tie_break.h) counts the frames of the slice that the node has won so far,
 // divided by its ranks. This is the greedy rule for assignment with restrictions. Its highest
 // load is at most ceil(log2 p) + 1 times the optimum (Azar, Naor and Rom 1995); a fixed
 // rotation has no such bound. The order starts with the owner's neighbour, so that ties do not
@@ -20,7 +20,7 @@
 #include <span>
 #include <vector>
 
-#include "coord/sets/contest.h"
+#include "coord/sets/tie_break.h"
 #include "coord/sets/packed_set.h"
 
 namespace zazen {
@@ -101,7 +101,7 @@ class SliceOwner : public SliceVerdicts {
   std::vector<Claimant> claimants_;  // the nodes with a row
 
   // For a chunk with few aliens.
-  SparseContest contest_;
+  SparseTieBreak contest_;
   std::vector<std::size_t> claimant_nodes_;
   std::vector<FewClaims> few_;  // of these nodes
   std::vector<std::uint16_t> positions_;

@@ -165,7 +165,7 @@ std::vector<FrameSeq> RoomLedger::sample(std::uint32_t dataset, std::size_t at_r
   return {chosen.begin(), chosen.end()};
 }
 
-std::vector<FrameSeq> RoomLedger::next(TableTurn& turn, std::uint32_t dataset) const {
+std::vector<FrameSeq> RoomLedger::next(FrameCursor& turn, std::uint32_t dataset) const {
   Lock lock(mutex_);
   return turn.next({&inventory_.table(dataset, FrameKind::kNative),
                     &inventory_.table(dataset, FrameKind::kAlien)});
@@ -197,14 +197,14 @@ std::optional<HeldFrame> RoomLedger::remove(const Lock&, std::uint32_t dataset, 
   return held;
 }
 
-void RoomLedger::take_in(const NamesLock&, std::uint32_t dataset, FrameSeq seq, FrameKind kind,
+void RoomLedger::add_held(const NamesLock&, std::uint32_t dataset, FrameSeq seq, FrameKind kind,
                          std::uint64_t bytes, uid_t owner, Reservation room) {
   Lock lock(mutex_);
   release(lock, room);
   add(lock, dataset, seq, kind, bytes, owner);
 }
 
-std::optional<HeldFrame> RoomLedger::let_go(const NamesLock&, std::uint32_t dataset,
+std::optional<HeldFrame> RoomLedger::remove_held(const NamesLock&, std::uint32_t dataset,
                                             FrameSeq seq) {
   return remove(Lock(mutex_), dataset, seq);
 }

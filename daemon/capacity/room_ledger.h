@@ -20,7 +20,7 @@
 #include "daemon/capacity/eviction.h"
 #include "daemon/capacity/inventory.h"
 #include "daemon/capacity/pins.h"
-#include "daemon/capacity/table_turn.h"
+#include "daemon/capacity/frame_cursor.h"
 #include "daemon/disk/cache_disk.h"
 
 namespace zazen {
@@ -130,13 +130,13 @@ class RoomLedger {
   std::vector<FrameSeq> frames_from(std::uint32_t dataset, FrameSeq first,
                                     std::size_t limit) const;
   std::vector<FrameSeq> sample(std::uint32_t dataset, std::size_t at_random) const;
-  std::vector<FrameSeq> next(TableTurn& turn, std::uint32_t dataset) const;
+  std::vector<FrameSeq> next(FrameCursor& turn, std::uint32_t dataset) const;
   std::vector<uid_t> owners() const;
 
   // Counts the copy in place of its reservation, never both: the next one may need that room.
-  void take_in(const NamesLock&, std::uint32_t dataset, FrameSeq seq, FrameKind kind,
+  void add_held(const NamesLock&, std::uint32_t dataset, FrameSeq seq, FrameKind kind,
                std::uint64_t bytes, uid_t owner, Reservation room = {});
-  std::optional<HeldFrame> let_go(const NamesLock&, std::uint32_t dataset, FrameSeq seq);
+  std::optional<HeldFrame> remove_held(const NamesLock&, std::uint32_t dataset, FrameSeq seq);
   // Sets the size and owner of a held frame.
   void learn(const NamesLock&, std::uint32_t dataset, FrameSeq seq, std::uint64_t bytes,
              uid_t owner);

@@ -23,7 +23,7 @@
 #include "daemon/pool/forker.h"
 #include "daemon/threads/connection_closer.h"
 #include "daemon/threads/connection_queue.h"
-#include "daemon/threads/origin_lanes.h"
+#include "daemon/threads/origin_threads.h"
 #include "daemon/threads/work_queue.h"
 
 namespace zazen {
@@ -127,7 +127,7 @@ class RunningWorker : public std::enable_shared_from_this<RunningWorker> {
   bool is_buried_ = false;  // the pool's mutex_ is held
   WorkerFigures figures_;
 
-  OriginLanes lanes_{2, WorkQueue::Queued::kDone, kMostLanes};
+  OriginThreads lanes_{2, WorkQueue::Queued::kDone, kMostLanes};
   WorkQueue general_{WorkQueue::OnDemand{2}};  // for what names no dataset
   WorkQueue long_{WorkQueue::OnDemand{1}};
 };

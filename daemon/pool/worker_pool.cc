@@ -182,7 +182,7 @@ void WorkerPool::stop() {
     ::eventfd_write(withdrawn_.get(), 1);
     last_rounds_.join();
   }
-  for (const WorkerPointer& worker : left) bury(worker);
+  for (const WorkerPointer& worker : left) mark_dead(worker);
   funerals_.stop(WorkQueue::kForEver, WorkQueue::Queued::kDone);
   is_closing_ = !closer_.stop(kCloseLimit);
 }
@@ -379,7 +379,7 @@ void WorkerPool::serve(const WorkerPointer& worker, std::uint32_t events) {
     keep = false;
     despite_shortage([&] { keep = read_asks(*worker); });
   }
-  if (!keep) return bury(worker);
+  if (!keep) return mark_dead(worker);
   if (worker->asks_ >= Worker::kMostAsks) {  // watch_again() brings it back
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, worker->receive_.get(), nullptr);
     worker->watched_ = 0;
@@ -448,7 +448,7 @@ void WorkerPool::watch_again() {
     ::epoll_ctl(epoll_.get(), operation, worker->send_.get(), &event);
     worker->is_output_watched_ = true;
   }
-  for (const WorkerPointer& worker : lost) bury(worker);
+  for (const WorkerPointer& worker : lost) mark_dead(worker);
   for (const WorkerPointer& worker : unread) serve(worker, EPOLLIN);
 }
 
@@ -470,11 +470,11 @@ void WorkerPool::look_for_silent_workers() {
   for (const WorkerPointer& worker : silent) {
     log_line(LogLevel::kWarn, "worker_is_silent",
              {{"uid", std::to_string(worker->credentials_.uid)}, {"what", "it is killed"}});
-    bury(worker);
+    mark_dead(worker);
   }
 }
 
-void WorkerPool::bury(const WorkerPointer& worker) {
+void WorkerPool::mark_dead(const WorkerPointer& worker) {
   std::lock_guard lock(mutex_);
   if (!workers_.contains(worker->id_)) return;
   if (!worker->has_left_) {

@@ -157,7 +157,7 @@ class WorkerPool {
   void pass_on(UniqueFd socket);
   void serve(const WorkerPointer& worker, std::uint32_t events);
   bool read_asks(Worker& worker);  // false: cut it off
-  void bury(const WorkerPointer& worker);
+  void mark_dead(const WorkerPointer& worker);
   void bury_locked(const WorkerPointer& worker);  // mutex_ is held
   void hold_funerals();
   void hold_funerals_locked();  // mutex_ is held

@@ -177,7 +177,7 @@ void Service::compare_doubted() {
   }
 }
 
-void Service::do_housework(std::uint32_t dataset) {
+void Service::check_dataset(std::uint32_t dataset) {
   Housework& work = housework_[dataset];
   work.posted = false;
   if (work.rights_due.exchange(false)) {
@@ -187,7 +187,7 @@ void Service::do_housework(std::uint32_t dataset) {
   compare_young(dataset);
 }
 
-void Service::do_chores() {
+void Service::update_usage() {
   // An owner of frames may change them, and perhaps cannot tell.
   // Half of the places are for users whose programs come: one user may own frames of many.
   for (uid_t owner : store_.owners()) {
@@ -211,10 +211,10 @@ void Service::note_read_order(const ReadOrder::State& state) {
             {"seek_ms", state.seek_ms ? fmt::format("{:.2f}", *state.seek_ms) : "unknown"}});
 }
 
-void Service::keep_house() {
+void Service::tick() {
   if (listener_ == 0 && !push_sockets_.sockets.empty()) start_listener();
   // Not here: whoever lists a million copies holds the store's lock.
-  post_once(chores_posted_, errands_, [this] { do_chores(); });
+  post_once(chores_posted_, errands_, [this] { update_usage(); });
   bool rights = store_.serves_all_users() && monotonic_ms() >= next_rights_ms_;
   if (rights) next_rights_ms_ = monotonic_ms() + kRightsPeriodMs;
   for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) {
@@ -223,7 +223,7 @@ void Service::keep_house() {
     if (rights) work.rights_due = true;
     if (!work.rights_due && !trust_.due(i, kYoung)) continue;
     if (work.posted.exchange(true)) continue;
-    if (!samples_.post(i, [this, i] { do_housework(i); })) work.posted = false;
+    if (!samples_.post(i, [this, i] { check_dataset(i); })) work.posted = false;
   }
   if (findings_left_ > 0) post_once(findings_posted_, errands_, [this] { log_findings(); });
   if (monotonic_ms() < next_sweep_ms_) return;

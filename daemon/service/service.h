@@ -28,7 +28,7 @@
 #include "daemon/service/read_order.h"
 #include "daemon/service/store_cache.h"
 #include "daemon/store/store.h"
-#include "daemon/threads/origin_lanes.h"
+#include "daemon/threads/origin_threads.h"
 #include "daemon/threads/work_queue.h"
 #include "daemon/validation/sample.h"
 #include "daemon/validation/sweep.h"
@@ -48,7 +48,7 @@ class Service {
   // What the store holds of a dataset, at the start or when a reload has added it.
   void take_up(std::uint32_t dataset);
   // To be called about once a second: what dead jobs left goes, young copies come of age.
-  void keep_house();
+  void tick();
   // Workers end what is under way, within a limit; then nothing is asked of them any more.
   void stop();
   // Nothing that is served is in doubt, so that the next start may believe it.
@@ -165,8 +165,8 @@ class Service {
   static void post_once(std::atomic<bool>& posted, WorkQueue& queue, Work work);
   void post_reconcile(std::uint32_t dataset);
   void reconcile_again();  // what could not be reconciled
-  void do_chores();
-  void do_housework(std::uint32_t dataset);
+  void update_usage();
+  void check_dataset(std::uint32_t dataset);
   void disk_changed(bool usable);
   // Changes may not have been told to this daemon, or not all of them.
   void doubt_and_tell(std::uint32_t dataset);
@@ -233,8 +233,8 @@ class Service {
   WorkQueue reconciling_{1};
   ReadOrder reads_;
   WorkQueue scrubs_{1};     // apart: reading a large copy takes its time
-  OriginLanes samples_{1};  // apart: an origin that hangs must not hold up the errands
-  OriginLanes looks_{1, WorkQueue::Queued::kDone};
+  OriginThreads samples_{1};  // apart: an origin that hangs must not hold up the errands
+  OriginThreads looks_{1, WorkQueue::Queued::kDone};
   WorkQueue munge_{WorkQueue::OnDemand{64}};
 };
 

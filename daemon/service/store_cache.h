@@ -24,7 +24,7 @@
 
 #include "daemon/link/link_messages.h"
 #include "daemon/origin/trust.h"
-#include "daemon/store/committer.h"
+#include "daemon/store/group_commit.h"
 #include "daemon/store/store.h"
 
 namespace zazen {
@@ -54,7 +54,7 @@ class StoreCache {
   struct Hooks {
     // Copies of this worker have their names: those whose origin is another one by now get a
     // status.
-    Committer::Verify verify;
+    GroupCommit::Verify verify;
     // Where all users are served: the cache's directories should mirror these.
     std::function<void(WorkerId worker, std::uint32_t dataset, const ReachedDirectories& reached)>
         mirror;
@@ -159,7 +159,7 @@ class StoreCache {
   std::multimap<Key, FlightPointer> in_flight_;     // not cancelled
   std::size_t under_way_ = 0;
   FillCounts counts_;
-  Committer committer_;
+  GroupCommit committer_;
 };
 
 }  // namespace zazen

@@ -84,13 +84,13 @@ void CopyFiles::publish(std::span<FinishedCopy> batch, const VerifyNamed& verify
   flush_data(batch);
   {
     NamesLock names = lock_names();
-    give_names(names, batch);
+    link_names(names, batch);
   }
   // No lock is held, because an origin may be slow. Another thread that drops a copy meanwhile
   // removes its name.
   if (verify) verify(batch);
   NamesLock names = lock_names();
-  keep_names(names, batch);
+  confirm_names(names, batch);
   log_batch(names, batch);
   for (const FinishedCopy& copy : batch) health_.note(copy.status);
   for (const FinishedCopy& copy : batch) compact(names, copy.dataset, copy.kind);
@@ -141,7 +141,7 @@ int CopyFiles::give_name(const NamesLock& names, FinishedCopy& copy, bool* flat)
   return note_full_directory(copy.dataset, code);
 }
 
-void CopyFiles::give_names(const NamesLock& names, std::span<FinishedCopy> batch) {
+void CopyFiles::link_names(const NamesLock& names, std::span<FinishedCopy> batch) {
   bool flat = true;
   std::set<std::uint32_t> touched;
   for (FinishedCopy& copy : batch) {
@@ -162,7 +162,7 @@ void CopyFiles::give_names(const NamesLock& names, std::span<FinishedCopy> batch
   }
 }
 
-void CopyFiles::keep_names(const NamesLock& names, std::span<FinishedCopy> batch) {
+void CopyFiles::confirm_names(const NamesLock& names, std::span<FinishedCopy> batch) {
   for (FinishedCopy& copy : batch) {
     struct stat local = {};
     const bool has_name = ::fstat(copy.file.fd(), &local) != 0 || local.st_nlink > 0;
@@ -221,10 +221,10 @@ void CopyFiles::log_batch(const NamesLock& names, std::span<FinishedCopy> batch)
     if (copy.status != 0) continue;
     if (failed.contains({copy.dataset, copy.kind})) {
       unlink_copy(names, copy.dataset, copy.seq);
-      ledger_.let_go(names, copy.dataset, copy.seq);
+      ledger_.remove_held(names, copy.dataset, copy.seq);
       copy.status = code;
     } else {
-      ledger_.take_in(names, copy.dataset, copy.seq, copy.kind, copy.bytes, copy.owner,
+      ledger_.add_held(names, copy.dataset, copy.seq, copy.kind, copy.bytes, copy.owner,
                       std::move(room));
     }
   }
@@ -263,7 +263,7 @@ int CopyFiles::promote(std::uint32_t dataset, FrameSeq seq) {
   if (!done.ok()) return done.error().code;
   struct stat local = {};
   if (::fstat(copy.get(), &local) != 0) return errno;
-  ledger_.take_in(names, dataset, seq, FrameKind::kNative,
+  ledger_.add_held(names, dataset, seq, FrameKind::kNative,
                   std::max(held->bytes, room_of(local)), identity.uid);
   return 0;
 }
@@ -294,7 +294,7 @@ Amount CopyFiles::remove(const NamesLock& names, std::uint32_t dataset,
   std::vector<FrameSeq> natives, aliens;
   for (FrameSeq seq : frames) {
     if (unlink_copy(names, dataset, seq) != 0) continue;  // still held, and compared again
-    std::optional<HeldFrame> held = ledger_.let_go(names, dataset, seq);
+    std::optional<HeldFrame> held = ledger_.remove_held(names, dataset, seq);
     if (!held) continue;
     amount.frames += 1;
     amount.bytes += held->bytes;

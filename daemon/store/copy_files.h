@@ -24,14 +24,14 @@
 #include "daemon/disk/index_file.h"
 #include "daemon/store/directory_rights.h"
 #include "daemon/store/reconcile.h"
-#include "daemon/threads/turn_mutex.h"
+#include "daemon/threads/fair_mutex.h"
 
 namespace zazen {
 
 class NamesLock {  // only its owner gives, moves and removes names of copies, and writes logs
   friend class CopyFiles;
-  explicit NamesLock(TurnMutex& mutex) : lock_(mutex) {}
-  std::lock_guard<TurnMutex> lock_;
+  explicit NamesLock(FairMutex& mutex) : lock_(mutex) {}
+  std::lock_guard<FairMutex> lock_;
 };
 
 struct FinishedCopy {  // written, with identity and mode; ready to be published
@@ -120,10 +120,10 @@ class CopyFiles {
 
  private:
   void flush_data(std::span<FinishedCopy> batch);
-  void give_names(const NamesLock& names, std::span<FinishedCopy> batch);
+  void link_names(const NamesLock& names, std::span<FinishedCopy> batch);
   int give_name(const NamesLock& names, FinishedCopy& copy, bool* flat);
   int flush_names(const std::set<std::uint32_t>& touched, bool all);
-  void keep_names(const NamesLock& names, std::span<FinishedCopy> batch);
+  void confirm_names(const NamesLock& names, std::span<FinishedCopy> batch);
   void log_batch(const NamesLock& names, std::span<FinishedCopy> batch);
   static int replace_identity(int copy_fd, const OriginIdentity& identity);
   int unlink_copy(const NamesLock& names, std::uint32_t dataset, FrameSeq seq);
@@ -145,7 +145,7 @@ class CopyFiles {
 
   // Protects the logs, and the names on the disk: those of copies and of the directories that
   // are in frame names. Held during input and output.
-  mutable TurnMutex names_mutex_;
+  mutable FairMutex names_mutex_;
   std::vector<DatasetLogs> logs_;
 };
 

@@ -63,7 +63,7 @@ class DirectoryRights {
     std::atomic<bool> index_due = false;
     std::mutex mutex;  // protects the three below
     std::uint64_t mirrored_look = 0;
-    TableTurn frames;
+    FrameCursor frames;
     std::optional<FrameDirectory> frame_directory;  // whose frames the copies are
   };
   struct TakenTurn {

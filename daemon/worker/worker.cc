@@ -187,7 +187,7 @@ class Worker {
 
   // On the server's thread, once a second.
   void tick() {
-    service_.keep_house();
+    service_.tick();
     NetworkPushes* listener = listener_;
     if (listener != nullptr) listener->learn_keys();
     link_.tell(figures());

@@ -65,7 +65,7 @@ void count_opened(const Route& route, int fd, Source source) {
   }
 }
 
-void count_listed(const Place& place, FrameSeq seq) {
+void count_listed(const DatasetMatcher& place, FrameSeq seq) {
   Ledger& ledger = *settings.ledger;
   ledger.note(ledger.dataset_of(place.key, place.path), seq, Ledger::kListed);
 }

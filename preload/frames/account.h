@@ -17,7 +17,7 @@ void count_opened(const Route& route, int fd, Source source);
 extern constinit thread_local int last_open __attribute__((tls_model("initial-exec")));
 
 // Notes that a frame's name was shown in a listing that no view filters.
-void count_listed(const Place& place, FrameSeq seq);
+void count_listed(const DatasetMatcher& place, FrameSeq seq);
 
 struct OpenCounts {
   std::uint64_t hits;

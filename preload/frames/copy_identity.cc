@@ -29,7 +29,7 @@ bool origin_dev_by_table(const Node& node, const char* copy, dev_t* dev) {
   std::size_t cache_length = std::strlen(node.table->cache);
   if (std::strncmp(copy, node.table->cache, cache_length) != 0) return false;
   for (std::uint32_t i = 0; i < node.table->dataset_count; ++i) {
-    const Place& place = node.places[i];
+    const DatasetMatcher& place = node.places[i];
     const char* below = copy + cache_length;
     DirectoryKey key;
     if (place.path_length != 0 && std::strncmp(below, place.path, place.path_length) == 0 &&

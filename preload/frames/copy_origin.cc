@@ -169,7 +169,7 @@ bool may_be_of_dataset(const struct stat& st) {
   const std::int64_t now_ms = monotonic_ms();
   const Node* node = S_ISREG(st.st_mode) ? current_node(&alive, now_ms) : nullptr;
   for (std::uint32_t i = 0; node != nullptr && i < node->table->dataset_count; ++i) {
-    const Place& place = node->places[i];
+    const DatasetMatcher& place = node->places[i];
     DirectoryKey key;
     if (place.path_length == 0) continue;
     if (!place.trust.directory.has_looked(now_ms)) return true;

@@ -9,7 +9,7 @@
 namespace zazen {
 namespace {
 
-DirectoryKey key_now(const Place& place) {
+DirectoryKey key_now(const DatasetMatcher& place) {
   DirectoryKey key = {};
   place.trust.directory.forget();
   return place.path_length != 0 && frame_directory(place, &key) ? key : DirectoryKey{};
@@ -38,7 +38,7 @@ void MovedDirectories::tell() const {
   ErrnoKeeper keep;
   look_again();
   for (std::uint32_t i = 0; node_ != nullptr && i < node_->table->dataset_count; ++i) {
-    const Place& place = node_->places[i];
+    const DatasetMatcher& place = node_->places[i];
     if (key_now(place) == before_[i]) continue;
     place.trust.distrusted.store(true);
     Route route;

@@ -24,7 +24,7 @@ std::int64_t now_ns() {
 }
 
 // The rest of a path after the dataset's path; null if it is not below. "" is the directory.
-const char* below(const Place& place, const char* path) {
+const char* below(const DatasetMatcher& place, const char* path) {
   if (place.path_length == 0 || std::strncmp(path, place.path, place.path_length) != 0) {
     return nullptr;
   }
@@ -49,7 +49,7 @@ void CallBeside::end() {
   bool alive = false;
   const Node* node = current_node(&alive);
   for (std::uint32_t i = 0; alive && i < node->table->dataset_count; ++i) {
-    const Place& place = node->places[i];
+    const DatasetMatcher& place = node->places[i];
     if (node->table->datasets[i].removed != 0) continue;
     const char* name = by_letters ? below(place, path_) : name_in(place, dirfd_, path_);
     if (name != nullptr) return note(*node, i, name, taken_ns);
@@ -72,7 +72,7 @@ void CallBeside::end() {
   bool alive = false;
   const Node* node = current_node(&alive);
   for (std::uint32_t i = 0; alive && i < node->table->dataset_count; ++i) {
-    const Place& place = node->places[i];
+    const DatasetMatcher& place = node->places[i];
     FrameSeq seq = 0;
     if (node->table->datasets[i].removed != 0) continue;
     // A frame or a companion that is read from the origin.
@@ -85,7 +85,7 @@ void CallBeside::note(const Node& node, std::uint32_t dataset, const char* name,
                       std::int64_t taken_ns) {
   RunRecord* run = current_run();
   if (run == nullptr) return;
-  const Place& place = node.places[dataset];
+  const DatasetMatcher& place = node.places[dataset];
   const std::uint32_t noted = run->ledger.dataset_of(place.key, place.path);
   if (noted != Ledger::kNoDataset) run->others.note(noted, name, call_, taken_ns);
 }

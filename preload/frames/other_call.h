@@ -4,12 +4,12 @@
 // A path is beside the frames if it begins with a dataset's path. Another path is looked up
 // only if it is relative and its call is a slow open: then a stat is cheap in comparison. The
 // kernel tells the path of an open file. Only jobs under `zazenctl run` count; in other
-// processes first_look answers no.
+// processes path_prefilter answers no.
 #pragma once
 #include <fcntl.h>
 
 #include "bodhi/lean/run/other_files.h"
-#include "preload/process/first_look.h"
+#include "preload/process/path_prefilter.h"
 #include "preload/process/node.h"
 
 namespace zazen {
@@ -23,7 +23,7 @@ class CallBeside {
   }
   // A stat of an open file.
   explicit CallBeside(int fd) : path_(nullptr), dirfd_(fd), call_(OtherCall::kStat) {
-    if (first_look.counts_beside()) [[unlikely]]
+    if (path_prefilter.counts_beside()) [[unlikely]]
       begin();
   }
   ~CallBeside() {
@@ -34,8 +34,8 @@ class CallBeside {
   CallBeside& operator=(const CallBeside&) = delete;
 
   static bool is_wanted(const char* path, OtherCall call) {
-    return first_look.may_be_beside(path) ||
-           (call != OtherCall::kStat && first_look.may_be_beside_by_file(path));
+    return path_prefilter.may_be_beside(path) ||
+           (call != OtherCall::kStat && path_prefilter.may_be_beside_by_file(path));
   }
 
  private:

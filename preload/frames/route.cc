@@ -65,7 +65,7 @@ Route search(Match match) {
   std::size_t used = static_cast<std::size_t>(length);
   resolved[used++] = '/';
   std::memcpy(resolved + used, path + last, rest + 1);
-  return search([&](const Place& place, FrameSeq* seq) {
+  return search([&](const DatasetMatcher& place, FrameSeq* seq) {
     return match_path(place, AT_FDCWD, resolved, used + rest, seq);
   });
 }
@@ -78,11 +78,11 @@ Route find_route(int dirfd, const char* path) {
   std::size_t length = text_length(path), last = 0;
   bool number_is_above = false;
   // First by text only: a dataset whose server hangs must not delay opens of another dataset.
-  Route route = search([&](const Place& place, FrameSeq* seq) {
+  Route route = search([&](const DatasetMatcher& place, FrameSeq* seq) {
     return match_letters(place, path, length, seq);
   });
   if (route) return route;
-  route = search([&](const Place& place, FrameSeq* seq) {
+  route = search([&](const DatasetMatcher& place, FrameSeq* seq) {
     if (match_path(place, dirfd, path, length, seq)) return true;
     if (place.path_length == 0 || !place.name.entry_is_directory()) return false;
     for (last = length; last > 0 && path[last - 1] != '/';) --last;
@@ -97,7 +97,7 @@ Route route_of_entry(int dirfd, const char* path) {
   ErrnoKeeper keep;
   std::size_t length = std::strlen(path);
   while (length > 1 && path[length - 1] == '/') --length;
-  return search([&](const Place& place, FrameSeq* seq) {
+  return search([&](const DatasetMatcher& place, FrameSeq* seq) {
     return place.name.entry_is_directory() && match_entry_path(place, dirfd, path, length, seq);
   });
 }

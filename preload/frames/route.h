@@ -4,13 +4,13 @@
 // daemon. For an unrelated path this costs a few comparisons and no system call (D21).
 #pragma once
 #include "preload/process/current_view.h"
-#include "preload/process/first_look.h"
+#include "preload/process/path_prefilter.h"
 #include "preload/process/node.h"
 
 namespace zazen {
 
 struct Route {
-  const Place* place = nullptr;  // null: not a frame
+  const DatasetMatcher* place = nullptr;  // null: not a frame
   FrameSeq seq = 0;
   const Node* node = nullptr;         // null: only the view has the dataset
   std::uint32_t dataset = 0;          // in the node's table
@@ -26,7 +26,7 @@ struct Route {
 };
 
 inline bool may_be_frame(const char* path) {
-  return first_look.may_be_frame(path);
+  return path_prefilter.may_be_frame(path);
 }
 
 // The slow part of route_for, for a path that may be a frame.

@@ -50,8 +50,8 @@ template <class Stat, class Forward>
 int stat_path(int dirfd, const char* path, Stat* result, int flags, Forward forward) {
   // For nearly every path the real call is a tail call: returning here from the kernel would
   // cost as much as the first look.
-  if (!zazen::first_look.may_lead_to_copy(path)) [[likely]] {
-    if (!zazen::first_look.may_be_beside(path)) [[likely]]
+  if (!zazen::path_prefilter.may_lead_to_copy(path)) [[likely]] {
+    if (!zazen::path_prefilter.may_be_beside(path)) [[likely]]
       return forward();
     return zazen::stat_beside(path, forward);
   }

@@ -10,7 +10,7 @@
 #include "preload/calls/hook.h"
 #include "preload/calls/raw.h"
 #include "preload/listings/directory_stream.h"
-#include "preload/process/place.h"
+#include "preload/process/dataset_matcher.h"
 
 namespace zazen {
 namespace {

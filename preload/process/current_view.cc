@@ -8,7 +8,7 @@
 #include "preload/calls/hook.h"
 #include "preload/calls/raw.h"
 #include "preload/process/division.h"
-#include "preload/process/first_look.h"
+#include "preload/process/path_prefilter.h"
 #include "preload/process/log.h"
 #include "preload/process/settings.h"
 
@@ -21,7 +21,7 @@ namespace {
 constinit CurrentView* adopted = nullptr;  // only the thread in MPI_Init touches it
 
 std::size_t size_of(const View& view) {
-  return sizeof(CurrentView) + view.dataset_count * sizeof(Place);
+  return sizeof(CurrentView) + view.dataset_count * sizeof(DatasetMatcher);
 }
 
 void discard(CurrentView* view) {
@@ -51,11 +51,11 @@ CurrentView* map_current(const char* directory) {
   out[sizeof kViewVariable - 1] = '=';
   std::memcpy(out + sizeof kViewVariable, directory, length);
   for (std::uint32_t i = 0; i < view->dataset_count; ++i) {
-    if (!make_place(view->datasets[i].path, view->datasets[i].frames, &current->places[i])) {
+    if (!make_matcher(view->datasets[i].path, view->datasets[i].frames, &current->places[i])) {
       discard(current);
       return nullptr;
     }
-    first_look.add(current->places[i].name);
+    path_prefilter.add(current->places[i].name);
   }
   return current;
 }

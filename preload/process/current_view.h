@@ -5,7 +5,7 @@
 // ZAZEN_VIEW passes the directory's name to programs after exec.
 #pragma once
 #include "bodhi/lean/frames/view.h"
-#include "preload/process/place.h"
+#include "preload/process/dataset_matcher.h"
 
 namespace zazen {
 
@@ -14,7 +14,7 @@ struct CurrentView {
   Tally* tally;
   char directory[kMaxPath];
   char variable[kMaxPath + sizeof kViewVariable];  // "ZAZEN_VIEW=<directory>"
-  Place places[];  // as many, and in the order, of view->datasets
+  DatasetMatcher places[];  // as many, and in the order, of view->datasets
 };
 
 extern std::atomic<CurrentView*> active_view;

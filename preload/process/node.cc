@@ -9,7 +9,7 @@
 #include "preload/calls/hook.h"
 #include "preload/calls/raw.h"
 #include "preload/process/current_view.h"
-#include "preload/process/first_look.h"
+#include "preload/process/path_prefilter.h"
 #include "preload/process/log.h"
 
 namespace zazen {
@@ -20,7 +20,7 @@ namespace {
 constinit const std::atomic<DaemonState> kNotActive{DaemonState::kServing};
 }
 constinit const std::atomic<DaemonState> kNobodyServes{DaemonState::kStopped};
-constinit FirstLook first_look{&kNotActive};
+constinit PathPrefilter path_prefilter{&kNotActive};
 
 namespace {
 
@@ -34,7 +34,7 @@ ZAZEN_SELDOM_USED constinit Counters unheard{};
 constexpr std::size_t kMaxCopies = 2 * kMaxPath;  // "<cache><dataset>/"
 
 std::size_t node_size(std::uint32_t room) {
-  return sizeof(Node) + room * (sizeof(Place) + kMaxCopies);
+  return sizeof(Node) + room * (sizeof(DatasetMatcher) + kMaxCopies);
 }
 
 // The lock for changes of what is mapped. It is held briefly and with signals blocked, so a
@@ -86,8 +86,8 @@ void take_over(const Node& old, Node* fresh) {
 
 // `dataset` may be in another table than the node's for a moment.
 void add_place(Node* node, std::uint32_t i, const TableDataset& dataset, const Table& table) {
-  Place& place = node->places[i];
-  if (!make_place(dataset.path, dataset.frames, &place) || !names_of(dataset, &place.name)) {
+  DatasetMatcher& place = node->places[i];
+  if (!make_matcher(dataset.path, dataset.frames, &place) || !names_of(dataset, &place.name)) {
     place.path_length = 0;
   }
   place.path = node->table->datasets[i].path;
@@ -187,8 +187,8 @@ Node* take_up(const Table* table, bool serves, std::int64_t now_ms) {
     return current;
   }
   for (std::uint32_t i = 0; serves && i < node->table->dataset_count; ++i) {
-    first_look.add(node->places[i].name);
-    if (settings.run.number != 0) first_look.add_directory(node->table->datasets[i].path);
+    path_prefilter.add(node->places[i].name);
+    if (settings.run.number != 0) path_prefilter.add_directory(node->table->datasets[i].path);
   }
   log_line(LogLevel::kDebug, "table of node %s mapped", node->table->node_name);
   if (!serves) {
@@ -199,7 +199,7 @@ Node* take_up(const Table* table, bool serves, std::int64_t now_ms) {
   counters_of(*node);
   mapped_node.store(node, std::memory_order_release);
   orphan.store(nullptr, std::memory_order_release);  // the orphan is older
-  first_look.trust(&node->table->state);
+  path_prefilter.trust(&node->table->state);
   return node;
 }
 

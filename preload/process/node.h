@@ -14,7 +14,7 @@
 #pragma once
 #include "bodhi/lean/frames/identity_index.h"
 #include "bodhi/lean/frames/table.h"
-#include "preload/process/place.h"
+#include "preload/process/dataset_matcher.h"
 
 namespace zazen {
 
@@ -28,7 +28,7 @@ struct Node {
   mutable std::atomic<std::int64_t> index_due_ms;     // when to look for it again
   mutable std::atomic<std::int64_t> counters_due_ms;  // when to look for them again
   std::atomic<bool> successor_is_missing;  // the table's successor, at the last look
-  Place places[];                          // as many, and in the order, of table->datasets
+  DatasetMatcher places[];                          // as many, and in the order, of table->datasets
 };
 
 // The table that was mapped last, null if there is none; *alive says whether its daemon serves.

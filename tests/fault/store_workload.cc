@@ -162,7 +162,7 @@ void StoreWorkload::publish_together(FrameKind kind, std::uint32_t dataset,
     if (!finished.reservation.valid()) continue;
     finished.file = store_->make_temporary(dataset);
     FrameCopy copy(origin.get(), st, finished.file.fd());
-    FillPace pace;
+    FillThrottle pace;
     TransferTerms terms{[] { return false; }, [] { return true; }, {}};
     require(finished.file.allocate(finished.bytes) == 0 && copy.transfer(pace, terms) == 0 &&
                 finished.file.seal_content() == 0,

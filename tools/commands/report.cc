@@ -205,7 +205,7 @@ void print_advice(const JobRecord& job, const JobAudit& audited) {
     fmt::print(
         "Whether the job still runs is not known here: what was not read may still be.\n");
   } else if (lost_by_others) {
-    for (const std::string& line : loss_words(audit)) fmt::print("{}\n", line);
+    for (const std::string& line : loss_message(audit)) fmt::print("{}\n", line);
   } else if (lost_by_silent) {
     fmt::print(
         "The frames that were never read are those of ranks that did not end in order: "

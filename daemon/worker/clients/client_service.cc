@@ -32,8 +32,8 @@ Body body_of(const Packet& packet) {
 }
 
 // A watched frame has a descriptor open, as a queued fill has.
-WrittenFrames::Limits limits_of(std::size_t queue_limit) {
-  WrittenFrames::Limits limits;
+WriteWatcher::Limits limits_of(std::size_t queue_limit) {
+  WriteWatcher::Limits limits;
   limits.watched = std::min(limits.watched, queue_limit / 4);
   return limits;
 }
@@ -61,7 +61,7 @@ ClientService::ClientService(const Config& config, CacheLink& link, std::size_t 
                    [this](std::uint32_t dataset, const std::string& name) {
                      return may_change_frame(dataset, name);
                    },
-               .on_room = [this] { outbox_.wake(); }}),
+               .on_room = [this] { reply_queue_.wake(); }}),
       problems_(config),
       doubts_(
           {.may_search =
@@ -151,7 +151,7 @@ bool ClientService::may_change_frame(std::uint32_t dataset, const std::string& n
 
 void ClientService::answer(const Asked& asked, int status, std::string body) {
   if (!asked.is_answered) return;
-  outbox_.post(Answer{asked.client, asked.request, status, std::move(body), nullptr});
+  reply_queue_.post(Answer{asked.client, asked.request, status, std::move(body), nullptr});
 }
 
 template <class Work>
@@ -185,7 +185,7 @@ void ClientService::forward_content(std::vector<Asked> askers, Ask ask) {
     if (status == 0) file = std::make_shared<const UniqueFd>(std::move(content.file));
     for (const Asked& asked : askers) {
       if (!asked.is_answered) continue;
-      outbox_.post(Answer{asked.client, asked.request, status,
+      reply_queue_.post(Answer{asked.client, asked.request, status,
                           status == 0 ? content.body : std::string(), file});
     }
   });
@@ -496,8 +496,8 @@ void ClientService::take_used(const std::vector<std::uint32_t>& datasets) {
   }
 }
 
-void ClientService::keep_house() {
-  writer_.keep_house();
+void ClientService::tick() {
+  writer_.tick();
   doubts_.ask_again();
 }
 

@@ -1,5 +1,5 @@
 // ClientService: processes each message of a client, in the worker of its user. It never
-// blocks: threads do the work that may take time, and the answers come through the outbox.
+// blocks: threads do the work that may take time, and the answers come through the reply_queue.
 //
 // The worker asks the origin for the rights of its user, and zazend for changes in the cache.
 #pragma once
@@ -11,19 +11,19 @@
 #include <utility>
 
 #include "bodhi/config/config.h"
-#include "daemon/threads/origin_lanes.h"
+#include "daemon/threads/origin_threads.h"
 #include "daemon/worker/cache/cache_link.h"
 #include "daemon/worker/changes/change_notices.h"
 #include "daemon/worker/changes/changing_frames.h"
-#include "daemon/worker/changes/written_frames.h"
-#include "daemon/worker/clients/askers.h"
-#include "daemon/worker/clients/outbox.h"
+#include "daemon/worker/changes/write_watcher.h"
+#include "daemon/worker/clients/reply_coalescer.h"
+#include "daemon/worker/clients/reply_queue.h"
 #include "daemon/worker/clients/packet.h"
 #include "daemon/worker/clients/problems.h"
 #include "daemon/worker/fills/filler.h"
 #include "daemon/worker/origins/doubts.h"
 #include "daemon/worker/origins/permission.h"
-#include "daemon/worker/push/own_writer.h"
+#include "daemon/worker/push/frame_pusher.h"
 
 namespace zazen {
 
@@ -35,10 +35,10 @@ class ClientService {
 
   bool is_own_user() const { return is_own_user_; }
   enum class Taken { kYes, kLater, kNonsense };
-  // kLater: a push while the queue is full; take the same packet again when the outbox wakes.
+  // kLater: a push while the queue is full; take the same packet again when the reply_queue wakes.
   // kNonsense: no client of ours sends this; close the connection.
   Taken take(std::uint64_t client, Packet& packet);
-  Outbox& outbox() { return outbox_; }
+  ReplyQueue& reply_queue() { return reply_queue_; }
   // Messages that may have reported changes were lost.
   void doubt_all();
   // An order of zazend: programs of this user could not report changes.
@@ -61,11 +61,11 @@ class ClientService {
   void renew_peers(const Config& next);
 
   // The caller calls this about once a second.
-  void keep_house();
+  void tick();
   WorkerFigures figures();
   OriginFindings find_problems() { return problems_.find(is_own_user_); }
   bool is_idle();
-  // Stops within the limit, as far as origins allow; then the outbox has the last answers.
+  // Stops within the limit, as far as origins allow; then the reply_queue has the last answers.
   void stop(std::chrono::milliseconds limit);
 
  private:
@@ -145,16 +145,16 @@ class ClientService {
   const Config& config_;
   CacheLink& link_;
   const bool is_own_user_;
-  Outbox outbox_;
+  ReplyQueue reply_queue_;
   std::atomic<bool> has_push_key_ = false;
   const std::shared_ptr<KeyRing> keys_ = std::make_shared<KeyRing>();
   Filler filler_;
-  Askers<Asked> lists_, statuses_, comparisons_;
+  ReplyCoalescer<Asked> lists_, statuses_, comparisons_;
   OriginProblems problems_;
   WorkQueue errands_{WorkQueue::OnDemand{1}};
-  OriginLanes questions_{2};  // what the user may do
-  OriginLanes samples_{1};
-  OriginLanes changes_{2};  // separate, because changes are answered soon
+  OriginThreads questions_{2};  // what the user may do
+  OriginThreads samples_{1};
+  OriginThreads changes_{2};  // separate, because changes are answered soon
   Doubts doubts_;
   struct Use {  // whether the user may search the dataset's directory
     std::atomic<bool> is_asked = false;
@@ -169,8 +169,8 @@ class ClientService {
   std::mutex marked_mutex_;
   std::map<std::uint32_t, Marked> marked_;  // by dataset; one message takes all of one
   ChangingFrames changing_;
-  WrittenFrames written_;
-  OwnWriter writer_;
+  WriteWatcher written_;
+  FramePusher writer_;
   std::mutex notices_mutex_;
   std::unique_ptr<ChangeNotices> notices_;  // from zazend's first order to tell the peers
 };

@@ -132,7 +132,7 @@ void ClientService::settle_marks(std::uint32_t dataset, bool may_wait) {
   lock.unlock();
   auto settle = [this, settled = marked.settled] {
     for (const std::function<void()>& each : settled) each();
-    outbox_.wake();  // pushes of these frames are put off
+    reply_queue_.wake();  // pushes of these frames are put off
   };
   int code = EAGAIN;
   if (may_wait) despite_shortage([&] { code = drop_marked(dataset, marked.frames); });

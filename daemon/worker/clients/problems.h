@@ -11,7 +11,7 @@
 #include "bodhi/config/config.h"
 #include "bodhi/node/listing.h"
 #include "daemon/link/link_messages.h"
-#include "daemon/threads/origin_lanes.h"
+#include "daemon/threads/origin_threads.h"
 
 namespace zazen {
 
@@ -44,10 +44,10 @@ class OriginProblems {
                   std::string* mismatch);
 
   const Config& config_;
-  OriginLanes lanes_{1};
+  OriginThreads lanes_{1};
   std::mutex mutex_;
   std::map<std::uint32_t, TemplateLook> looks_;  // by dataset
-  OriginLanes listings_{1};  // separate, because a large directory is slow
+  OriginThreads listings_{1};  // separate, because a large directory is slow
 };
 
 }  // namespace zazen

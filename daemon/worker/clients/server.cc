@@ -21,7 +21,7 @@
 namespace zazen {
 namespace {
 
-constexpr std::uint64_t kWake = 1, kOutbox = 2;
+constexpr std::uint64_t kWake = 1, kReplyQueue = 2;
 constexpr std::int64_t kTickMs = 1'000;
 constexpr int kPacketsInARow = 32;  // then it is another client's turn
 constexpr int kAdmittedInARow = 16;
@@ -54,7 +54,7 @@ Result<std::unique_ptr<Server>> Server::make(ClientService& service,
   server->epoll_ = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
   server->wake_ = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!server->epoll_.valid() || !server->watch(server->wake_.get(), kWake) ||
-      !server->watch(service.outbox().event_fd(), kOutbox)) {
+      !server->watch(service.reply_queue().event_fd(), kReplyQueue)) {
     return last_error("epoll");
   }
   return server;
@@ -91,10 +91,10 @@ void Server::run(const std::function<void()>& tick) {
     std::span<epoll_event> ready(events.data(), static_cast<std::size_t>(std::max(count, 0)));
     bool answers = false, arrivals = false;
     for (const epoll_event& event : ready) {
-      answers = answers || event.data.u64 == kOutbox;
+      answers = answers || event.data.u64 == kReplyQueue;
       arrivals = arrivals || event.data.u64 == kWake;
     }
-    if (answers) deliver(service_.outbox().take());
+    if (answers) deliver(service_.reply_queue().take());
     for (const epoll_event& event : ready) serve(event.data.u64, event.events);
     if (arrivals) despite_shortage([&] { take_arrivals(); });
     for (int i = 0; i < kAdmittedInARow && !queue_.empty() && has_seats(); ++i) admit_next();
@@ -111,7 +111,7 @@ void Server::run(const std::function<void()>& tick) {
 }
 
 void Server::send_last_answers() {
-  deliver(service_.outbox().take());
+  deliver(service_.reply_queue().take());
   clients_.clear();
 }
 
@@ -132,14 +132,14 @@ void Server::admit_next() {
   const pid_t pid = next.pid;
   queue_.pop();
   const std::uint64_t id = next_id_++;
-  if (despite_shortage([&] { welcome(std::move(socket), pid, id); })) return;
+  if (despite_shortage([&] { on_connect(std::move(socket), pid, id); })) return;
   has_lost_ = true;
   close(id);
 }
 
 // Most clients have sent a request already. A client that is gone or breaks the rules is
 // dropped.
-void Server::welcome(UniqueFd socket, pid_t pid, std::uint64_t id) {
+void Server::on_connect(UniqueFd socket, pid_t pid, std::uint64_t id) {
   Packet first;
   Received received = receive_packet(socket.get(), &first);
   if (received == Received::kClosed || received == Received::kMalformed) {
@@ -253,7 +253,7 @@ void Server::deliver(std::vector<Answer> answers) {
     despite_shortage([&] { keep = hand_over(it->second, answer); });
     keep ? update_watch(it->second) : close(answer.client);
   }
-  if (service_.outbox().has_lost()) close_those_who_wait();
+  if (service_.reply_queue().has_lost()) close_those_who_wait();
   if (unread_bytes_ > kMostUnreadBytes) shed_unread();
   for (auto next = clients_.begin(); next != clients_.end();) {
     auto& [id, client] = *next++;

@@ -78,7 +78,7 @@ class Server {
   bool watch(int fd, std::uint64_t id);
   void take_arrivals();
   void admit_next();
-  void welcome(UniqueFd socket, pid_t pid, std::uint64_t id);
+  void on_connect(UniqueFd socket, pid_t pid, std::uint64_t id);
   bool has_seats() const { return clients_.size() <= client_limit_; }
   void serve(std::uint64_t id, std::uint32_t events);
   bool talk(Client& client, std::uint32_t events);  // false: close it

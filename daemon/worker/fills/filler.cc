@@ -13,7 +13,7 @@
 #include "daemon/process/clock_tick.h"
 #include "daemon/process/crash_report.h"
 #include "daemon/process/shortage.h"
-#include "daemon/worker/fills/cached_pages.h"
+#include "daemon/worker/fills/page_cache_map.h"
 #include "daemon/worker/origins/origin.h"
 #include "daemon/worker/origins/origin_look.h"
 

@@ -27,9 +27,9 @@
 
 #include "bodhi/common/unique_fd.h"
 #include "bodhi/config/config.h"
-#include "daemon/threads/origin_lanes.h"
+#include "daemon/threads/origin_threads.h"
 #include "daemon/worker/cache/cache.h"
-#include "daemon/worker/fills/fill_pace.h"
+#include "daemon/worker/fills/fill_throttle.h"
 #include "daemon/worker/fills/frame_copy.h"
 #include "daemon/worker/fills/waiting_frames.h"
 
@@ -99,7 +99,7 @@ class Filler {
     std::size_t held_requests = 0, missed = 0;
     std::size_t threads = 0;    // that the clock has sent
     std::size_t following = 0;  // large frames under way
-    FillPace pace;
+    FillThrottle pace;
   };
   using Key = std::pair<std::uint32_t, FrameSeq>;
 
@@ -154,9 +154,9 @@ class Filler {
   bool refused_ = false;           // somebody waits for room
   std::uint64_t dropped_ = 0;
   std::atomic<bool> stopping_ = false;
-  OriginLanes threads_;
-  OriginLanes closes_{1, WorkQueue::Queued::kDone};  // which a file system may delay
-  OriginLanes looks_{2};
+  OriginThreads threads_;
+  OriginThreads closes_{1, WorkQueue::Queued::kDone};  // which a file system may delay
+  OriginThreads looks_{2};
 };
 
 }  // namespace zazen

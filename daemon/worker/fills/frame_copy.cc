@@ -11,7 +11,7 @@
 #include <memory>
 #include <thread>
 
-#include "daemon/worker/fills/cached_pages.h"
+#include "daemon/worker/fills/page_cache_map.h"
 #include "daemon/worker/origins/origin.h"
 
 namespace zazen {
@@ -53,7 +53,7 @@ bool same_time(const timespec& a, const timespec& b) {
 // The origin's bytes from a file's beginning to its end, at the pace that is allowed.
 class OriginReader {
  public:
-  OriginReader(int origin, off_t size, FillPace& pace, const TransferTerms& terms)
+  OriginReader(int origin, off_t size, FillThrottle& pace, const TransferTerms& terms)
       : origin_(origin),
         size_(size),
         pace_(pace),
@@ -75,7 +75,7 @@ class OriginReader {
         there = pages_.known() || !terms_.is_spare ? pages_.run(offset, there) : 0;
       }
       if (there > 0) return ::pread(origin_, piece, there, offset);
-      FillPace::Clock::time_point now = FillPace::Clock::now();
+      FillThrottle::Clock::time_point now = FillThrottle::Clock::now();
       if (pages_.grew(offset)) pace_.note_reading(now);
       if (pace_.may_fetch(now, terms_.is_spare)) return fetch(piece, offset, now);
       std::this_thread::sleep_for(kPause);
@@ -88,20 +88,20 @@ class OriginReader {
     const auto left = static_cast<std::size_t>(size_ - offset);
     return std::min(kPieceBytes, (left + kAlignment - 1) / kAlignment * kAlignment);
   }
-  ssize_t fetch(char* piece, off_t offset, FillPace::Clock::time_point now) {
+  ssize_t fetch(char* piece, off_t offset, FillThrottle::Clock::time_point now) {
     pages_.expect(offset, kFetchBytes);
     ssize_t size = ::pread(origin_, piece, std::min(kFetchBytes, wanted_at(offset)), offset);
     int code = errno;
-    pace_.fetched(now, FillPace::Clock::now());
+    pace_.fetched(now, FillThrottle::Clock::now());
     errno = code;
     return size;
   }
 
   const int origin_;
   const off_t size_;
-  FillPace& pace_;
+  FillThrottle& pace_;
   const TransferTerms& terms_;
-  CachedPages pages_;
+  PageCacheMap pages_;
 };
 
 }  // namespace
@@ -137,7 +137,7 @@ int FrameCopy::write_page(const char* bytes, std::size_t size, off_t offset,
   return write_all(target_, bytes, size, offset);
 }
 
-int FrameCopy::transfer(FillPace& pace, const TransferTerms& terms) {
+int FrameCopy::transfer(FillThrottle& pace, const TransferTerms& terms) {
   std::unique_ptr<void, Free> memory(std::aligned_alloc(kAlignment, kPieceBytes));
   std::unique_ptr<XXH3_state_t, FreeHash> hash(XXH3_createState());
   if (!memory || !hash) return ENOMEM;

@@ -12,7 +12,7 @@
 #include "bodhi/lean/frames/identity.h"
 #include "bodhi/lean/system/base_types.h"
 #include "daemon/disk/copy_seal.h"
-#include "daemon/worker/fills/fill_pace.h"
+#include "daemon/worker/fills/fill_throttle.h"
 
 namespace zazen {
 
@@ -23,7 +23,7 @@ struct TransferTerms {
   // All that was reserved is written. 0 or an errno.
   std::function<int(std::uint64_t bytes)> reserve_more;
   bool is_own = false;    // the origin's description is the worker's own
-  bool is_spare = false;  // no program wanted most of it: see fill_pace.h
+  bool is_spare = false;  // no program wanted most of it: see fill_throttle.h
 };
 
 class FrameCopy {
@@ -34,7 +34,7 @@ class FrameCopy {
       : origin_(origin), before_(before), target_(target) {}
 
   // 0 or an errno.
-  int transfer(FillPace& pace, const TransferTerms& terms);
+  int transfer(FillThrottle& pace, const TransferTerms& terms);
   // The origin's stat now: 0, or ESTALE if it has changed meanwhile.
   int look_again(struct stat* after) const;
 

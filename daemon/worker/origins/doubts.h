@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "bodhi/lean/system/base_types.h"
-#include "daemon/threads/origin_lanes.h"
+#include "daemon/threads/origin_threads.h"
 
 namespace zazen {
 
@@ -63,7 +63,7 @@ class Doubts {
   mutable std::mutex mutex_;
   std::array<Question, kMaxDatasets> questions_;
   std::size_t settling_ = 0;  // closed, and zazend is not told yet
-  OriginLanes lanes_{1};
+  OriginThreads lanes_{1};
 };
 
 }  // namespace zazen

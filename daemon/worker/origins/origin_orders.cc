@@ -41,7 +41,7 @@ bool OriginOrders::take_as(LinkPacket& packet) {
     --under_way_;
   };
   ++under_way_;
-  OriginLanes& lanes = std::is_same_v<Order, Compare> ? comparisons_ : looks_;
+  OriginThreads& lanes = std::is_same_v<Order, Compare> ? comparisons_ : looks_;
   if (!lanes.post(shared->second.dataset, work)) {
     --under_way_;
     link_.refuse(shared->first, EAGAIN);

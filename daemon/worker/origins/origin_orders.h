@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "bodhi/config/config.h"
-#include "daemon/threads/origin_lanes.h"
+#include "daemon/threads/origin_threads.h"
 #include "daemon/worker/cache/cache_link.h"
 
 namespace zazen {
@@ -32,7 +32,7 @@ class OriginOrders {
   const Config& config_;
   CacheLink& link_;
   std::atomic<std::size_t> under_way_ = 0;
-  OriginLanes comparisons_{2}, looks_{8};  // single files may hang
+  OriginThreads comparisons_{2}, looks_{8};  // single files may hang
 };
 
 }  // namespace zazen

@@ -18,7 +18,7 @@
 #include "daemon/process/log.h"
 #include "daemon/process/shortage.h"
 #include "daemon/service/store_cache.h"
-#include "daemon/worker/push/push_intake.h"
+#include "daemon/worker/push/incoming_frame.h"
 
 namespace zazen {
 namespace {
@@ -321,7 +321,7 @@ void PushSession::finish_oldest() {
 }
 
 PushSession::IntakePointer PushSession::begin(std::uint32_t dataset, std::uint64_t bytes) {
-  auto intake = std::make_shared<PushIntake>(terms_.desk, dataset);
+  auto intake = std::make_shared<IncomingFrame>(terms_.desk, dataset);
   terms_.desk.begin(dataset, bytes,
                     [intake, box = box_](int code, std::uint64_t ticket, UniqueFd file) {
                       if (intake->take_file(code, ticket, std::move(file))) box->wake();
@@ -356,7 +356,7 @@ void PushSession::forget_ahead() {
 }
 
 // Of what waits for files, no more than kMostKeptBytes is kept.
-int PushSession::store(PushIntake& intake, const char* bytes, std::size_t size) {
+int PushSession::store(IncomingFrame& intake, const char* bytes, std::size_t size) {
   finish_complete();
   std::size_t kept = intake.kept() + size;
   for (const Complete& one : complete_) kept += one.intake->kept();
@@ -367,7 +367,7 @@ int PushSession::store(PushIntake& intake, const char* bytes, std::size_t size) 
   return kept <= kMostKeptBytes ? intake.keep_or_write(bytes, size) : intake.write(bytes, size);
 }
 
-bool PushSession::take_content(std::uint64_t bytes, int* status, PushIntake* intake,
+bool PushSession::take_content(std::uint64_t bytes, int* status, IncomingFrame* intake,
                                ContentEnd* end) {
   deadline_ = Clock::now() + terms_.limits.message +
               std::chrono::milliseconds(bytes * 1000 / terms_.limits.slowest_bytes);

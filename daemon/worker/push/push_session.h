@@ -75,7 +75,7 @@ struct PushTerms {  // for all sessions of a listener
   PushLimits limits = {};
 };
 
-class PushIntake;
+class IncomingFrame;
 
 class PushSession {
  public:
@@ -99,7 +99,7 @@ class PushSession {
 
  private:
   using Clock = std::chrono::steady_clock;
-  using IntakePointer = std::shared_ptr<PushIntake>;
+  using IntakePointer = std::shared_ptr<IncomingFrame>;
   struct Answered {
     std::uint64_t request;
     int status;
@@ -130,8 +130,8 @@ class PushSession {
   IntakePointer intake_for(std::uint32_t dataset, std::uint64_t bytes);
   void forget_ahead();
   std::size_t begun() const { return complete_.size() + ahead_.size(); }
-  bool take_content(std::uint64_t bytes, int* status, PushIntake* intake, ContentEnd* end);
-  int store(PushIntake& intake, const char* bytes, std::size_t size);
+  bool take_content(std::uint64_t bytes, int* status, IncomingFrame* intake, ContentEnd* end);
+  int store(IncomingFrame& intake, const char* bytes, std::size_t size);
   void finish_complete();
   void finish_oldest();
   bool answer_natives(std::uint64_t request, const PushNames& names);

@@ -102,7 +102,7 @@ TEST(WriteQueue, ADeadNodesFramesGoToTheOthers) {
   for (FrameSeq seq = 0; seq < 12; ++seq) add(queue, seq);
   auto underway = queue.take(1);
   queue.mark_dead(1);
-  queue.pass_on(1, std::move(*underway));
+  queue.reassign(1, std::move(*underway));
   EXPECT_FALSE(queue.has_work(1));
   EXPECT_EQ(take_all(queue, 0), 6u);
   EXPECT_EQ(take_all(queue, 2), 6u);
@@ -148,7 +148,7 @@ TEST(WriteQueue, ProbationTakesOneOfThoseThatWait) {
   auto probe = queue.take(0);
   EXPECT_FALSE(queue.nobody_answers());
   EXPECT_FALSE(queue.take(0));
-  queue.pass_on(0, std::move(*probe));
+  queue.reassign(0, std::move(*probe));
   EXPECT_TRUE(queue.nobody_answers());
 }
 
@@ -160,7 +160,7 @@ TEST(WriteQueue, ARefusedFrameGoesToAnotherNodeThoughItWouldBeThisOnesTurn) {
   auto frame = queue.take(node);
   frame->refused_by = {node};
   EXPECT_TRUE(queue.has_taker(*frame));
-  queue.pass_on(node, std::move(*frame));
+  queue.reassign(node, std::move(*frame));
   EXPECT_FALSE(queue.has_work(node));
   EXPECT_EQ(take_all(queue, (node + 1) % 3) + take_all(queue, (node + 2) % 3), 3u);
 }
@@ -173,7 +173,7 @@ TEST(WriteQueue, TheLastNodeThatWouldHaveItGetsIt) {
     auto frame = queue.take(node);
     frame->refused_by = {0, 1, 3};
     EXPECT_TRUE(queue.has_taker(*frame));
-    queue.pass_on(node, std::move(*frame));
+    queue.reassign(node, std::move(*frame));
     EXPECT_EQ(take_all(queue, 2), 1u);
   }
   std::size_t node = add(queue, 0);
@@ -198,7 +198,7 @@ TEST(WriteQueue, EvenAmongTheNodesThatNeverFail) {
       bool fails = node >= 4 && random() % 3 == 0;
       if (fails) {
         queue.mark_dead(node);
-        return queue.pass_on(node, std::move(*frame));
+        return queue.reassign(node, std::move(*frame));
       }
       got[node].push_back(frame->seq);
       queue.finish(node, *frame);

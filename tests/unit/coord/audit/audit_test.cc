@@ -64,8 +64,8 @@ TEST(Audit, ACleanJobReadEachFrameOnce) {
   EXPECT_EQ(audit.by_rank[3].assigned, 10U);
   EXPECT_EQ(audit.by_rank[3].read, 10U);
   EXPECT_EQ(audit.by_rank[1].node, "n0");
-  EXPECT_TRUE(loss_words(audit).empty());
-  EXPECT_EQ(closing_words(audit),
+  EXPECT_TRUE(loss_message(audit).empty());
+  EXPECT_EQ(closing_message(audit),
             std::vector<std::string>{"zazen: read 40 of 40 frames, each once; 100.0% local"});
 }
 
@@ -81,7 +81,7 @@ TEST(Audit, AProgramThatTakesEveryFourthOfItsOwnLosesTheRest) {
   EXPECT_EQ(audit.datasets[0].read, 10U);  // 3 + 3 + 2 + 2
   EXPECT_EQ(audit.datasets[0].never_read, 30U);
   EXPECT_EQ(audit.datasets[0].read_twice, 0U);
-  std::vector<std::string> words = loss_words(audit);
+  std::vector<std::string> words = loss_message(audit);
   ASSERT_EQ(words.size(), 2U);
   EXPECT_EQ(words[0], "zazen: 30 of 40 frames of /sim1 were not read by any rank.");
   EXPECT_EQ(words[1],
@@ -99,7 +99,7 @@ TEST(Audit, AProgramThatListsOnRank0AndScattersLosesTheOtherRanksFrames) {
   EXPECT_EQ(audit.datasets[0].never_read, 30U);
   EXPECT_EQ(audit.datasets[0].read_twice, 0U);
   EXPECT_EQ(audit.by_rank[1].read, 3U);
-  EXPECT_EQ(loss_words(audit).size(), 2U);
+  EXPECT_EQ(loss_message(audit).size(), 2U);
 }
 
 // Every rank takes every second of its own frames.
@@ -119,7 +119,7 @@ TEST(Audit, UnreadFramesAreAFailureUnlessTheDatasetSaysThatTheyAreNot) {
   agreement.datasets[0].audit = AuditMode::kWarn;
   const Audit warned = merge_fragments(agreement, lossy_job(true));
   EXPECT_FALSE(is_failure(warned));
-  EXPECT_EQ(loss_words(warned).size(), 2U);
+  EXPECT_EQ(loss_message(warned).size(), 2U);
 }
 
 TEST(Audit, AJobInWhichNobodyListedTheDirectoryLostNothing) {
@@ -127,7 +127,7 @@ TEST(Audit, AJobInWhichNobodyListedTheDirectoryLostNothing) {
   const Audit audit = merge_fragments(filtered_job(), fragments);
   EXPECT_EQ(audit.datasets[0].never_read, 20U);
   EXPECT_FALSE(is_failure(audit));
-  EXPECT_TRUE(loss_words(audit).empty());
+  EXPECT_TRUE(loss_message(audit).empty());
 
   fragments[2]->datasets[0].listed = true;  // or a process that rank 2 started
   EXPECT_TRUE(is_failure(merge_fragments(filtered_job(), fragments)));
@@ -140,7 +140,7 @@ TEST(Audit, ARankAloneSeesAllAndLosesNothing) {
   const Audit audit = merge_fragments(agreement, {fragment(0, block(0, 5))});
   EXPECT_EQ(audit.datasets[0].never_read, 5U);
   EXPECT_FALSE(is_failure(audit));
-  EXPECT_TRUE(loss_words(audit).empty());
+  EXPECT_TRUE(loss_message(audit).empty());
 }
 
 TEST(Audit, ARankThatDidNotReportMayHaveReadWhatTheOthersDidNot) {
@@ -148,11 +148,11 @@ TEST(Audit, ARankThatDidNotReportMayHaveReadWhatTheOthersDidNot) {
   fragments[3].reset();
   const Audit audit = merge_fragments(filtered_job(), fragments);
   EXPECT_FALSE(is_failure(audit));
-  ASSERT_EQ(loss_words(audit).size(), 2U);
-  EXPECT_NE(loss_words(audit)[0].find("did not arrive"), std::string::npos);
+  ASSERT_EQ(loss_message(audit).size(), 2U);
+  EXPECT_NE(loss_message(audit)[0].find("did not arrive"), std::string::npos);
   fragments = clean_job();
   fragments[3].reset();
-  EXPECT_TRUE(loss_words(merge_fragments(filtered_job(), fragments)).empty());
+  EXPECT_TRUE(loss_message(merge_fragments(filtered_job(), fragments)).empty());
 }
 
 TEST(Audit, ReadingAllOfAListingOfBeforeMpiInitIsAFailure) {
@@ -164,18 +164,18 @@ TEST(Audit, ReadingAllOfAListingOfBeforeMpiInitIsAFailure) {
   Agreement agreement = filtered_job();
   Audit audit = merge_fragments(agreement, fragments);
   EXPECT_TRUE(is_failure(audit));
-  ASSERT_EQ(loss_words(audit).size(), 1U);
-  EXPECT_EQ(loss_words(audit)[0],
+  ASSERT_EQ(loss_message(audit).size(), 1U);
+  EXPECT_EQ(loss_message(audit)[0],
             "zazen: rank 1 listed /sim1 before MPI_Init, so it saw the frames of all ranks; 40 "
             "frames were read by several ranks (list after MPI_Init, or run with --no-divide).");
   agreement.datasets[0].audit = AuditMode::kWarn;
   audit = merge_fragments(agreement, fragments);
   EXPECT_FALSE(is_failure(audit));
-  EXPECT_EQ(loss_words(audit).size(), 1U);
+  EXPECT_EQ(loss_message(audit).size(), 1U);
 
   // Those that list again see their own, and others read all by name.
   for (auto& each : fragments) each->datasets[0].listed = true;
-  EXPECT_TRUE(loss_words(merge_fragments(filtered_job(), fragments)).empty());
+  EXPECT_TRUE(loss_message(merge_fragments(filtered_job(), fragments)).empty());
 }
 
 TEST(Audit, AListingOfBeforeMpiInitMayBeDividedByTheProgram) {
@@ -189,7 +189,7 @@ TEST(Audit, AListingOfBeforeMpiInitMayBeDividedByTheProgram) {
   const Audit audit = merge_fragments(filtered_job(), fragments);
   EXPECT_EQ(audit.datasets[0].read_twice, 1U);
   EXPECT_FALSE(is_failure(audit));
-  EXPECT_TRUE(loss_words(audit).empty());
+  EXPECT_TRUE(loss_message(audit).empty());
 }
 
 TEST(Audit, ADatasetThatIsNotFilteredIsInTheReportOfAFilteredJob) {
@@ -211,7 +211,7 @@ TEST(Audit, ADatasetThatIsNotFilteredIsInTheReportOfAFilteredJob) {
   EXPECT_EQ(audit.sum(&DatasetAudit::read_twice), 2U);
   EXPECT_EQ(audit.sum(&DatasetAudit::never_read), 1U);
   EXPECT_FALSE(audit.exactly_once);
-  EXPECT_TRUE(loss_words(audit).empty());  // nothing was hidden from anybody there
+  EXPECT_TRUE(loss_message(audit).empty());  // nothing was hidden from anybody there
 }
 
 TEST(Audit, NothingListedAndNothingReadIsNotExactlyOnce) {
@@ -234,8 +234,8 @@ TEST(Audit, AFrameThatItsOwnerAndAnotherOpenedIsReadTwice) {
   EXPECT_EQ(audit.datasets[0].read_twice, 2U);
   EXPECT_EQ(audit.datasets[0].never_read, 0U);
   EXPECT_FALSE(audit.exactly_once);
-  EXPECT_TRUE(loss_words(audit).empty());
-  EXPECT_EQ(closing_words(audit)[0],
+  EXPECT_TRUE(loss_message(audit).empty());
+  EXPECT_EQ(closing_message(audit)[0],
             "zazen: read 40 of 40 frames, 2 of them by several ranks; 100.0% local");
 }
 
@@ -257,15 +257,15 @@ TEST(Audit, AMissingFragmentMakesTheAuditIncompleteButAccusesNobody) {
   EXPECT_FALSE(audit.exactly_once);
   EXPECT_EQ(audit.datasets[0].never_read, 0U);
   EXPECT_FALSE(audit.by_rank[1].reported);
-  EXPECT_TRUE(loss_words(audit).empty());
-  EXPECT_EQ(closing_words(audit)[0],
+  EXPECT_TRUE(loss_message(audit).empty());
+  EXPECT_EQ(closing_message(audit)[0],
             "zazen: read 30 of 40 frames, the figures of 1 of 4 ranks did not arrive; 100.0% "
             "local");
 
   fragments[0] = fragment(0, block(0, 8));
   audit = merge_fragments(filtered_job(), fragments);
   EXPECT_EQ(
-      loss_words(audit)[0],
+      loss_message(audit)[0],
       "zazen: 2 of 40 frames of /sim1 were not read by any rank that reported (the figures "
       "of 1 of 4 ranks did not arrive).");
 }
@@ -317,7 +317,7 @@ TEST(Audit, AnUnfilteredJobIsExactlyOnceIfTheRanksDividedTheListThemselves) {
   EXPECT_FALSE(audit.exactly_once);
   EXPECT_EQ(audit.datasets[0].read_twice, 1U);
   EXPECT_EQ(audit.datasets[0].never_read, 9U);
-  EXPECT_TRUE(loss_words(audit).empty());
+  EXPECT_TRUE(loss_message(audit).empty());
 
   fragments[2]->whole = false;
   EXPECT_FALSE(merge_fragments(agreement, fragments).complete);
@@ -327,13 +327,13 @@ TEST(Words, OfTheStart) {
   Agreement agreement = filtered_job();
   agreement.datasets[0].domain_count = 1000;
   agreement.datasets[0].adopted = 6;
-  EXPECT_EQ(start_words(agreement, 0.021),
+  EXPECT_EQ(start_message(agreement, 0.021),
             (std::vector<std::string>{
                 "zazen: 4 ranks on 2 nodes: 1,000 frames of /sim1 assigned in 0.02 s",
                 "  own node 99.4%   adopted 0.6%   each frame to exactly one rank"}));
   agreement.filtered = false;
   agreement.reason = "no rank reaches a daemon";
-  EXPECT_EQ(start_words(agreement, 0.021),
+  EXPECT_EQ(start_message(agreement, 0.021),
             std::vector<std::string>{"zazen: not filtered: no rank reaches a daemon"});
 }
 

@@ -47,7 +47,7 @@ Outcome run_nodes(std::size_t frames, const std::vector<Holdings>& nodes,
     ExchangeProtocol protocol(frames, ranks);
     protocol.natives() = pack(nodes[me].natives, frames);
     protocol.aliens() = pack(nodes[me].aliens, frames);
-    Trouble trouble;
+    FirstError trouble;
     if (leaders.rank() == in_trouble) trouble.note("no memory");
     try {
       protocol.run(leaders, trouble);

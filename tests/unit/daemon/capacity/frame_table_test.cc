@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "daemon/capacity/table_turn.h"
+#include "daemon/capacity/frame_cursor.h"
 #include "tests/unit/daemon/scratch.h"
 
 namespace zazen {
@@ -232,13 +232,13 @@ TEST_F(FrameTableTest, LookAtAllEndsThoughTheTableIsRearrangedWithoutEnd) {
 TEST_F(FrameTableTest, TurnsMeetEveryFrameInEachRoundAndAreBounded) {
   FrameTable natives, aliens;
   for (FrameSeq seq = 0; seq < 20'000; ++seq) (seq % 3 == 0 ? natives : aliens).set(seq, 1);
-  TableTurn turn;
+  FrameCursor turn;
   for (int round = 0; round < 2; ++round) {
     std::set<FrameSeq> met;
     int slices = 0;
     for (; met.size() < 20'000 && slices < 100; ++slices) {
       std::vector<FrameSeq> slice = turn.next({&natives, &aliens});
-      EXPECT_LT(slice.size(), TableTurn::kFrames + TableTurn::kSlots);
+      EXPECT_LT(slice.size(), FrameCursor::kFrames + FrameCursor::kSlots);
       met.insert(slice.begin(), slice.end());
     }
     EXPECT_EQ(met.size(), 20'000u) << "in round " << round;
@@ -248,7 +248,7 @@ TEST_F(FrameTableTest, TurnsMeetEveryFrameInEachRoundAndAreBounded) {
 TEST_F(FrameTableTest, FewFramesAreMetInEachTurn) {
   FrameTable natives, aliens;
   for (FrameSeq seq = 0; seq < 300; ++seq) (seq < 10 ? natives : aliens).set(seq, 1);
-  TableTurn turn;
+  FrameCursor turn;
   for (int i = 0; i < 3; ++i) EXPECT_EQ(turn.next({&natives, &aliens}).size(), 300u);
 }
 

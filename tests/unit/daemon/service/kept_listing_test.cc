@@ -83,9 +83,9 @@ TEST_F(KeptListingTest, TheTicketIsGivenBackWhenTheListingCannotBeWritten) {
 
   std::vector<Answer> answers;
   while (answers.empty()) {
-    struct pollfd readable = {service->outbox().event_fd(), POLLIN, 0};
+    struct pollfd readable = {service->reply_queue().event_fd(), POLLIN, 0};
     ::poll(&readable, 1, -1);
-    answers = service->outbox().take();
+    answers = service->reply_queue().take();
   }
   EXPECT_EQ(answers[0].status, EPERM) << "why it could not be written";
 }

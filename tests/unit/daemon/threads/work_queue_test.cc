@@ -9,7 +9,7 @@
 #include <future>
 #include <system_error>
 
-#include "daemon/threads/origin_lanes.h"
+#include "daemon/threads/origin_threads.h"
 
 namespace zazen {
 namespace {
@@ -100,7 +100,7 @@ TEST(WorkQueueTest, WorkWithoutMemoryOrThreadEndsAloneAndTheQueueGoesOn) {
 }
 
 TEST(WorkQueueTest, LanesWaitForThreadsToo) {
-  OriginLanes lanes(2);
+  OriginThreads lanes(2);
   std::promise<void> reached;
   {
     NoThreads refused;

@@ -113,7 +113,7 @@ class FrameCopyTest : public Scratch {
                      after.st_mtim);
   }
 
-  FillPace pace_;
+  FillThrottle pace_;
   Temporary made_;
   std::uint64_t more_ = 0, most_more_ = 1 << 30;
   UniqueFd file_;

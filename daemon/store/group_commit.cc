@@ -1,0 +1,78 @@
+#include "daemon/store/group_commit.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "daemon/process/shortage.h"
+
+namespace zazen {
+namespace {
+
+template <class T>
+void move_first(std::vector<T>& from, std::size_t count, std::vector<T>& to) {
+  auto end = from.begin() + static_cast<std::ptrdiff_t>(count);
+  to.assign(std::move_iterator(from.begin()), std::move_iterator(end));
+  from.erase(from.begin(), end);
+}
+
+}  // namespace
+
+// If there is no memory, nothing has changed but that a thread may find nothing to do.
+void GroupCommit::enqueue(std::uint64_t worker, FinishedCopy copy,
+                        std::function<void(int status)> done) {
+  std::lock_guard lock(mutex_);
+  auto [place, is_new] = lanes_.try_emplace(worker);
+  Lane& lane = place->second;
+  if (is_new && !despite_shortage(
+                    [&] { threads_.post([this, worker] { commit_all(worker); }); })) {
+    lanes_.erase(place);
+    throw std::bad_alloc();
+  }
+  lane.done.push_back(std::move(done));
+  try {
+    lane.copies.push_back(std::move(copy));
+  } catch (const std::bad_alloc&) {
+    lane.done.pop_back();
+    throw;
+  }
+}
+
+void GroupCommit::stop() {
+  threads_.stop(WorkQueue::kForEver, WorkQueue::Queued::kDone);
+}
+
+void GroupCommit::commit_all(std::uint64_t worker) {
+  std::vector<FinishedCopy> batch;
+  std::vector<std::function<void(int)>> done;
+  until_no_shortage([&] {
+    batch.reserve(kLargestBatch);
+    done.reserve(kLargestBatch);
+  });
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    const auto place = lanes_.find(worker);
+    Lane& lane = place->second;
+    const std::size_t count = std::min(lane.copies.size(), kLargestBatch);
+    if (count == 0) {
+      lanes_.erase(place);
+      return;
+    }
+    move_first(lane.copies, count, batch);
+    move_first(lane.done, count, done);
+    lock.unlock();
+    publish(worker, batch);
+    for (std::size_t i = 0; i < count; ++i) done[i](batch[i].status);
+  }
+}
+
+// A copy that was not compared with its origin must not keep its name.
+void GroupCommit::publish(std::uint64_t worker, std::vector<FinishedCopy>& batch) {
+  auto verify = [&](std::span<FinishedCopy> named) { verify_(worker, named); };
+  if (despite_shortage([&] { store_.publish(batch, verify); })) return;
+  for (FinishedCopy& copy : batch) {
+    until_no_shortage([&] { store_.drop(copy.dataset, std::span(&copy.seq, 1)); });
+    copy.status = ENOMEM;
+  }
+}
+
+}  // namespace zazen
