@@ -210,7 +210,8 @@ int run(const std::optional<std::string>& file, bool in_background) {
   service.start(*pool);
 
   // A worker of its own takes the pushes of other machines (start_listener()).
-  if (!config.listen.empty()) service.listen(require(open_push_sockets(config, service.keys())));
+  if (!config.listen.empty())
+    service.listen(require(open_push_sockets(config, service.keys())));
 
   // SIGHUP applies the changes of the configuration, on a thread of its own.
   Reload reload(config, *store, *publisher, service);
@@ -285,9 +286,11 @@ int main(int argc, char** argv) {
     return zazen::run(config, in_background);
   } catch (const std::system_error& error) {
     if (error.code() != std::errc::resource_unavailable_try_again) throw;
-    zazen::fail({EAGAIN, fmt::format("the system refuses a thread or a process: {}", error.code().message()),
-                 "raise the limit: ulimit -u, or LimitNPROC= and TasksMax= of the unit"},
-                zazen::kFailed);
+    zazen::fail(
+        {EAGAIN,
+         fmt::format("the system refuses a thread or a process: {}", error.code().message()),
+         "raise the limit: ulimit -u, or LimitNPROC= and TasksMax= of the unit"},
+        zazen::kFailed);
   } catch (const std::bad_alloc&) {
     zazen::fail({ENOMEM, "the system refuses memory", "raise the limit: ulimit -v"},
                 zazen::kFailed);

@@ -3,7 +3,8 @@
  *   mpicc own_frames.c -o own_frames $(pkg-config --cflags --libs zazen-openmpi)
  *   mpirun -n 8 zazenctl run -- ./own_frames /sim1 0 999 1
  *
- * The frames here are named f0, f1, ... Under `zazenctl run` they come from the node's cache. */
+ * The frames here are named f0, f1, ... Under `zazenctl run` they come from the node's cache.
+ */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +33,8 @@ int main(int argc, char** argv) {
   zazen_bitmap* own = zazen(cache, argv[1], strtoull(argv[2], NULL, 10),
                             strtoull(argv[3], NULL, 10), strtoull(argv[4], NULL, 10));
   if (own == NULL) {
-    /* On all ranks alike. No MPI_Abort: some launchers then throw away what was just printed. */
+    /* On all ranks alike. No MPI_Abort: some launchers then throw away what was just printed.
+     */
     fprintf(stderr, "rank %d: %s\n", rank, zazen_error());
     bodhi_close(cache);
     MPI_Finalize();

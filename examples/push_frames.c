@@ -1,5 +1,5 @@
-/* A simulation that writes its frames to the shared file system, and has each pushed to a node of
- * the analysis cluster while it goes on computing.
+/* A simulation that writes its frames to the shared file system, and has each pushed to a node
+ * of the analysis cluster while it goes on computing.
  *
  *   cc push_frames.c -o push_frames $(pkg-config --cflags --libs bodhi)
  *   ZAZEN_CONFIG=zazen.toml ./push_frames /sim1 100

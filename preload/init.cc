@@ -12,9 +12,9 @@
 #include "preload/hooks/syscall_hook.h"
 #include "preload/process/current_run.h"
 #include "preload/process/current_view.h"
-#include "preload/process/path_prefilter.h"
 #include "preload/process/mpi_session.h"
 #include "preload/process/node.h"
+#include "preload/process/path_prefilter.h"
 #include "preload/process/settings.h"
 
 extern "C" __attribute__((weak)) const char* gnu_get_libc_version();
@@ -40,8 +40,7 @@ void say_who_we_serve() {
   constexpr char kReason[] =
       "zazen: libzazen.so needs glibc; this program has another C library (musl?) and runs "
       "without Zazen\n";
-  bool configured =
-      ::getenv("ZAZEN_CONFIG") != nullptr || ::getenv("ZAZEN_RUNTIME") != nullptr;
+  bool configured = ::getenv("ZAZEN_CONFIG") != nullptr || ::getenv("ZAZEN_RUNTIME") != nullptr;
   if (!configured || ::getenv("ZAZEN_DISABLE") != nullptr || ::getenv(kSaid) != nullptr) return;
   QuietSignals quiet;
   raw::write(STDERR_FILENO, kReason, sizeof kReason - 1);

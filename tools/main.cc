@@ -96,18 +96,20 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
   app.get_formatter()->label("REQUIRED", "");
   app.get_formatter()->label("Needs", "with");
 
-  CLI::App* init = add_command(
-      app, "init",
-      "Look at a directory of frames and write a configuration for it, or add it to the one there is.",
-      "zazenctl init /sim1", chosen.init);
+  CLI::App* init = add_command(app, "init",
+                               "Look at a directory of frames and write a configuration for "
+                               "it, or add it to the one there is.",
+                               "zazenctl init /sim1", chosen.init);
   init->add_option("DIR", chosen.init.directory, "The directory of the frames")
       ->type_name("")
       ->required();
-  init->add_option("--frames", chosen.init.frames,
-                   "Their names, such as \"frame-{seq:06}.xtc\" (default: what most files are named)")
+  init->add_option(
+          "--frames", chosen.init.frames,
+          "Their names, such as \"frame-{seq:06}.xtc\" (default: what most files are named)")
       ->type_name("TEMPLATE");
-  init->add_option("--cache", chosen.init.cache,
-                   "Where a new configuration puts the copies (default: the local disk with most room)")
+  init->add_option(
+          "--cache", chosen.init.cache,
+          "Where a new configuration puts the copies (default: the local disk with most room)")
       ->type_name("DIR");
   init->add_flag("--dry-run", chosen.init.dry_run, "Only print the configuration");
 

@@ -8,7 +8,8 @@ namespace zazen {
 
 // Not valid, with errno, if it fails. O_CLOEXEC is added.
 UniqueFd open_beneath(int directory_fd, const char* path, int flags);
-// The same on the directory's own file system: EXDEV for a mount point, whose server is not asked.
+// The same on the directory's own file system: EXDEV for a mount point, whose server is not
+// asked.
 UniqueFd open_entry(int directory_fd, const char* name, int flags);
 
 }  // namespace zazen

@@ -19,20 +19,19 @@ int add_names(const std::string& path, const std::string& below, DirectoryNames*
   RawFd fd(raw_open((path + "/" + below).c_str(), O_RDONLY | O_DIRECTORY));
   if (!fd.valid()) return -fd.get();
   const std::string prefix = below.empty() ? "" : below + "/";
-  return visit_entries(fd.get(), kEntriesBytes,
-                       [&](std::string_view name, std::uint64_t, std::uint8_t type) {
-                         if (name.starts_with('.')) return true;
-                         const bool is_directory = type == DT_DIR;
-                         std::vector<std::string>& list = is_directory ? *directories : found->names;
-                         const std::size_t most =
-                             is_directory ? kMostDirectories : DirectoryNames::kMost;
-                         if (list.size() < most) {
-                           list.push_back(prefix + std::string(name));
-                         } else {
-                           found->is_whole = false;
-                         }
-                         return found->names.size() < DirectoryNames::kMost || found->is_whole;
-                       });
+  return visit_entries(
+      fd.get(), kEntriesBytes, [&](std::string_view name, std::uint64_t, std::uint8_t type) {
+        if (name.starts_with('.')) return true;
+        const bool is_directory = type == DT_DIR;
+        std::vector<std::string>& list = is_directory ? *directories : found->names;
+        const std::size_t most = is_directory ? kMostDirectories : DirectoryNames::kMost;
+        if (list.size() < most) {
+          list.push_back(prefix + std::string(name));
+        } else {
+          found->is_whole = false;
+        }
+        return found->names.size() < DirectoryNames::kMost || found->is_whole;
+      });
 }
 
 // Does the dataset have a frame at present? An error if it cannot be listed.
@@ -91,8 +90,9 @@ std::string describe_mismatch(const DatasetConfig& dataset, bool* matches) {
   if (!found || found->names.empty()) return {};
   const std::size_t names = found->names.size();
   const TemplateGuess& guess = found->guess;
-  std::string text = fmt::format("0 of {}{} names match {}", found->is_whole ? "" : "the first ",
-                                 format_count(names), dataset.frames);
+  std::string text =
+      fmt::format("0 of {}{} names match {}", found->is_whole ? "" : "the first ",
+                  format_count(names), dataset.frames);
   // The guess may equal the template: a directory has that name, or a frame has just appeared.
   if (guess.frames.empty() || guess.frames == dataset.frames) return text;
   return text + fmt::format("; {} would match {}", guess.frames,

@@ -80,9 +80,10 @@ TemplateGuess guess_template(std::span<const std::string> names) {
       const std::size_t at = key.find('\0');
       return std::tuple(count, !is_in_extension(key, at), at);
     };
-    const bool is_better =
-        best == nullptr || rank(matches, one.first) > rank(best_matches, best->first) ||
-        (rank(matches, one.first) == rank(best_matches, best->first) && one.first < best->first);
+    const bool is_better = best == nullptr ||
+                           rank(matches, one.first) > rank(best_matches, best->first) ||
+                           (rank(matches, one.first) == rank(best_matches, best->first) &&
+                            one.first < best->first);
     if (!is_better) continue;
     best = &one;
     best_matches = matches;

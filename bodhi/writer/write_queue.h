@@ -69,9 +69,9 @@ class WriteQueue {
   // passed on.
   std::optional<QueuedFrame> take(std::size_t node);
   void finish(std::size_t node, const QueuedFrame& frame);
-  void put_back(std::size_t node, QueuedFrame frame);  // the same node, first in its queue
-  void retry_later(std::size_t node, QueuedFrame frame);   // the same node, last in its queue
-  void reassign(std::size_t node, QueuedFrame frame);   // the next node in turn
+  void put_back(std::size_t node, QueuedFrame frame);     // the same node, first in its queue
+  void retry_later(std::size_t node, QueuedFrame frame);  // the same node, last in its queue
+  void reassign(std::size_t node, QueuedFrame frame);     // the next node in turn
   // Is there a node that answers and has not refused it?
   bool has_taker(const QueuedFrame& frame) const;
 

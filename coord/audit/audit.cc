@@ -215,7 +215,8 @@ std::vector<std::string> loss_message(const Audit& audit) {
   for (const DatasetAudit& dataset : audit.datasets) {
     if (!has_repeated_frames(audit, dataset)) continue;
     lines.push_back(fmt::format(
-        "zazen: rank {} listed {} before MPI_Init, so it saw the frames of all ranks; {} frames "
+        "zazen: rank {} listed {} before MPI_Init, so it saw the frames of all ranks; {} "
+        "frames "
         "were read by several ranks (list after MPI_Init, or run with --no-divide).",
         dataset.early_rank, dataset.path, format_count(dataset.read_twice)));
   }

@@ -182,9 +182,9 @@ int EndWatch::admit(int count, double seconds) {
     if (!fd.valid()) continue;
     limit_waiting(fd.get(), kTokenSeconds);
     char token[2 * kTokenBytes];
-    if (despite_signals(kTokenSeconds, [&] {
-          return ::recv(fd.get(), token, sizeof token, MSG_WAITALL);
-        }) != sizeof token ||
+    if (despite_signals(kTokenSeconds,
+                        [&] { return ::recv(fd.get(), token, sizeof token, MSG_WAITALL); }) !=
+            sizeof token ||
         std::memcmp(token, token_.data(), sizeof token) != 0 ||
         ::send(fd.get(), &kWelcome, 1, MSG_NOSIGNAL) != 1)
       continue;

@@ -165,8 +165,8 @@ Result<Fragment> decode_fragment(std::string_view bytes, std::uint64_t most_fram
     std::string_view path;
     std::uint64_t listed = 0, listed_early = 0;
     if (!in.text(&path, kMaxPath - 1) || !in.number(&listed) || listed > 1 ||
-        !in.number(&listed_early) || listed_early > 1 ||
-        !in.number(&dataset.assigned) || !in.number(&dataset.opened_outside))
+        !in.number(&listed_early) || listed_early > 1 || !in.number(&dataset.assigned) ||
+        !in.number(&dataset.opened_outside))
       return malformed;
     dataset.path = path;
     dataset.listed = listed == 1;

@@ -20,8 +20,8 @@
 #include "coord/protocol/division.h"
 #include "coord/protocol/held_frames.h"
 #include "coord/ranks/byte_stream.h"
-#include "coord/ranks/job_ranks.h"
 #include "coord/ranks/job_messages.h"
+#include "coord/ranks/job_ranks.h"
 
 namespace zazen {
 namespace {
@@ -73,7 +73,9 @@ class JobStart {
   }
 
   void end_phase(const char* name) {
-    first_error_.local_step([&] { agreement_.phases.push_back({name, seconds_since(phase_began_)}); });
+    first_error_.local_step([&] {
+      agreement_.phases.push_back({name, seconds_since(phase_began_)});
+    });
     phase_began_ = Clock::now();
   }
 
@@ -84,8 +86,9 @@ class JobStart {
 
   struct DatasetStart {
     NamedDataset named;
-    FrameName name;        // its template, compiled
-    const TableDataset* own = nullptr;  // in this node's table; null: its daemon does not know it
+    FrameName name;  // its template, compiled
+    const TableDataset* own =
+        nullptr;           // in this node's table; null: its daemon does not know it
     DirectoryState state;  // by rank 0's word
     DirectoryState here;   // as this rank finds it, or its node's leader
     std::optional<PackedListing> listing;
@@ -430,7 +433,8 @@ class JobStart {
     for (std::size_t i = 0; i < datasets_.size(); ++i) {
       const std::uint64_t least = minima[1 + 2 * i], greatest = ~minima[2 + 2 * i];
       if (datasets_[i].state.code != 0 || (least == greatest && least != kNobody)) continue;
-      unshared.push_back({&datasets_[i], least != kNobody && listing_checksum(datasets_[i]) == least});
+      unshared.push_back(
+          {&datasets_[i], least != kNobody && listing_checksum(datasets_[i]) == least});
     }
     const std::span holders = std::span(minima).first(unshared.size());
     for (std::size_t i = 0; i < unshared.size(); ++i)

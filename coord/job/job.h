@@ -4,9 +4,9 @@
 // collective is left waiting (coord/ranks/job_ranks.h).
 //
 // A rank asks the origin for one stat of each dataset, rank 0 also for a listing if no node has
-// a current one (D20). A rank reads the listing that its own node keeps; it is sent only if some
-// node has none, or another one. Copies are compared with the origin when a dataset is first
-// used (D10): a job may leave most of its datasets alone.
+// a current one (D20). A rank reads the listing that its own node keeps; it is sent only if
+// some node has none, or another one. Copies are compared with the origin when a dataset is
+// first used (D10): a job may leave most of its datasets alone.
 #pragma once
 #include <string>
 #include <vector>

@@ -22,7 +22,8 @@ std::string reason_of(const std::vector<LeftOut>& datasets) {
   return text;
 }
 
-DivisionVerdict verdict(bool ends, const char* how_far, std::string paths, const std::string& reason) {
+DivisionVerdict verdict(bool ends, const char* how_far, std::string paths,
+                        const std::string& reason) {
   if (!paths.empty()) paths = " of " + paths;
   if (ends)
     return {fmt::format("zazen: this job ends: the frames{} cannot be divided among the ranks: "

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "coord/mpi/clock.h"
 #include "coord/mpi/backoff.h"
+#include "coord/mpi/clock.h"
 
 namespace zazen {
 namespace {

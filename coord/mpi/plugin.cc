@@ -24,10 +24,10 @@
 #include "coord/job/undivided.h"
 #include "coord/mpi/api.h"
 #include "coord/mpi/audit_messages.h"
+#include "coord/mpi/backoff.h"
 #include "coord/mpi/clock.h"
 #include "coord/mpi/loss_status.h"
 #include "coord/mpi/mpi_communicator.h"
-#include "coord/mpi/backoff.h"
 #include "coord/mpi/presence.h"
 
 namespace zazen {
@@ -338,7 +338,8 @@ void gather_runs(const PluginHost& host) {
   if (speaker == 0 || !has_others) return;
   if (agreement.rank != 0) {
     if (host.run == nullptr) return;
-    const auto sharing = std::ranges::count(agreement.places, host.run->number, &RankPlace::run);
+    const auto sharing =
+        std::ranges::count(agreement.places, host.run->number, &RankPlace::run);
     Fragment mine;
     if (host.run->number != speaker && host.run->finalized.fetch_add(1) + 1 == sharing) {
       host.run->finalized = 0;  // for the next MPI job of this run

@@ -162,7 +162,8 @@ void ExchangeProtocol::run(Communicator& leaders, FirstError first_error) {
 
   {  // Step 1: the claims.
     const Correspondence claims(
-        leaders, first_error, datasets_.size(), [&](std::size_t d, std::size_t n) -> MessagePair {
+        leaders, first_error, datasets_.size(),
+        [&](std::size_t d, std::size_t n) -> MessagePair {
           const Dataset& dataset = datasets_[d];
           const Block slice = slice_of(dataset.own.domain(), n, nodes);
           return {dataset.natives.bytes(slice), dataset.aliens.bytes(slice)};
@@ -192,7 +193,8 @@ void ExchangeProtocol::run(Communicator& leaders, FirstError first_error) {
   troubles = first_error.any() ? 1 : 0;
   leaders.all_sum(counters_);
   if (troubles != 0)
-    throw std::runtime_error(first_error.any() ? first_error.text() : "another node is in trouble");
+    throw std::runtime_error(first_error.any() ? first_error.text()
+                                               : "another node is in trouble");
   bool exceptions = false;
   for (std::size_t d = 0; d < datasets_.size(); ++d) {
     datasets_[d].residue_count = counters(d).residue_count();

@@ -20,8 +20,8 @@
 #include <span>
 #include <vector>
 
-#include "coord/sets/tie_break.h"
 #include "coord/sets/packed_set.h"
+#include "coord/sets/tie_break.h"
 
 namespace zazen {
 

@@ -24,9 +24,9 @@ struct Introduction {
   Selection selection = {};                             // the same
   FilterMode expected = FilterMode::kOff;               // of this job, as far as the rank knows
   std::string expected_paths = {};
-  std::string opening = {};                             // rank 0's: the job's
-  std::uint64_t run = 0;                                // as in RankPlace
-  std::uint64_t mount_namespace = 0;                    // 0: not known
+  std::string opening = {};           // rank 0's: the job's
+  std::uint64_t run = 0;              // as in RankPlace
+  std::uint64_t mount_namespace = 0;  // 0: not known
 };
 std::string encode_introduction(const Introduction& introduction);
 Introduction decode_introduction(const std::string& bytes);

@@ -17,7 +17,8 @@ bool JobRanks::vote(std::span<std::uint64_t> minima) {
     if (speaker == rank_) text = first_error_.text();
   });
   first_error_.collective_step([&] { world_.broadcast(text, speaker); });
-  first_error_.collective_step([&] { reason_ = "rank " + std::to_string(speaker) + ": " + text; });
+  first_error_.collective_step(
+      [&] { reason_ = "rank " + std::to_string(speaker) + ": " + text; });
   return false;
 }
 

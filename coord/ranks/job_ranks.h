@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "coord/ranks/communicator.h"
+#include "coord/ranks/first_error.h"
 #include "coord/ranks/job_messages.h"
 #include "coord/ranks/lone_communicator.h"
 #include "coord/ranks/node_groups.h"
-#include "coord/ranks/first_error.h"
 
 namespace zazen {
 

@@ -53,14 +53,15 @@ bool PackedSetUpdate::change_words(std::int64_t gained, Revise&& revise) {
 }
 
 bool PackedSetUpdate::change(const ChunkWords& more, const ChunkWords& lost,
-                         const ChunkWords& adopted, std::int64_t gained) {
+                             const ChunkWords& adopted, std::int64_t gained) {
   return change_words(gained, [&](std::span<std::byte, sizeof(ChunkWords)> words) {
     return revise(words, more, lost, adopted);
   });
 }
 
-bool PackedSetUpdate::change(std::span<const std::uint16_t> more, std::span<const std::byte> lost,
-                         std::span<const std::uint16_t> adopted, std::int64_t gained) {
+bool PackedSetUpdate::change(std::span<const std::uint16_t> more,
+                             std::span<const std::byte> lost,
+                             std::span<const std::uint16_t> adopted, std::int64_t gained) {
   return change_words(gained, [&](std::span<std::byte, sizeof(ChunkWords)> words) {
     const bool adopts_new = merge(adopted, {}, words), disjoint = merge(more, lost, words);
     // `more` may overlap the present frames or the adopted ones.
@@ -69,8 +70,8 @@ bool PackedSetUpdate::change(std::span<const std::uint16_t> more, std::span<cons
 }
 
 bool PackedSetUpdate::change(std::span<const std::uint16_t> more,
-                         std::span<const std::uint16_t> lost,
-                         std::span<const std::uint16_t> adopted) {
+                             std::span<const std::uint16_t> lost,
+                             std::span<const std::uint16_t> adopted) {
   read_chunk(old_, set_.chunk_limit(chunk_), &had_);
   if (!has_.revise(had_.all(), more, lost, adopted)) return false;
   put_rest_anew();

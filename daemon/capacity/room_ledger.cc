@@ -198,14 +198,14 @@ std::optional<HeldFrame> RoomLedger::remove(const Lock&, std::uint32_t dataset, 
 }
 
 void RoomLedger::add_held(const NamesLock&, std::uint32_t dataset, FrameSeq seq, FrameKind kind,
-                         std::uint64_t bytes, uid_t owner, Reservation room) {
+                          std::uint64_t bytes, uid_t owner, Reservation room) {
   Lock lock(mutex_);
   release(lock, room);
   add(lock, dataset, seq, kind, bytes, owner);
 }
 
 std::optional<HeldFrame> RoomLedger::remove_held(const NamesLock&, std::uint32_t dataset,
-                                            FrameSeq seq) {
+                                                 FrameSeq seq) {
   return remove(Lock(mutex_), dataset, seq);
 }
 
@@ -251,8 +251,8 @@ Room RoomLedger::deficit(const Lock& lock, Room wanted) const {
     need.files = excess(held_files + reserved_.files + wanted.files, config_.max_files);
   }
   const std::uint64_t keep_free = config_.keep_free(room.disk_bytes);
-  need.bytes = std::max(
-      need.bytes, excess(unallocated_bytes_ + wanted.bytes + keep_free, room.bytes));
+  need.bytes =
+      std::max(need.bytes, excess(unallocated_bytes_ + wanted.bytes + keep_free, room.bytes));
   need.files = std::max(need.files, excess(wanted.files, room.files));
   return need;
 }

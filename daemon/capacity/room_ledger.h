@@ -18,9 +18,9 @@
 
 #include "bodhi/config/config.h"
 #include "daemon/capacity/eviction.h"
+#include "daemon/capacity/frame_cursor.h"
 #include "daemon/capacity/inventory.h"
 #include "daemon/capacity/pins.h"
-#include "daemon/capacity/frame_cursor.h"
 #include "daemon/disk/cache_disk.h"
 
 namespace zazen {
@@ -135,7 +135,7 @@ class RoomLedger {
 
   // Counts the copy in place of its reservation, never both: the next one may need that room.
   void add_held(const NamesLock&, std::uint32_t dataset, FrameSeq seq, FrameKind kind,
-               std::uint64_t bytes, uid_t owner, Reservation room = {});
+                std::uint64_t bytes, uid_t owner, Reservation room = {});
   std::optional<HeldFrame> remove_held(const NamesLock&, std::uint32_t dataset, FrameSeq seq);
   // Sets the size and owner of a held frame.
   void learn(const NamesLock&, std::uint32_t dataset, FrameSeq seq, std::uint64_t bytes,

@@ -28,12 +28,9 @@ struct LinkHeader {
 static_assert(sizeof(LinkHeader) == kLinkHeaderBytes);
 
 LinkHeader header_of(const LinkPacket& packet) {
-  return {kLinkMagic,
-          static_cast<std::uint32_t>(packet.body.size()),
-          packet.type,
-          static_cast<std::uint16_t>(packet.is_reply ? 1 : 0),
-          packet.status,
-          packet.request};
+  return {kLinkMagic,    static_cast<std::uint32_t>(packet.body.size()),
+          packet.type,   static_cast<std::uint16_t>(packet.is_reply ? 1 : 0),
+          packet.status, packet.request};
 }
 
 bool is_valid(const LinkHeader& header) {

@@ -22,9 +22,9 @@
 namespace zazen {
 
 template <class T>
-inline constexpr bool kIsPlain = std::is_integral_v<T> || std::is_enum_v<T> ||
-                                 std::is_same_v<T, struct stat> ||
-                                 std::is_same_v<T, OriginIdentity>;
+inline constexpr bool kIsPlain =
+    std::is_integral_v<T> || std::is_enum_v<T> || std::is_same_v<T, struct stat> ||
+    std::is_same_v<T, OriginIdentity>;
 
 class LinkEncoder {
  public:

@@ -136,7 +136,7 @@ struct FinishFill {
   static constexpr LinkType kType = LinkType::kFinishFill;
   using Reply = NoReply;
   std::uint64_t ticket = 0, checksum = 0, room = 0;
-  struct stat after = {};  // of the origin
+  struct stat after = {};        // of the origin
   bool writers_unknown = false;  // nobody can tell whether somebody writes to the frame
   template <class A>
   void fields(A& a) {
@@ -854,8 +854,7 @@ using LinkAsks =
                AbandonFill, FillFailed, Adopt, Changed, Suspend, Restore, Renew, CopyState,
                Check, SampleAsk, Evict, Pin, Verify, ReadIn, History, StatusAsk, ListAsk,
                Notice, BeginListing, FinishListing, Tell, Doubt, PushKeyAsk, Natives, DiskState,
-               DecodeMunge, WorkerFigures, Leave, Untold, Used,
-               ChangedFrames>;
+               DecodeMunge, WorkerFigures, Leave, Untold, Used, ChangedFrames>;
 using LinkOrders =
     std::tuple<Connection, Compare, Rights, NameRights, VerifyOrigins, Look, WatchWriters,
                WatchChanges, Configure, Problems, FollowPaths, SweepJobs, ReportFigures,

@@ -26,7 +26,8 @@ constexpr std::chrono::milliseconds kEndLimit(200);
 [[noreturn]] void follow_and_tell(const std::vector<std::string>& paths, int pipe) {
   ::prctl(PR_SET_NAME, "zazend-links");
   std::string told;
-  for (const std::string& path : follow_links(paths)) told.append(path.c_str(), path.size() + 1);
+  for (const std::string& path : follow_links(paths))
+    told.append(path.c_str(), path.size() + 1);
   for (std::size_t done = 0; done < told.size();) {
     const ssize_t written = ::write(pipe, told.data() + done, told.size() - done);
     if (written < 0 && errno != EINTR) ::_exit(1);

@@ -58,7 +58,7 @@ struct RightsAtOrigin {
   }
 };
 
-struct FrameRights {  // of one frame whose name has directories
+struct FrameRights {      // of one frame whose name has directories
   bool is_known = false;  // the origin has answered
   bool is_there = false;
   struct stat origin = {};
@@ -82,7 +82,7 @@ struct OriginFacts {  // of one file
   }
 };
 
-struct OriginLook {  // of a frame whose content was pushed
+struct OriginLook {              // of a frame whose content was pushed
   std::int32_t status = ENOENT;  // 0: the origin has this very frame
   bool is_there = false;         // it has a frame of this name:
   OriginFacts origin;

@@ -37,7 +37,8 @@ struct ForkOrder {
   WorkerCredentials credentials;
   template <class A>
   void fields(A& a) {
-    a(id, kills, credentials.uid, credentials.gid, credentials.looks_up_groups, credentials.groups);
+    a(id, kills, credentials.uid, credentials.gid, credentials.looks_up_groups,
+      credentials.groups);
   }
 };
 
@@ -188,7 +189,8 @@ void wait_for_order(int socket, Children& children) {
 }
 
 void kill_child(const Children& children, std::uint64_t id) {
-  if (auto child = children.find(id); child != children.end()) ::kill(child->second.pid, SIGKILL);
+  if (auto child = children.find(id); child != children.end())
+    ::kill(child->second.pid, SIGKILL);
 }
 
 // SIGCHLD comes only while the forker waits for an order.
@@ -222,8 +224,8 @@ void expect_children_to_end() {
       const pid_t child = may_start(children, credentials.uid) ? ::fork() : -1;
       if (child == 0) {
         socket.reset();
-        run_worker(run, credentials, std::move(received->ends[0]),
-                   std::move(received->ends[1]), self);
+        run_worker(run, credentials, std::move(received->ends[0]), std::move(received->ends[1]),
+                   self);
       }
       place->second.pid = child;
       if (child > 0) return;

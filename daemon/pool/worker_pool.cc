@@ -72,8 +72,7 @@ Result<std::unique_ptr<WorkerPool>> WorkerPool::listen(const std::string& runtim
   pool->epoll_ = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
   pool->wake_ = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!pool->epoll_.valid() || !pool->watch(pool->listener_.get(), kListener) ||
-      !pool->watch(pool->wake_.get(), kWake) ||
-      !pool->watch(pool->forker_.end_fd(), kForker)) {
+      !pool->watch(pool->wake_.get(), kWake) || !pool->watch(pool->forker_.end_fd(), kForker)) {
     return failed_call("epoll");
   }
   // The thread starts here, because the system might refuse it at the stop.
@@ -258,8 +257,10 @@ WorkerPool::WorkerPointer WorkerPool::find_or_start(const WorkerCredentials& cre
 }
 
 bool WorkerPool::may_start(const WorkerCredentials& credentials, bool is_for_zazend) {
-  const auto of_user = static_cast<std::size_t>(std::ranges::count_if(
-      workers_, [&](const auto& one) { return one.second->credentials_.uid == credentials.uid; }));
+  const auto of_user =
+      static_cast<std::size_t>(std::ranges::count_if(workers_, [&](const auto& one) {
+        return one.second->credentials_.uid == credentials.uid;
+      }));
   bool has_place = true;
   if (of_user >= limits_.of_a_user) {
     has_place = make_way(credentials.uid);
@@ -280,7 +281,8 @@ bool WorkerPool::make_way(std::optional<uid_t> of_user) {
   Clock::time_point used_at = Clock::now() - kShortestUse;
   for (const auto& [id, worker] : workers_) {
     const WorkerCredentials& credentials = worker->credentials_;
-    if (credentials.is_listener || credentials.uid != of_user.value_or(credentials.uid)) continue;
+    if (credentials.is_listener || credentials.uid != of_user.value_or(credentials.uid))
+      continue;
     if (!of_user && credentials.uid == own_uid_) continue;
     std::lock_guard lock(worker->mutex_);
     if (worker->asks_ > 0 || worker->used_at_ > used_at) continue;
@@ -292,9 +294,8 @@ bool WorkerPool::make_way(std::optional<uid_t> of_user) {
 }
 
 bool WorkerPool::dies_too_often(uid_t uid) {
-  std::erase_if(deaths_, [](const auto& one) {
-    return Clock::now() - one.second.since > kDeathsPeriod;
-  });
+  std::erase_if(
+      deaths_, [](const auto& one) { return Clock::now() - one.second.since > kDeathsPeriod; });
   auto deaths = deaths_.find(uid);
   return deaths != deaths_.end() && deaths->second.count >= kMostDeaths;
 }

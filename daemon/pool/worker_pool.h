@@ -38,7 +38,7 @@ namespace zazen {
 
 struct WorkerLimits {
   std::size_t of_a_user = 8, in_all = 256;
-  std::size_t reserved = 64;  // more, for zazend's user and its own orders
+  std::size_t reserved = 64;        // more, for zazend's user and its own orders
   std::size_t silent_seconds = 20;  // a worker reports every second
 };
 

@@ -61,7 +61,6 @@ Result<std::vector<SocketAddress>> plan(const Config& config,
   return addresses;
 }
 
-
 Result<UniqueFd> open_socket(const SocketAddress& address) {
   UniqueFd socket(
       ::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));

@@ -45,7 +45,7 @@ class ReadOrder {
 
   const Store& store_;
   const ReadOrderKey key_;
-  const UniqueFd closes_;  // an inotify instance
+  const UniqueFd closes_;            // an inotify instance
   std::uint64_t measured_at_bytes_;  // of the copies
   mutable std::mutex mutex_;
   State state_;

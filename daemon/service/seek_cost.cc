@@ -30,7 +30,8 @@ std::vector<OpenCopy> some_copies(const Store& store) {
       if (copies.size() == kMostCopies) return copies;
       UniqueFd file = store.open_copy(dataset, seq);
       struct stat st = {};
-      if (!file.valid() || ::fstat(file.get(), &st) != 0 || st.st_size < kOrderedBytes) continue;
+      if (!file.valid() || ::fstat(file.get(), &st) != 0 || st.st_size < kOrderedBytes)
+        continue;
       if (::fcntl(file.get(), F_SETFL, O_DIRECT) != 0) continue;
       copies.push_back({std::move(file), st.st_size / off_t{kReadBytes}});
     }

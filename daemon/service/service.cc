@@ -123,7 +123,8 @@ void Service::note_counted() {
   const CountedSince counted = publisher_.count();
   const DatasetUses::Look uses = uses_.look(counted.opened);
   store_.note_fills(uses.fills, uses.used);
-  for (const auto& [uid, datasets] : uses.said) pool_->tell_running(uid, UsedDatasets{datasets});
+  for (const auto& [uid, datasets] : uses.said)
+    pool_->tell_running(uid, UsedDatasets{datasets});
   for (const auto& [dataset, uid] : counted.untold_changes) {
     if (dataset >= config_.datasets.size()) continue;
     if (uid == ::geteuid()) {

@@ -186,7 +186,8 @@ class Service {
   };
   std::array<Housework, kMaxDatasets> housework_;
   std::atomic<bool> chores_posted_ = false, job_sweep_posted_ = false, findings_posted_ = false;
-  // An origin may answer late: so often more is it looked at for the log, after a start or reload.
+  // An origin may answer late: so often more is it looked at for the log, after a start or
+  // reload.
   std::atomic<int> findings_left_ = 0;
   std::set<std::string> logged_findings_;  // of log_findings()
   std::int64_t next_reconcile_ms_ = 0;     // these two: of the chores
@@ -194,7 +195,7 @@ class Service {
   PushCounts push_counts_;
   PushSockets push_sockets_;
   std::atomic<WorkerId> listener_ = 0;
-  WorkerId peers_worker_ = 0;  // it tells the peers; mutex_ is held
+  WorkerId peers_worker_ = 0;                // it tells the peers; mutex_ is held
   std::atomic<bool> has_lost_news_ = false;  // for the peers
   const std::shared_ptr<KeyRing> keys_;
 
@@ -212,7 +213,7 @@ class Service {
   };
   std::map<uid_t, std::set<std::uint32_t>> untold_;
   std::map<uid_t, AskedUntold> asked_untold_;
-  Configure peer_keys_;  // without the datasets
+  Configure peer_keys_;                                 // without the datasets
   std::map<WorkerId, std::set<std::uint32_t>> writes_;  // datasets that workers watch
   struct Listing {
     WorkerId worker;
@@ -221,8 +222,8 @@ class Service {
   };
   std::map<std::uint64_t, Listing> listings_;  // by ticket
   std::uint64_t next_listing_ = 1;
-  std::map<std::uint32_t, std::list<Received>> received_;   // pushes that are complete
-  WorkerFigures ended_figures_;                             // of workers that are no more
+  std::map<std::uint32_t, std::list<Received>> received_;  // pushes that are complete
+  WorkerFigures ended_figures_;                            // of workers that are no more
 
   DatasetUses uses_{::geteuid()};
   Trust trust_;
@@ -232,7 +233,7 @@ class Service {
   WorkQueue errands_{2};
   WorkQueue reconciling_{1};
   ReadOrder reads_;
-  WorkQueue scrubs_{1};     // apart: reading a large copy takes its time
+  WorkQueue scrubs_{1};       // apart: reading a large copy takes its time
   OriginThreads samples_{1};  // apart: an origin that hangs must not hold up the errands
   OriginThreads looks_{1, WorkQueue::Queued::kDone};
   WorkQueue munge_{WorkQueue::OnDemand{64}};

@@ -1,7 +1,7 @@
-// What each message of a worker means (link_messages.h). A worker is taken for hostile: a message
-// that no worker of ours sends cuts it off; tickets count only for the worker that has them.
-// That the user may ask for something at all the worker has seen at the origin: what one that
-// was taken over could do by that is in docs/security.md.
+// What each message of a worker means (link_messages.h). A worker is taken for hostile: a
+// message that no worker of ours sends cuts it off; tickets count only for the worker that has
+// them. That the user may ask for something at all the worker has seen at the origin: what one
+// that was taken over could do by that is in docs/security.md.
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -38,16 +38,17 @@ bool is_own(const WorkerPool::Worker& worker) {
 }  // namespace
 
 WorkerPool::Hooks Service::pool_hooks() {
-  return {.first_order =
-              [this](const WorkerCredentials& credentials) {
-                publisher_.note_user(credentials.uid);
-                return configuration();
-              },
-          .take = [this](Worker& worker,
-                         LinkPacket packet) { return take(worker, std::move(packet)); },
-          .ended = [this](WorkerId worker, const WorkerCredentials& credentials,
-                          const WorkerFigures& figures,
-                          bool has_left) { worker_ended(worker, credentials, figures, has_left); }};
+  return {
+      .first_order =
+          [this](const WorkerCredentials& credentials) {
+            publisher_.note_user(credentials.uid);
+            return configuration();
+          },
+      .take = [this](Worker& worker,
+                     LinkPacket packet) { return take(worker, std::move(packet)); },
+      .ended = [this](WorkerId worker, const WorkerCredentials& credentials,
+                      const WorkerFigures& figures,
+                      bool has_left) { worker_ended(worker, credentials, figures, has_left); }};
 }
 
 bool Service::take(Worker& worker, LinkPacket packet) {
@@ -99,10 +100,9 @@ void Service::handle(const Asked<BeginFill>& asked) {
       (!is_own(*asked.worker) || asked.worker->credentials().is_listener)) {
     return asked.reply(EPERM);
   }
-  cache_.begin_fill(asked.worker->id(), asked.ask,
-                    [asked](int status, BeginFill::Reply reply) {
-                      status == 0 ? asked.reply(std::move(reply)) : asked.reply(status);
-                    });
+  cache_.begin_fill(asked.worker->id(), asked.ask, [asked](int status, BeginFill::Reply reply) {
+    status == 0 ? asked.reply(std::move(reply)) : asked.reply(status);
+  });
 }
 
 void Service::handle(const Asked<MoreRoom>& asked) {
@@ -110,7 +110,8 @@ void Service::handle(const Asked<MoreRoom>& asked) {
 }
 
 void Service::handle(const Asked<FinishFill>& asked) {
-  cache_.finish_fill(asked.worker->id(), asked.ask, [asked](int status) { asked.reply(status); });
+  cache_.finish_fill(asked.worker->id(), asked.ask,
+                     [asked](int status) { asked.reply(status); });
 }
 
 // Its look at the origin names the readers of the copy.
@@ -229,7 +230,8 @@ void Service::handle(const Asked<ChangedFrames>& asked) {
   store_.drop(dataset, asked.ask.frames, false);
   for (FrameSeq seq : held) {
     const bool stays = store_.find(dataset, seq).has_value();  // the disk does not let it go
-    stays ? trust_.doubt(dataset, kStale) : changes_.dropped(dataset, seq, PeerChanges::kChanged);
+    stays ? trust_.doubt(dataset, kStale)
+          : changes_.dropped(dataset, seq, PeerChanges::kChanged);
   }
   asked.reply(0);
 }
@@ -301,8 +303,7 @@ void Service::handle(const Asked<Check>& asked) {
   const std::uint32_t dataset = asked.ask.dataset;
   const WorkerId worker = asked.worker->id();
   if (store_.find(dataset, asked.ask.seq)) {
-    SampleResult result =
-        compare_frames(store_, dataset, {asked.ask.seq}, comparer(worker), 1);
+    SampleResult result = compare_frames(store_, dataset, {asked.ask.seq}, comparer(worker), 1);
     if (!result.stale.empty() && asked.ask.distrusts) trust_.doubt(dataset, kStale);
     settle(dataset, result);
   }
@@ -321,8 +322,8 @@ void Service::handle(const Asked<Evict>& asked) {
                              (ask.what & kEvictAliens) != 0, (ask.what & kEvictDryRun) != 0};
   Store::Evicted evicted = store_.evict(ask.dataset, selection);
   if (evicted.status != 0) return asked.reply(evicted.status);
-  asked.reply(TextReply{
-      as_bytes(EvictReply{evicted.gone.frames, evicted.gone.bytes, evicted.pinned})});
+  asked.reply(
+      TextReply{as_bytes(EvictReply{evicted.gone.frames, evicted.gone.bytes, evicted.pinned})});
 }
 
 void Service::handle(const Asked<Pin>& asked) {
@@ -367,10 +368,9 @@ void Service::handle(const Asked<StatusAsk>& asked) {
   for (const WorkerFigures& one : pool_->figures(uid, kFiguresLimit)) add_figures(one, &sum);
   push_counts_.old_key_until = keys_->old_key_until().value_or(0);
   const std::int64_t uptime_seconds = (monotonic_ms() - started_ms_) / 1000;
-  std::string text = status_json(
-      {config_, store_, publisher_, trust_, cache_.counts(), sum, pool_->size(), push_counts_,
-       sweep_.progress(), changes_, uptime_seconds, reads_, asked.ask,
-       poor_place_});
+  std::string text = status_json({config_, store_, publisher_, trust_, cache_.counts(), sum,
+                                  pool_->size(), push_counts_, sweep_.progress(), changes_,
+                                  uptime_seconds, reads_, asked.ask, poor_place_});
   ContentReply reply{{}, content_file(text.data(), text.size())};
   reply.file.valid() ? asked.reply(std::move(reply)) : asked.reply(ENOMEM);
 }
@@ -473,10 +473,10 @@ void Service::handle(const Asked<Used>& asked) {
 }
 
 void Service::handle(const Asked<PushKeyAsk>& asked) {
-  const bool pushes =
-      asked.worker->credentials().is_listener || is_own(*asked.worker) ||
-      std::ranges::any_of(config_.datasets,
-                          [](const DatasetConfig& one) { return one.push && !one.removed; });
+  const bool pushes = asked.worker->credentials().is_listener || is_own(*asked.worker) ||
+                      std::ranges::any_of(config_.datasets, [](const DatasetConfig& one) {
+                        return one.push && !one.removed;
+                      });
   const Result<Credentials> credentials = keys_->credentials();
   if (!pushes || !credentials) return asked.reply(pushes ? credentials.error().code : EPERM);
   asked.reply(PushKeyAsk::Reply{credentials->key, credentials->old_keys, credentials->munge});
@@ -532,9 +532,10 @@ void Service::worker_ended(WorkerId worker, const WorkerCredentials& credentials
     ended_figures_.connections = ended_figures_.fills_queued = 0;
     ended_figures_.being_written = ended_figures_.watched = 0;
     ended_figures_.peers.clear();
-    std::erase_if(ended_figures_.nodes, [this](const NodeFigures& node) {  // by the worker's word
-      return std::ranges::find(config_.peers, node.peer) == config_.peers.end();
-    });
+    std::erase_if(ended_figures_.nodes,
+                  [this](const NodeFigures& node) {  // by the worker's word
+                    return std::ranges::find(config_.peers, node.peer) == config_.peers.end();
+                  });
     ended_figures_.dropped += std::exchange(ended_figures_.waiting, 0);
     std::erase_if(listings_, [&](const auto& one) { return one.second.worker == worker; });
     if (auto found = writes_.extract(worker)) watched = std::move(found.mapped());
@@ -553,7 +554,8 @@ void Service::worker_ended(WorkerId worker, const WorkerCredentials& credentials
   // One that leaves watches nothing any more.
   if (has_left) return;
   for (std::uint32_t dataset : watched) watch_suspended(dataset);
-  // Frames that it watched, or of which it has not read the news (program_news.h), may have changed.
+  // Frames that it watched, or of which it has not read the news (program_news.h), may have
+  // changed.
   for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) changes_.distrust(i);
 }
 

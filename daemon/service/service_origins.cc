@@ -1,6 +1,6 @@
-// What zazend has its workers find out at the origins. A worker answers within a limit, or it is
-// as if the origin did not answer; the limit is waited for on threads that serve this user, or
-// this dataset's housekeeping, only.
+// What zazend has its workers find out at the origins. A worker answers within a limit, or it
+// is as if the origin did not answer; the limit is waited for on threads that serve this user,
+// or this dataset's housekeeping, only.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,8 +19,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kCompareLimit(10'000);  // kMostCompared copies of a dataset
-constexpr milliseconds kFollowLimit(3'000);  // the worker gives up after a second
-constexpr int kMostFindings = 30;  // looks, one in a second
+constexpr milliseconds kFollowLimit(3'000);    // the worker gives up after a second
+constexpr int kMostFindings = 30;              // looks, one in a second
 constexpr std::size_t kMostCompared = 256, kMostVerified = 64, kMostLooked = 64;
 
 Configure peer_keys_of(const Config& config) {
@@ -87,8 +87,7 @@ void Service::renew(const Config& next) {
 
 std::vector<std::string> Service::follow_links(const std::vector<std::string>& paths) {
   FollowPaths::Reply reply;
-  const int code =
-      pool_->order(pool_->own_worker(), FollowPaths{paths}, &reply, kFollowLimit);
+  const int code = pool_->order(pool_->own_worker(), FollowPaths{paths}, &reply, kFollowLimit);
   return code == 0 && reply.paths.size() == paths.size() ? reply.paths : paths;
 }
 
@@ -221,9 +220,9 @@ void Service::verify(WorkerId worker, std::span<FinishedCopy> batch) {
 
 // ---- Rights
 
-// The owner's word counts before that of another user, whose worker might say anything. Where the
-// owner does not reach the directory any more, it is another one. While the owner's worker does
-// not answer, everything stays as it is.
+// The owner's word counts before that of another user, whose worker might say anything. Where
+// the owner does not reach the directory any more, it is another one. While the owner's worker
+// does not answer, everything stays as it is.
 void Service::mirror_rights(std::uint32_t dataset, WorkerId worker) {
   std::vector<WorkerId> candidates;
   if (const auto owner = store_.directory_owner(dataset)) {
@@ -383,7 +382,8 @@ void Service::sweep_jobs(milliseconds limit) {
   }
   const auto deadline = std::chrono::steady_clock::now() + limit;
   for (const auto& [uid, gid] : owners) {
-    const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
+    const auto left =
+        std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
     NoReply reply;
     if (left.count() > 0) pool_->order(pool_->worker_of(uid, gid), SweepJobs{}, &reply, left);
   }

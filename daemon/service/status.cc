@@ -59,9 +59,9 @@ nlohmann::ordered_json changes_json(const PeerChanges& changes, const WorkerFigu
                      {"failure", peer.failure.empty() ? nlohmann::ordered_json()
                                                       : nlohmann::ordered_json(peer.failure)}});
   }
-  return {{"watched", workers.watched},   {"peers", peers},
-          {"notices", reported.notices},  {"frames", reported.frames},
-          {"dropped", reported.dropped},  {"doubts", reported.doubts}};
+  return {{"watched", workers.watched},  {"peers", peers},
+          {"notices", reported.notices}, {"frames", reported.frames},
+          {"dropped", reported.dropped}, {"doubts", reported.doubts}};
 }
 
 // The progress of the pass, and the end of the last one (seconds since 1970; null: none has
@@ -82,8 +82,8 @@ nlohmann::ordered_json sweep_json(const Config& config, const StoreUsage& usage,
 nlohmann::ordered_json read_order_json(const ReadOrder::State& state) {
   return {{"ordered", state.is_ordered},
           {"measured", state.is_measured},
-          {"seek_ms", state.seek_ms ? nlohmann::ordered_json(*state.seek_ms)
-                                    : nlohmann::ordered_json()}};
+          {"seek_ms",
+           state.seek_ms ? nlohmann::ordered_json(*state.seek_ms) : nlohmann::ordered_json()}};
 }
 
 }  // namespace
@@ -120,8 +120,8 @@ void add_figures(const WorkerFigures& more, WorkerFigures* sum) {
 }
 
 std::string status_json(StatusFacts facts) {
-  const auto& [config, store, publisher, trust, fills, workers, worker_count, pushes, sweep, changes,
-               uptime_seconds, reads, origins, poor_place] = facts;
+  const auto& [config, store, publisher, trust, fills, workers, worker_count, pushes, sweep,
+               changes, uptime_seconds, reads, origins, poor_place] = facts;
   StoreUsage usage = store.usage();
   std::vector<std::string> problems = origins.problems, warnings = origins.warnings;
   if (std::string why = store.health().problem(); !why.empty()) {

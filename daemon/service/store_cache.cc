@@ -25,8 +25,7 @@ bool is_fill(const BeginFill& offer) {
 bool is_look_at(const ReceivedContent& content, const OriginLook& look) {
   if (look.is_there && !is_frame(look.origin.st)) return false;
   return look.status != 0 ||
-         (look.is_there &&
-          static_cast<std::uint64_t>(look.origin.st.st_size) == content.bytes);
+         (look.is_there && static_cast<std::uint64_t>(look.origin.st.st_size) == content.bytes);
 }
 
 Wanted wanted_by(const BeginFill& offer) {
@@ -278,7 +277,8 @@ void StoreCache::land(const FlightPointer& flight, int status, bool copied, cons
   {
     std::lock_guard lock(mutex_);
     const auto [first, last] = in_flight_.equal_range({offer.dataset, offer.seq});
-    const auto found = std::find_if(first, last, [&](auto& one) { return one.second == flight; });
+    const auto found =
+        std::find_if(first, last, [&](auto& one) { return one.second == flight; });
     if (found != last) in_flight_.erase(found);
     followers.swap(flight->followers);
     --under_way_;
@@ -316,8 +316,8 @@ void StoreCache::finish_fill(WorkerId worker, const FinishFill& finish, Done don
     if (status != 0) return;
     status = ENOMEM;
     flight->room.allocated();
-    const bool is_young = changed_lately(facts.st) ||
-                          (finish.writers_unknown && was_touched_lately(facts.st));
+    const bool is_young =
+        changed_lately(facts.st) || (finish.writers_unknown && was_touched_lately(facts.st));
     if (offer.kind == FrameKind::kAlien && is_young) {
       trust_.doubt(offer.dataset, kYoung, offer.seq);
     }
@@ -330,8 +330,8 @@ void StoreCache::finish_fill(WorkerId worker, const FinishFill& finish, Done don
 }
 
 // `origin` is null if there is none yet.
-int StoreCache::commit(const FlightPointer& flight, FinishedCopy copy, const OriginFacts* origin,
-                       Done done) {
+int StoreCache::commit(const FlightPointer& flight, FinishedCopy copy,
+                       const OriginFacts* origin, Done done) {
   const BeginFill& offer = flight->offer;
   copy.dataset = offer.dataset;
   copy.seq = offer.seq;
@@ -480,9 +480,8 @@ void StoreCache::take_received(WorkerId worker, std::uint32_t dataset, FrameSeq 
         std::find_if(first, last, [](auto& one) { return !one.second->is_open; });
     if (finished != last) {  // it ends soon: zazend commits it
       auto waiting = std::make_shared<ReceivedContent>(std::move(received));
-      finished->second->followers.push_back([=, this] {
-        take_received(worker, dataset, seq, std::move(*waiting), look, done);
-      });
+      finished->second->followers.push_back(
+          [=, this] { take_received(worker, dataset, seq, std::move(*waiting), look, done); });
       return;
     }
     for (auto one = first; one != last;) {  // a fill must not replace the native later

@@ -56,7 +56,8 @@ class StoreCache {
     // status.
     GroupCommit::Verify verify;
     // Where all users are served: the cache's directories should mirror these.
-    std::function<void(WorkerId worker, std::uint32_t dataset, const ReachedDirectories& reached)>
+    std::function<void(WorkerId worker, std::uint32_t dataset,
+                       const ReachedDirectories& reached)>
         mirror;
   };
   static constexpr std::size_t kMostTickets = 2'048;  // of a worker
@@ -156,7 +157,7 @@ class StoreCache {
   std::uint64_t next_ticket_ = 1;
   std::map<std::uint64_t, FlightPointer> tickets_;  // not finished yet
   std::map<WorkerId, Holder> held_;
-  std::multimap<Key, FlightPointer> in_flight_;     // not cancelled
+  std::multimap<Key, FlightPointer> in_flight_;  // not cancelled
   std::size_t under_way_ = 0;
   FillCounts counts_;
   GroupCommit committer_;

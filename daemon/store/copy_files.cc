@@ -225,7 +225,7 @@ void CopyFiles::log_batch(const NamesLock& names, std::span<FinishedCopy> batch)
       copy.status = code;
     } else {
       ledger_.add_held(names, copy.dataset, copy.seq, copy.kind, copy.bytes, copy.owner,
-                      std::move(room));
+                       std::move(room));
     }
   }
 }
@@ -264,7 +264,7 @@ int CopyFiles::promote(std::uint32_t dataset, FrameSeq seq) {
   struct stat local = {};
   if (::fstat(copy.get(), &local) != 0) return errno;
   ledger_.add_held(names, dataset, seq, FrameKind::kNative,
-                  std::max(held->bytes, room_of(local)), identity.uid);
+                   std::max(held->bytes, room_of(local)), identity.uid);
   return 0;
 }
 

@@ -93,8 +93,7 @@ class CopyFiles {
                    const ReachedDirectories& reached);
 
   Amount drop(std::uint32_t dataset, std::span<const FrameSeq> frames, bool durable);
-  Amount drop_exactly(std::uint32_t dataset, std::span<const ExactCopy> copies,
-                      bool durable);
+  Amount drop_exactly(std::uint32_t dataset, std::span<const ExactCopy> copies, bool durable);
   // Drops all copies except the natives that wait, and the listing. 0 or an errno. The dataset
   // is closed meanwhile, so that no copy gets a name.
   int drop_all(std::uint32_t dataset);

@@ -19,12 +19,12 @@ void move_first(std::vector<T>& from, std::size_t count, std::vector<T>& to) {
 
 // If there is no memory, nothing has changed but that a thread may find nothing to do.
 void GroupCommit::enqueue(std::uint64_t worker, FinishedCopy copy,
-                        std::function<void(int status)> done) {
+                          std::function<void(int status)> done) {
   std::lock_guard lock(mutex_);
   auto [place, is_new] = lanes_.try_emplace(worker);
   Lane& lane = place->second;
-  if (is_new && !despite_shortage(
-                    [&] { threads_.post([this, worker] { commit_all(worker); }); })) {
+  if (is_new &&
+      !despite_shortage([&] { threads_.post([this, worker] { commit_all(worker); }); })) {
     lanes_.erase(place);
     throw std::bad_alloc();
   }

@@ -58,9 +58,8 @@ Result<bool> Store::load(const NamesLock& names, UniqueFd directory,
                          const std::optional<CleanMark>& mark, bool is_new) {
   const auto index = static_cast<std::uint32_t>(datasets());
   const DatasetConfig& config = config_.datasets[index];
-  Result<LoadedDataset> loaded =
-      load_dataset(config, std::move(directory), disk_.state_fd(), mark ? mark->stamp : 0,
-                   pending_, index);
+  Result<LoadedDataset> loaded = load_dataset(config, std::move(directory), disk_.state_fd(),
+                                              mark ? mark->stamp : 0, pending_, index);
   if (!loaded.ok()) return loaded.error();
   const bool as_it_was = is_new || (loaded->resumed && mark->reconciled);
   ledger_.add_dataset(names, index, std::move(loaded->held), as_it_was);

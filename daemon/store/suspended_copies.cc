@@ -29,7 +29,8 @@ Result<std::unique_ptr<SuspendedCopies>> SuspendedCopies::open(int state_fd,
 }
 
 void SuspendedCopies::add(FrameSeq seq) {
-  auto& copy = frames_.try_emplace(seq, 0, PendingCopies::Mark(pending_, index_, seq)).first->second;
+  auto& copy =
+      frames_.try_emplace(seq, 0, PendingCopies::Mark(pending_, index_, seq)).first->second;
   copy.epoch = ++last_epoch_;
 }
 
@@ -149,7 +150,8 @@ int SuspendedCopies::flush() {
     if (!unflushed_) return 0;
     unflushed_ = false;
   }
-  const bool is_flat = dataset_.name.directory_length() == 0 && !dataset_.name.entry_is_directory();
+  const bool is_flat =
+      dataset_.name.directory_length() == 0 && !dataset_.name.entry_is_directory();
   const int code = !is_flat ? sync_disk(directory()) : ::fsync(directory()) == 0 ? 0 : errno;
   if (code == 0) return 0;
   std::lock_guard lock(mutex_);

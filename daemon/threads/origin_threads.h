@@ -20,8 +20,8 @@ class OriginThreads {
 
   // `queued` says what happens to queued work at the stop.
   explicit OriginThreads(std::size_t threads_for_each_lane,
-                       WorkQueue::Queued queued = WorkQueue::Queued::kDropped,
-                       std::size_t most_lanes = kMaxDatasets)
+                         WorkQueue::Queued queued = WorkQueue::Queued::kDropped,
+                         std::size_t most_lanes = kMaxDatasets)
       : threads_for_each_lane_(threads_for_each_lane),
         queued_(queued),
         most_lanes_(most_lanes) {}

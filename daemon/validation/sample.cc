@@ -27,7 +27,8 @@ Comparison compare(int directory, const std::string& name, const CopyToCompare& 
   const int code =
       ::fstatat(directory, name.c_str(), &origin, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
   if (copy.is_waiting) {
-    bool arrived = code == 0 && static_cast<std::uint64_t>(origin.st_size) == copy.identity.size;
+    bool arrived =
+        code == 0 && static_cast<std::uint64_t>(origin.st_size) == copy.identity.size;
     return arrived ? Comparison::kArrived : Comparison::kSame;
   }
   if (code == ENOENT || code == ENOTDIR) return Comparison::kGone;

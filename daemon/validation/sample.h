@@ -35,9 +35,9 @@ int compare_with_origins(const DatasetConfig& dataset, const std::vector<CopyToC
                          std::size_t threads, std::vector<Comparison>* outcomes);
 
 // Asks a worker to do that.
-using CompareAtOrigin = std::function<int(std::uint32_t dataset,
-                                          const std::vector<CopyToCompare>& copies,
-                                          std::size_t threads, std::vector<Comparison>* out)>;
+using CompareAtOrigin =
+    std::function<int(std::uint32_t dataset, const std::vector<CopyToCompare>& copies,
+                      std::size_t threads, std::vector<Comparison>* out)>;
 
 struct SampleResult {
   int status = 0;  // an errno if the origin could not be asked about all of them

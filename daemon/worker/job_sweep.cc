@@ -89,8 +89,7 @@ void remove_if_no_directory(int parent_fd, const char* name) {
 UniqueFd open_job(int parent_fd, const char* name) {
   UniqueFd job = open_entry(parent_fd, name, O_RDONLY | O_DIRECTORY);
   struct stat st = {};
-  const bool is_own =
-      job.valid() && ::fstat(job.get(), &st) == 0 && st.st_uid == ::geteuid();
+  const bool is_own = job.valid() && ::fstat(job.get(), &st) == 0 && st.st_uid == ::geteuid();
   return is_own ? std::move(job) : UniqueFd();
 }
 

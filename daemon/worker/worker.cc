@@ -87,9 +87,8 @@ class Worker {
     } else if (Configure configuration; is(packet, &configuration)) {
       configure(configuration, packet.tag());
     } else if (packet.type == LinkType::kProblems) {
-      errands_.post([this, ask = packet.tag()] {
-        link_.reply<Problems>(ask, service_.find_problems());
-      });
+      errands_.post(
+          [this, ask = packet.tag()] { link_.reply<Problems>(ask, service_.find_problems()); });
     } else if (FollowPaths follow; is(packet, &follow)) {
       errands_.post([this, ask = packet.tag(), follow] {
         link_.reply<FollowPaths>(ask, {follow_links(follow.paths)});

@@ -52,9 +52,9 @@ bool is_origin(const struct stat& st, const OriginIdentity& identity) {
 }
 // A file that was made later may have its inode number.
 bool is_origin(const struct statx& st, const OriginIdentity& identity) {
-  const bool is_younger = (st.stx_mask & STATX_BTIME) != 0 &&
-                          st.stx_btime.tv_sec * 1'000'000'000 + st.stx_btime.tv_nsec >
-                              identity.ctime_ns;
+  const bool is_younger =
+      (st.stx_mask & STATX_BTIME) != 0 &&
+      st.stx_btime.tv_sec * 1'000'000'000 + st.stx_btime.tv_nsec > identity.ctime_ns;
   return S_ISREG(st.stx_mode) && st.stx_ino == identity.ino && !is_younger;
 }
 

@@ -10,8 +10,8 @@ bool may_write(int flags);
 
 // Drops a frame's copy before a change and, if there is one again or may be one soon, after it;
 // then tells the user's worker of it, where frames are pushed, or other nodes may have copies.
-// Where there is neither a copy nor a fill, and nobody is to hear of the change, nobody is called.
-// Without a frame it does nothing.
+// Where there is neither a copy nor a fill, and nobody is to hear of the change, nobody is
+// called. Without a frame it does nothing.
 //
 // An open that may write and neither empties nor makes the file is no change (D25). It suspends
 // the copy before the program has the descriptor: no later open of this node gets the copy
@@ -31,8 +31,8 @@ class Change {
   bool is_only_open(int fd) const;
   std::uint32_t settle(int result) const;
 
-  const Route* route_;     // null: no change
-  int open_flags_ = -1;    // -1: not an open
+  const Route* route_;   // null: no change
+  int open_flags_ = -1;  // -1: not an open
   CopyBefore before_;
 };
 

@@ -9,8 +9,8 @@
 #include <fcntl.h>
 
 #include "bodhi/lean/run/other_files.h"
-#include "preload/process/path_prefilter.h"
 #include "preload/process/node.h"
+#include "preload/process/path_prefilter.h"
 
 namespace zazen {
 

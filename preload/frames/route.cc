@@ -58,8 +58,8 @@ Route search(Match match) {
   SignalsOff no_signals;
   RawFd directory(raw::openat(dirfd, resolved, O_PATH | O_DIRECTORY | O_CLOEXEC, 0));
   if (!directory.valid()) return {};
-  ssize_t length = raw::readlinkat(AT_FDCWD, raw::FdLink(directory.get()).text(), resolved,
-                                   sizeof resolved);
+  ssize_t length =
+      raw::readlinkat(AT_FDCWD, raw::FdLink(directory.get()).text(), resolved, sizeof resolved);
   std::size_t rest = std::strlen(path + last);
   if (length <= 0 || static_cast<std::size_t>(length) + rest + 2 > sizeof resolved) return {};
   std::size_t used = static_cast<std::size_t>(length);

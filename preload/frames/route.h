@@ -4,8 +4,8 @@
 // daemon. For an unrelated path this costs a few comparisons and no system call (D21).
 #pragma once
 #include "preload/process/current_view.h"
-#include "preload/process/path_prefilter.h"
 #include "preload/process/node.h"
+#include "preload/process/path_prefilter.h"
 
 namespace zazen {
 

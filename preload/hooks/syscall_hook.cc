@@ -67,9 +67,10 @@ long call(Result (*hook)(Types...), const Arguments& arguments) {
   return call(hook, arguments, std::index_sequence_for<Types...>());
 }
 
-// Whether a hook runs on this thread for syscall(), and in which stack frame. A call that is not
-// deeper in the stack comes after the hook, even if a jump left the hook. The process is stored,
-// too: a vfork child that calls exec never clears this state, which is also its parent's.
+// Whether a hook runs on this thread for syscall(), and in which stack frame. A call that is
+// not deeper in the stack comes after the hook, even if a jump left the hook. The process is
+// stored, too: a vfork child that calls exec never clears this state, which is also its
+// parent's.
 class Inside {
  public:
   explicit Inside(int process) {

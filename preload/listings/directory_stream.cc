@@ -68,8 +68,7 @@ StreamSource source_of(const struct stat& directory) {
   }
   bool alive = false;
   const bool is_early = early_listings_matter();
-  const Node* node =
-      settings.ledger == nullptr && !is_early ? nullptr : current_node(&alive);
+  const Node* node = settings.ledger == nullptr && !is_early ? nullptr : current_node(&alive);
   for (std::uint32_t i = 0; node != nullptr && i < node->table->dataset_count; ++i) {
     if (node->places[i].path_length == 0) continue;
     if (!frame_directory(node->places[i], &own) || own != key) continue;

@@ -43,7 +43,8 @@ int stderr_of_parent() {
   char path[48];
   for (int fd = 0; fd < kDescriptors; ++fd) {
     struct stat st;
-    ::snprintf(path, sizeof path, "/proc/%d/fd/%d", static_cast<int>(raw_call(SYS_getppid)), fd);
+    ::snprintf(path, sizeof path, "/proc/%d/fd/%d", static_cast<int>(raw_call(SYS_getppid)),
+               fd);
     if (raw::fstatat(AT_FDCWD, path, &st, 0) != 0 || !settings.first_stderr.is(st)) continue;
     return raw_open(path, O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK);
   }
@@ -136,7 +137,8 @@ void begin_run() {
   if (settings.place.rank < 0) return;
   RunRecord* record = current_run();
   if (record == nullptr) return;
-  const auto size = static_cast<std::int32_t>(settings.place.size < 1 ? 1 : settings.place.size);
+  const auto size =
+      static_cast<std::int32_t>(settings.place.size < 1 ? 1 : settings.place.size);
   std::int32_t known = record->ranks.load(std::memory_order_relaxed);
   while (known < size && !record->ranks.compare_exchange_weak(known, size)) {
   }

@@ -8,8 +8,8 @@
 #include "preload/calls/hook.h"
 #include "preload/calls/raw.h"
 #include "preload/process/division.h"
-#include "preload/process/path_prefilter.h"
 #include "preload/process/log.h"
+#include "preload/process/path_prefilter.h"
 #include "preload/process/settings.h"
 
 namespace zazen {
@@ -71,7 +71,8 @@ const CurrentView* own_view() {
 
 bool path_in_reports(const char* directory, char* out, std::size_t capacity) {
   const char* slash = std::strrchr(directory, '/');
-  constexpr std::size_t kJobs = sizeof kJobsDirectory - 1, kReports = sizeof kReportsDirectory - 1;
+  constexpr std::size_t kJobs = sizeof kJobsDirectory - 1,
+                        kReports = sizeof kReportsDirectory - 1;
   if (slash == nullptr || static_cast<std::size_t>(slash - directory) < kJobs + 1) return false;
   const char* jobs = slash - kJobs;
   if (jobs[-1] != '/' || std::strncmp(jobs, kJobsDirectory, kJobs) != 0) return false;

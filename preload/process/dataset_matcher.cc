@@ -40,7 +40,8 @@ bool make_matcher(const char* path, const char* frames, DatasetMatcher* place) {
   return place->path_length != 0;
 }
 
-bool match_letters(const DatasetMatcher& place, const char* path, std::size_t length, FrameSeq* seq) {
+bool match_letters(const DatasetMatcher& place, const char* path, std::size_t length,
+                   FrameSeq* seq) {
   std::size_t below = place.path_length + 1;
   return place.path_length != 0 && length > below && path[below - 1] == '/' &&
          std::memcmp(path, place.path, place.path_length) == 0 &&
@@ -61,8 +62,8 @@ bool match_path(const DatasetMatcher& place, int dirfd, const char* path, std::s
          parent == own;
 }
 
-bool match_entry_path(const DatasetMatcher& place, int dirfd, const char* path, std::size_t length,
-                      FrameSeq* seq) {
+bool match_entry_path(const DatasetMatcher& place, int dirfd, const char* path,
+                      std::size_t length, FrameSeq* seq) {
   if (place.path_length == 0) return false;
   std::size_t last = length;
   while (last > 0 && path[last - 1] != '/') --last;

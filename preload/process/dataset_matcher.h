@@ -16,7 +16,7 @@ struct DatasetMatcher {
   std::uint32_t copies_length;
   const char* copies;  // the directory of the copies, with '/' at its end; null in a view
   FrameName name;
-  std::uint64_t key;  // of the path, see bodhi/lean/run/ledger.h
+  std::uint64_t key;        // of the path, see bodhi/lean/run/ledger.h
   mutable CopyTrust trust;  // of this process
 };
 
@@ -24,15 +24,16 @@ struct DatasetMatcher {
 bool make_matcher(const char* path, const char* frames, DatasetMatcher* place);
 
 // Does the text of the path name a frame of this dataset? Asks no file system.
-bool match_letters(const DatasetMatcher& place, const char* path, std::size_t length, FrameSeq* seq);
+bool match_letters(const DatasetMatcher& place, const char* path, std::size_t length,
+                   FrameSeq* seq);
 
 // Does (dirfd, path) name a frame of this dataset?
 bool match_path(const DatasetMatcher& place, int dirfd, const char* path, std::size_t length,
                 FrameSeq* seq);
 
 // Does it name an entry of the frame directory that has a number?
-bool match_entry_path(const DatasetMatcher& place, int dirfd, const char* path, std::size_t length,
-                      FrameSeq* seq);
+bool match_entry_path(const DatasetMatcher& place, int dirfd, const char* path,
+                      std::size_t length, FrameSeq* seq);
 
 // The last component of a path whose directory is the dataset's frame directory; else null.
 const char* name_in(const DatasetMatcher& place, int dirfd, const char* path);

@@ -75,7 +75,8 @@ FilterMode by_variable() {
   for (;;) raw_call(SYS_exit_group, kFailed);
 }
 
-// Gives the speaking rank time to print its line; usually the launcher ends this rank meanwhile.
+// Gives the speaking rank time to print its line; usually the launcher ends this rank
+// meanwhile.
 void let_another_speak() {
   constexpr struct timespec kLong = {5, 0};
   raw_call(SYS_nanosleep, &kLong, nullptr);

@@ -9,8 +9,8 @@
 #include "preload/calls/hook.h"
 #include "preload/calls/raw.h"
 #include "preload/process/current_view.h"
-#include "preload/process/path_prefilter.h"
 #include "preload/process/log.h"
+#include "preload/process/path_prefilter.h"
 
 namespace zazen {
 

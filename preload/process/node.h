@@ -22,13 +22,13 @@ struct Node {
   const Table* table;
   Node* next;          // the list of all nodes
   std::uint32_t room;  // the number of datasets for which this node has room
-  mutable std::atomic<Counters*> counters;  // mapped with the table, if they exist
+  mutable std::atomic<Counters*> counters;            // mapped with the table, if they exist
   mutable std::atomic<Counters*> counters_place;      // the mapping of another daemon's
   mutable std::atomic<const IdentityIndex*> index;    // mapped at first use
   mutable std::atomic<std::int64_t> index_due_ms;     // when to look for it again
   mutable std::atomic<std::int64_t> counters_due_ms;  // when to look for them again
-  std::atomic<bool> successor_is_missing;  // the table's successor, at the last look
-  DatasetMatcher places[];                          // as many, and in the order, of table->datasets
+  std::atomic<bool> successor_is_missing;             // the table's successor, at the last look
+  DatasetMatcher places[];  // as many, and in the order, of table->datasets
 };
 
 // The table that was mapped last, null if there is none; *alive says whether its daemon serves.

@@ -1,5 +1,5 @@
-// PathPrefilter: separates nearly every path of a program from the frames, with one cache line of
-// data: the last bytes of the frames' names. Every hook asks it first. If it answers no, the
+// PathPrefilter: separates nearly every path of a program from the frames, with one cache line
+// of data: the last bytes of the frames' names. Every hook asks it first. If it answers no, the
 // hook looks no further.
 //
 // The answer is valid while the daemon that published the datasets says that it serves.

@@ -37,8 +37,8 @@ bool is_before(const Decimal& a, const Decimal& b) {
   return left != right ? left < right : a.scale < b.scale;
 }
 
-// The same in the order of the names, where a larger number may have a longer name. A rank calls
-// this four times in total.
+// The same in the order of the names, where a larger number may have a longer name. A rank
+// calls this four times in total.
 std::uint64_t position_by_name(const View& view, const ViewDataset& dataset, FrameSeq seq) {
   const Decimal mine = decimal(seq);
   std::uint64_t before = 0;

@@ -47,7 +47,7 @@ class ReadingPattern {
   FrameSeq own_[kOwnOpens] = {};
   std::uint32_t own_opens_ = 0;
   std::uint32_t other_opens_ = 0;
-  bool are_all_rank_0s_ = true;  // the others' frames that it opened
+  bool are_all_rank_0s_ = true;        // the others' frames that it opened
   FrameSeq lowest_ = 0, highest_ = 0;  // of the others' frames that it opened
   std::int64_t last_index_ = -2;       // in the domain
   std::uint64_t in_a_row_ = 0;

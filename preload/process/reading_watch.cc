@@ -21,7 +21,8 @@ ZAZEN_SELDOM_USED constinit const Tally* tally_of_rank_0 = nullptr;
 // The view of rank 0, if it is known that rank 0 has listed the dataset.
 const View* rank_0_that_listed(std::uint32_t dataset) {
   if (view_of_rank_0 == nullptr) return nullptr;
-  const bool has = tally_of_rank_0->datasets[dataset].listed.load(std::memory_order_relaxed) != 0;
+  const bool has =
+      tally_of_rank_0->datasets[dataset].listed.load(std::memory_order_relaxed) != 0;
   return has ? view_of_rank_0 : nullptr;
 }
 
@@ -67,9 +68,8 @@ void look_at_open(const CurrentView& current, std::uint32_t dataset, FrameSeq se
     return;
   }
   const char* path = view.datasets[dataset].path;
-  const Pattern seen =
-      pattern.note(view, current.tally, dataset, seq, &guard_depth, was_listed_early(path),
-                   rank_0_that_listed(dataset));
+  const Pattern seen = pattern.note(view, current.tally, dataset, seq, &guard_depth,
+                                    was_listed_early(path), rank_0_that_listed(dataset));
   if (pattern.is_over()) end_watch();
   if (seen != Pattern::kNone) warn(path, view.rank, view.ranks, seen);
   is_busy.store(false);

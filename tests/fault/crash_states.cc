@@ -4,8 +4,8 @@
 //
 //   crash_states SCRATCH [STATES_PER_MOMENT [FIRST_SEED [SEEDS]]]
 //
-// Odd seeds use named temporaries, as on a file system without O_TMPFILE. From 1000 on frames are
-// opened for writing, too.
+// Odd seeds use named temporaries, as on a file system without O_TMPFILE. From 1000 on frames
+// are opened for writing, too.
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/xattr.h>

@@ -64,10 +64,10 @@ class Check {
     const bool is_suspended = store_.is_suspended(frame.dataset, frame.seq);
     const std::string name = origin_.name_of(frame.dataset, frame.seq);
     std::string path =
-        waits ? path_of(frame.dataset, ".zazen/waiting/" + std::to_string(frame.seq))
-        : is_suspended
-            ? config_.cache + "/.zazen/suspended" + config_.datasets[frame.dataset].path + "/" + name
-            : path_of(frame.dataset, name);
+        waits          ? path_of(frame.dataset, ".zazen/waiting/" + std::to_string(frame.seq))
+        : is_suspended ? config_.cache + "/.zazen/suspended" +
+                             config_.datasets[frame.dataset].path + "/" + name
+                       : path_of(frame.dataset, name);
     known_.insert(path);
     struct stat st = {};
     OriginIdentity identity = {};

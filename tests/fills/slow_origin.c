@@ -34,8 +34,8 @@
 #include <unistd.h>
 
 enum { kFiles = 4096, kName = 256 };
-static const char kSentFile[] = "/.sent", kAskedFile[] = "/.asked", kRequestsFile[] = "/.requests",
-                  kControlFile[] = "/.control";
+static const char kSentFile[] = "/.sent", kAskedFile[] = "/.asked",
+                  kRequestsFile[] = "/.requests", kControlFile[] = "/.control";
 static const off_t kNever = (off_t)1 << 62;
 
 static int root;
@@ -159,7 +159,8 @@ static int origin_create(const char* path, mode_t mode, struct fuse_file_info* i
   return 0;
 }
 
-static int read_account(const struct account* accounts, char* buffer, size_t size, off_t offset) {
+static int read_account(const struct account* accounts, char* buffer, size_t size,
+                        off_t offset) {
   static const size_t kLargest = kFiles * (kName + 24);
   char* text = malloc(kLargest);
   size_t length = 0;
@@ -282,7 +283,8 @@ int main(int argc, char** argv) {
       .release = origin_release,
       .init = origin_init,
   };
-  char* words[] = {argv[0], argv[2],           "-f", "-o", "default_permissions,fsname=slow_origin",
-                   "-o",    "max_threads=64", NULL};
+  char* words[] = {
+      argv[0], argv[2],          "-f", "-o", "default_permissions,fsname=slow_origin",
+      "-o",    "max_threads=64", NULL};
   return fuse_main((int)(sizeof words / sizeof *words) - 1, words, &operations, NULL);
 }

@@ -1,5 +1,5 @@
-// Any message between zazend and a worker, with a value of its own in each field: made from what
-// its fields() names.
+// Any message between zazend and a worker, with a value of its own in each field: made from
+// what its fields() names.
 #pragma once
 #include <type_traits>
 

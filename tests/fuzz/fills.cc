@@ -1,6 +1,6 @@
-// What two workers may do to the store, in any order: the input is a list of steps. No worker can
-// take away for good what is not its own: when both are gone, nothing is under way, no room is
-// reserved, and what the store holds are the files that are there, each with its identity.
+// What two workers may do to the store, in any order: the input is a list of steps. No worker
+// can take away for good what is not its own: when both are gone, nothing is under way, no room
+// is reserved, and what the store holds are the files that are there, each with its identity.
 //
 // The steps' messages have plausible values and the worst ones, from short tables.
 #include <fcntl.h>
@@ -27,12 +27,12 @@ constexpr FrameKind kKinds[] = {FrameKind::kAlien, FrameKind::kNative, FrameKind
 constexpr std::int64_t kSizes[] = {7, 4096, 20'000, 0, 1, 1 << 30, kMost, -1, kLeast};
 constexpr std::int64_t kBlocks[] = {8, 64, 0, 1, kMost, -1, 1LL << 55};
 constexpr std::int64_t kSeconds[] = {1'700'000'000, 0, -1, kMost, kLeast};
-constexpr std::int64_t kNanoseconds[] = {0, 999'999'999, 1'000'000'000, -1, UTIME_NOW,
-                                         UTIME_OMIT, kMost};
+constexpr std::int64_t kNanoseconds[] = {0,         999'999'999, 1'000'000'000, -1,
+                                         UTIME_NOW, UTIME_OMIT,  kMost};
 constexpr mode_t kModes[] = {S_IFREG | 0644, S_IFREG | 0600, S_IFDIR | 0755, 0, ~mode_t{0}};
 constexpr uid_t kOwners[] = {0, 1000, 65'534, ~uid_t{0}};
-constexpr std::uint64_t kRooms[] = {0, 7, 4096, kCapacity, std::uint64_t(kMost),
-                                    ~std::uint64_t{0}};
+constexpr std::uint64_t kRooms[] = {
+    0, 7, 4096, kCapacity, std::uint64_t(kMost), ~std::uint64_t{0}};
 constexpr int kStatuses[] = {0, ENOENT, ESTALE, EINPROGRESS, -1, -2, 100'000};
 
 class Script {
@@ -274,8 +274,8 @@ class Attack {
     constexpr std::int64_t kLongest = 32 << 10;
     const bool is_right = script_.next() % 4 != 0;
     const std::int64_t size = is_right ? begun->origin.st_size : script_.next();
-    const std::string content(static_cast<std::size_t>(std::clamp<std::int64_t>(size, 0, kLongest)),
-                              'x');
+    const std::string content(
+        static_cast<std::size_t>(std::clamp<std::int64_t>(size, 0, kLongest)), 'x');
     (void)!::pwrite(begun->file.get(), content.data(), content.size(), 0);
   }
 
@@ -303,8 +303,8 @@ class Attack {
     Begun* begun = choose();
     if (begun != nullptr && script_.next() % 8 != 0) begun->file.reset();
     finish.ticket = begun != nullptr ? begun->ticket : script_.next();
-    finish.bytes = static_cast<std::uint64_t>(
-        begun != nullptr ? begun->origin.st_size : script_.one_of(kSizes));
+    finish.bytes = static_cast<std::uint64_t>(begun != nullptr ? begun->origin.st_size
+                                                               : script_.one_of(kSizes));
     finish.room = script_.one_of(kRooms);
     finish.checksum = script_.next() % 2;
     finish.look = look();
@@ -319,8 +319,8 @@ class Attack {
     if (begun != nullptr && script_.next() % 8 != 0) begun->file.reset();
     finish.ticket = begun != nullptr ? begun->ticket : script_.next();
     finish.seq = frame();
-    finish.bytes = static_cast<std::uint64_t>(
-        begun != nullptr ? begun->origin.st_size : script_.one_of(kSizes));
+    finish.bytes = static_cast<std::uint64_t>(begun != nullptr ? begun->origin.st_size
+                                                               : script_.one_of(kSizes));
     ReceivedContent pushed;
     if (cache_->finish_push(worker, 0, finish, &pushed) != 0) return;
     // It may wait for another fill, so nobody waits for its end here.

@@ -1,7 +1,7 @@
-// What a worker sends to zazend. If the first byte is 0 the rest is a stream, which comes through
-// a real pipe: at once, and in pieces as long as the second byte says. Otherwise the rest is the
-// body of an ask of that type, or of the reply to an order of that type. What is taken for a
-// packet or a message is the same bytes when it is sent again.
+// What a worker sends to zazend. If the first byte is 0 the rest is a stream, which comes
+// through a real pipe: at once, and in pieces as long as the second byte says. Otherwise the
+// rest is the body of an ask of that type, or of the reply to an order of that type. What is
+// taken for a packet or a message is the same bytes when it is sent again.
 #include "daemon/link/link.h"
 
 #include "tests/fuzz/demand.h"

@@ -305,12 +305,14 @@ int zazen_bench(int argc, char** argv) {
   changes->add_option("--rounds", changes_options.rounds, "How often (default: 20)")
       ->type_name("N")
       ->check(CLI::Range(1, 10'000).description(""));
-  changes->add_option("--user", changes_options.user,
-                      "As this user, with a daemon that serves all (root only)")
+  changes
+      ->add_option("--user", changes_options.user,
+                   "As this user, with a daemon that serves all (root only)")
       ->type_name("UID");
   changes->footer(
       "\nThe sides are a dataset, one whose frames have copies, and one with push = true.\n"
-      "The ratio is the median, over pairs of short turns, of the shim's p50 by the plain p50.\n"
+      "The ratio is the median, over pairs of short turns, of the shim's p50 by the plain "
+      "p50.\n"
       "\nExample:\n  zazen-bench changes --rounds 50\n");
 
   MissesBenchOptions misses_options;

@@ -58,8 +58,7 @@ int doctor_command(const DoctorOptions& options) {
     if (!options.program.empty()) {
       fmt::print("\n");
       program_findings.print();
-      fmt::print("{}: {}\n", printable(options.program),
-                 in_words(verdict, node_findings));
+      fmt::print("{}: {}\n", printable(options.program), in_words(verdict, node_findings));
     }
   }
   return node_findings.failures() + program_findings.failures() > 0 ? kUnhealthy : kDone;

@@ -117,7 +117,7 @@ void explain_reading(const Reading& reading, Answer& answer) {
 void explain_copy(const CopyState& copy, Answer& answer) {
   if (copy.error != 0) {
     answer.json["copy"] = nullptr;
-    answer.line("copy", copy.is_suspended        ? "held, and not served while somebody may write"
+    answer.line("copy", copy.is_suspended      ? "held, and not served while somebody may write"
                         : copy.error == ENOENT ? "none"
                                                : std::strerror(copy.error));
     return;
@@ -156,7 +156,8 @@ void explain_history(const Node& node, const KnownDataset& dataset, FrameSeq seq
                                    said[key].value("why", "")));
   };
   tell("dropped", "dropped");
-  if ((dataset.published->doubts.load() & (kStale | kUnwatched)) != 0) tell("doubted", "in doubt");
+  if ((dataset.published->doubts.load() & (kStale | kUnwatched)) != 0)
+    tell("doubted", "in doubt");
 }
 
 void explain_owner(const RankView& view, const KnownDataset& dataset, FrameSeq seq,

@@ -87,10 +87,11 @@ Result<Found> look_at(const InitOptions& options) {
   found.is_whole = names->is_whole;
   found.frames = options.frames.empty() ? names->guess.frames : options.frames;
   if (found.frames.empty()) {
-    return Error{ENOENT,
-                 found.path + (found.names == 0 ? ": no files there"
-                                                : ": no file name has a number, as frames have"),
-                 "name the frames yourself, if they are still to come: --frames \"f{seq}\""};
+    return Error{
+        ENOENT,
+        found.path + (found.names == 0 ? ": no files there"
+                                       : ": no file name has a number, as frames have"),
+        "name the frames yourself, if they are still to come: --frames \"f{seq}\""};
   }
   FrameName compiled;
   const char* why = "";
@@ -136,8 +137,9 @@ std::string quoted(const std::string& text) {
 }
 
 std::string dataset_text(const Found& found) {
-  std::string text = fmt::format("[[dataset]]\npath   = {}\nframes = {}  # {}\n", quoted(found.path),
-                                 quoted(found.frames), part_in_words(found));
+  std::string text =
+      fmt::format("[[dataset]]\npath   = {}\nframes = {}  # {}\n", quoted(found.path),
+                  quoted(found.frames), part_in_words(found));
   if (found.also.empty()) {
     text += "# also = [\"*.pdb\"]   # other files that are cached\n";
   } else {
@@ -150,11 +152,13 @@ std::string dataset_text(const Found& found) {
     const bool has_more = found.others.size() > kMostOthersNamed;
     std::vector<std::string> shown = found.others;
     if (has_more) shown.pop_back();
-    text += fmt::format("# Not cached: {}{}\n", printable(fmt::format("{}", fmt::join(shown, ", "))),
+    text += fmt::format("# Not cached: {}{}\n",
+                        printable(fmt::format("{}", fmt::join(shown, ", "))),
                         has_more ? ", ..." : "");
   }
   return text +
-         "# filter = false    # every MPI rank sees all frames; by default the ranks divide them\n";
+         "# filter = false    # every MPI rank sees all frames; by default the ranks divide "
+         "them\n";
 }
 
 std::string node_text(const NewPlaces& places) {
@@ -178,7 +182,8 @@ std::string node_text(const NewPlaces& places) {
 Result<std::string> file_of(const std::optional<std::string>& config) {
   const char* variable = ::secure_getenv("ZAZEN_CONFIG");
   if (config) return std::filesystem::absolute(*config).string();
-  if (variable != nullptr && *variable != '\0') return std::filesystem::absolute(variable).string();
+  if (variable != nullptr && *variable != '\0')
+    return std::filesystem::absolute(variable).string();
   const char* home = ::secure_getenv("HOME");
   const bool has_home = home != nullptr && *home != '\0';
   const std::string own = has_home ? std::string(home) + "/.config/zazen/zazen.toml" : "";
@@ -200,9 +205,11 @@ Status write_text(const std::string& named, const std::string& text) {
   const bool is_there = ::stat(file.c_str(), &old) == 0;
   const mode_t mode = is_there ? old.st_mode & 0777 : ::geteuid() == 0 ? 0644 : 0600;
   const std::string fresh = fmt::format("{}.{}.new", file, ::getpid());
-  const UniqueFd fd(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  const UniqueFd fd(
+      ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!fd.valid()) return last_error(file);
-  const bool has_owner = !is_there || (old.st_uid == ::geteuid() && old.st_gid == ::getegid()) ||
+  const bool has_owner = !is_there ||
+                         (old.st_uid == ::geteuid() && old.st_gid == ::getegid()) ||
                          ::fchown(fd.get(), old.st_uid, old.st_gid) == 0;
   if (!has_owner || ::fchmod(fd.get(), mode) != 0 ||
       ::write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
@@ -221,8 +228,8 @@ std::string read_text(const std::string& file) {
 
 void warn_of(const Found& found, const Config& config) {
   if (found.matches == 0) {
-    print_warning(fmt::format("{}: 0 of {} names match {}", found.path, format_count(found.names),
-                              found.frames));
+    print_warning(fmt::format("{}: 0 of {} names match {}", found.path,
+                              format_count(found.names), found.frames));
   } else if (found.matches == 1) {
     print_warning("one frame only: which number of its name varies is a guess",
                   "correct frames = ... in the file if it is another one");
@@ -242,7 +249,8 @@ void warn_of(const Found& found, const Config& config) {
 
 std::string in_shell(const std::string& word) {
   const bool is_plain = std::ranges::all_of(word, [](const char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("/._-+:@%,=", c) != nullptr;
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::strchr("/._-+:@%,=", c) != nullptr;
   });
   if (is_plain) return word;
   // Quotes as $'...' of bash, so that a name cannot send control characters to a terminal.
@@ -292,8 +300,8 @@ void print_outcome(const InitOptions& options, const Found& found, const Config&
     fmt::print("other files that are cached: {}\n",
                printable(fmt::format("{}", fmt::join(found.also, ", "))));
   }
-  fmt::print("{} {}; the cache is {}\n", is_added ? "wrote" : "it is in", printable(config.file),
-             printable(config.cache));
+  fmt::print("{} {}; the cache is {}\n", is_added ? "wrote" : "it is in",
+             printable(config.file), printable(config.cache));
   fmt::print("next:\n");
   for (const std::string& command : next) fmt::print("  {}\n", command);
 }
@@ -320,7 +328,8 @@ int init_command(const InitOptions& options) {
     const Result<Config> config = load_config(*file);
     if (!config) {
       return fail({EINVAL, config.error().context,
-                   "init adds to files that zazend accepts; correct it, or name another: --config FILE"});
+                   "init adds to files that zazend accepts; correct it, or name another: "
+                   "--config FILE"});
     }
     if (const DatasetConfig* known = config->dataset_at(found->path)) {
       Found there = *found;
@@ -336,7 +345,8 @@ int init_command(const InitOptions& options) {
     if (!text.ends_with('\n')) text += '\n';
     text += "\n";
   } else {
-    if (const Result<std::string> other = find_config(options.config); other && *other != *file) {
+    if (const Result<std::string> other = find_config(options.config);
+        other && *other != *file) {
       print_warning("from now on " + *file + " counts for you, and " + *other + " does not");
     }
     const Result<NewPlaces> chosen = choose_places(found->path, options.cache);
@@ -351,10 +361,12 @@ int init_command(const InitOptions& options) {
   if (!options.dry_run) {
     // The directory is made at once, so that no other user makes it first.
     if (!places.made.empty() && ::mkdir(places.made.c_str(), 0700) != 0 && errno != EEXIST) {
-      return fail({errno, places.made + ": " + std::strerror(errno), "--cache DIR names another place"});
+      return fail({errno, places.made + ": " + std::strerror(errno),
+                   "--cache DIR names another place"});
     }
     if (Status written = write_text(*file, text); !written) {
-      return fail({written.error().code, written.error().message(), "--config FILE names another file"});
+      return fail({written.error().code, written.error().message(),
+                   "--config FILE names another file"});
     }
   }
   warn_of(*found, *config);

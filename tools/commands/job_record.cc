@@ -82,9 +82,8 @@ bool JobRecord::ended_in_order() const {
   const bool ranks_did = std::ranges::all_of(ranks, [](const auto& rank) {
     return rank == nullptr || rank->ending() != Ending::kNoWord;
   });
-  return ranks_did && std::ranges::all_of(runs, [](const auto& run) {
-           return run->ended_in_order();
-         });
+  return ranks_did &&
+         std::ranges::all_of(runs, [](const auto& run) { return run->ended_in_order(); });
 }
 
 std::string JobRecord::command() const {
@@ -117,8 +116,12 @@ RunFigures JobRecord::figures() const {
   RunFigures sum;
   if (runs.empty()) {
     const Audit audit = audit_of(*this).audit;
-    return {audit.sum(&DatasetAudit::read), audit.hits, audit.misses, audit.bytes_local,
-            audit.bytes_origin, audit.complete};
+    return {audit.sum(&DatasetAudit::read),
+            audit.hits,
+            audit.misses,
+            audit.bytes_local,
+            audit.bytes_origin,
+            audit.complete};
   }
   for (const auto& run : runs) {
     const RunRecord& record = run->record();

@@ -82,7 +82,7 @@ struct JobRecord {
   bool is_divided() const { return !ranks.empty(); }
   const RankRecord& any() const;  // of a divided job: there is at least one
   std::size_t count() const;
-  Life life() const;           // runs if a process does; over if all are that are known here
+  Life life() const;  // runs if a process does; over if all are that are known here
   bool ended_in_order() const;
   std::string number() const;  // 16 hexadecimal digits
   std::string command() const;

@@ -30,7 +30,8 @@ std::uint64_t bytes_of(const RunFigures& figures) {
 std::optional<std::uint64_t> rate_of(const JobRecord& job, const RunFigures& figures) {
   const std::optional<std::int64_t> duration = job.duration_ns();
   if (!duration || *duration <= 0 || bytes_of(figures) == 0) return std::nullopt;
-  return static_cast<std::uint64_t>(static_cast<double>(bytes_of(figures)) / seconds(*duration));
+  return static_cast<std::uint64_t>(static_cast<double>(bytes_of(figures)) /
+                                    seconds(*duration));
 }
 
 std::string rate_words(const std::optional<std::uint64_t>& rate) {
@@ -180,7 +181,8 @@ void print_job_list(const std::vector<JobRecord>& jobs, bool as_json) {
     return print_json({{"jobs", list}});
   }
   if (jobs.empty()) {
-    fmt::print("No job of yours ended on this node in the last days: zazenctl run starts one.\n");
+    fmt::print(
+        "No job of yours ended on this node in the last days: zazenctl run starts one.\n");
     return;
   }
   auto table_with = [&](std::size_t room) {

@@ -1,11 +1,11 @@
 #include "tools/commands/new_places.h"
 
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
-#include <linux/magic.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -35,7 +35,8 @@ std::vector<Candidate> candidates() {
   std::vector<Candidate> list;
   const char* user = ::secure_getenv("USER");
   for (const char* place : {"/scratch", "/local/scratch", "/localscratch", "/local"}) {
-    if (user != nullptr && *user != '\0') list.push_back({fmt::format("{}/{}", place, user), "zazen"});
+    if (user != nullptr && *user != '\0')
+      list.push_back({fmt::format("{}/{}", place, user), "zazen"});
     list.push_back({place, own_leaf()});
   }
   list.push_back({"/var/tmp", own_leaf()});
@@ -77,14 +78,16 @@ std::uint64_t room_in(const std::string& parent) {
 std::string user_runtime() {
   const char* path = ::secure_getenv("XDG_RUNTIME_DIR");
   struct stat st = {};
-  if (path == nullptr || *path != '/' || ::stat(path, &st) != 0 || !is_own_directory(st)) return {};
+  if (path == nullptr || *path != '/' || ::stat(path, &st) != 0 || !is_own_directory(st))
+    return {};
   return path;
 }
 
 }  // namespace
 
 bool is_at_or_below(const std::string& inner, const std::string& outer) {
-  return inner.starts_with(outer) && (inner.size() == outer.size() || inner[outer.size()] == '/');
+  return inner.starts_with(outer) &&
+         (inner.size() == outer.size() || inner[outer.size()] == '/');
 }
 
 Result<NewPlaces> choose_places(const std::string& dataset,

@@ -48,7 +48,8 @@ std::string start_of(pid_t pid) {
   constexpr int kFieldsBefore = 20;  // after the name, which ends with ')'
   const std::string text = file_content("/proc/" + std::to_string(pid) + "/stat");
   std::size_t at = text.rfind(')');
-  for (int i = 0; i < kFieldsBefore && at != std::string::npos; ++i) at = text.find(' ', at + 1);
+  for (int i = 0; i < kFieldsBefore && at != std::string::npos; ++i)
+    at = text.find(' ', at + 1);
   if (at == std::string::npos) return "";
   return text.substr(at + 1, text.find(' ', at + 1) - at - 1);
 }
@@ -67,7 +68,8 @@ std::string words_of(const std::vector<std::string>& command) {
   return words;
 }
 
-std::uint64_t key_of(const NewRun& run, const std::string& directory, const LauncherPlace& place) {
+std::uint64_t key_of(const NewRun& run, const std::string& directory,
+                     const LauncherPlace& place) {
   std::string text = directory + '\n' + std::to_string(place.size);
   for (const std::string& word : run.command) text += '\n' + word;
   return text_key(text.c_str());

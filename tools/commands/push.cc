@@ -360,7 +360,8 @@ int push_command(const PushOptions& options) {
     if (result != kDone) outcome = result;
   }
   // Without frames no node was contacted.
-  if (options.json || outcome == kDone || totals.frames > 0) print_summary(options, *peers, totals);
+  if (options.json || outcome == kDone || totals.frames > 0)
+    print_summary(options, *peers, totals);
   Interruption::pass_on();
   return outcome;
 }

@@ -225,9 +225,9 @@ void print_figures(const JobRecord& job) {
   const char* place = job.node_count() > 1 ? "the nodes' caches" : "this node's cache";
   fmt::print("{}{}, {} opened: {} times from {} ({}), {} times from the origin ({})\n",
              figures.is_whole ? "" : "at least ", plural(figures.frames, "frame"),
-             format_size(figures.bytes_local + figures.bytes_origin), format_count(figures.hits),
-             place, format_size(figures.bytes_local), format_count(figures.misses),
-             format_size(figures.bytes_origin));
+             format_size(figures.bytes_local + figures.bytes_origin),
+             format_count(figures.hits), place, format_size(figures.bytes_local),
+             format_count(figures.misses), format_size(figures.bytes_origin));
   const std::optional<std::int64_t> duration = job.duration_ns();
   if (!duration) return;
   fmt::print("{}{}", job.ended_in_order() ? "it took " : "its last process was seen after ",
@@ -239,18 +239,17 @@ void print_figures(const JobRecord& job) {
   const EarlierRun* earlier = choose_earlier(summary);
   if (earlier != nullptr) {
     fmt::print("; the same command before: {}, {}% from the cache",
-               duration_words(earlier->duration_ns),
-               percent_of(earlier->hits, earlier->opens));
+               duration_words(earlier->duration_ns), percent_of(earlier->hits, earlier->opens));
   }
   fmt::print("\n");
 }
 
 void print_job(const JobRecord& job) {
-  const std::string who = job.rank_count() == 0
-                              ? ""
-                              : fmt::format("   {} on {}", plural(job.rank_count(), "rank"),
-                                            plural(static_cast<std::uint64_t>(job.node_count()),
-                                                   "node"));
+  const std::string who =
+      job.rank_count() == 0
+          ? ""
+          : fmt::format("   {} on {}", plural(job.rank_count(), "rank"),
+                        plural(static_cast<std::uint64_t>(job.node_count()), "node"));
   fmt::print("job {}{}   began {}   {}\n", job.number().substr(0, kNumberShown), who,
              began_words(job.started_ns(), "{:%Y-%m-%d %H:%M:%S}"), life_words(job.life()));
   fmt::print("{}\n\n", printable(job.command()));

@@ -179,9 +179,9 @@ void show(const Node& node, const LiveScreen& live, bool json, const Look& befor
   if (!now.status) {
     if (json) {
       lines = {json_line({{"time", std::time(nullptr)},
-                             {"node", node.config.node},
-                             {"answers", false},
-                             {"reason", now.reason}})};
+                          {"node", node.config.node},
+                          {"answers", false},
+                          {"reason", now.reason}})};
     } else {
       lines = {coloured(now.reason, Colour::kBad) + "   " + clock_text(),
                printable(node.runtime)};

@@ -372,8 +372,7 @@ int warm_command(const WarmOptions& options) {
   std::vector<Work> works;
   int outcome = kDone;
   for (const Order& order : *orders) {
-    Result<Work> work =
-        look_at_origin(order, range_in(*order.dataset, options.frames, *range));
+    Result<Work> work = look_at_origin(order, range_in(*order.dataset, options.frames, *range));
     if (!work) {
       const Error& error = work.error();
       print_error(order.dataset->path + ": " +

@@ -184,7 +184,8 @@ void check_environment(Findings& findings) {
                   "did you mean " + each.likely + "?");
   }
   for (const WrongValue& each : wrong_values()) {
-    findings.warn("environment", each.name + "=" + each.value + ": not a value of this variable",
+    findings.warn("environment",
+                  each.name + "=" + each.value + ": not a value of this variable",
                   "it may be " + each.accepted);
   }
   if (shim_is_disabled()) {

@@ -116,7 +116,8 @@ Reading find_reading(const KnownDataset& dataset, const FrameState& state) {
       return from_origin(state.origin, directory + ": " + std::strerror(error));
     }
     case CopyReason::kMarked:
-      return from_origin(state.origin, "a program has just changed it; its copy is about to go");
+      return from_origin(state.origin,
+                         "a program has just changed it; its copy is about to go");
     case CopyReason::kNoCopy:
       if (S_ISLNK(state.origin.st.st_mode)) {
         return from_origin(state.origin, "a symbolic link, which is not cached");

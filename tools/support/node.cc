@@ -37,9 +37,9 @@ Node load_node_or_exit(const std::optional<std::string>& config, int exit_status
 Client connect_or_exit(const Node& node, int timeout_ms) {
   Result<Client> client = Client::connect(node.runtime, timeout_ms);
   if (client) return std::move(*client);
-  print_error(
-      node.runtime + ": no daemon answers: " + std::strerror(client.error().code),
-      client.error().code == EACCES ? "this daemon serves its own user only" : how_to_start(node));
+  print_error(node.runtime + ": no daemon answers: " + std::strerror(client.error().code),
+              client.error().code == EACCES ? "this daemon serves its own user only"
+                                            : how_to_start(node));
   std::exit(kNoDaemon);
 }
 

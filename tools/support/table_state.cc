@@ -57,8 +57,8 @@ TableState::TableState(const std::string& runtime)
 
 bool TableState::is_marked(const TableDataset& dataset, FrameSeq seq) const {
   return counters_ != nullptr &&
-         zazen::is_marked(counters_->news, static_cast<std::uint32_t>(&dataset - table_->datasets),
-                          seq);
+         zazen::is_marked(counters_->news,
+                          static_cast<std::uint32_t>(&dataset - table_->datasets), seq);
 }
 
 bool TableState::tells_of(const std::string& dataset) const {

@@ -32,7 +32,7 @@ class TableState {
  private:
   const Table* table_ = nullptr;
   const Table* orphan_ = nullptr;  // left by a daemon that is gone
-  Counters* counters_ = nullptr;    // null: there are none
+  Counters* counters_ = nullptr;   // null: there are none
   std::string reason_;
 };
 

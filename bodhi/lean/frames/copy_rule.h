@@ -39,7 +39,7 @@ enum class Comparison : std::uint8_t { kNotMade, kSame, kDiffers, kNoIdentity };
 struct CopyFacts {
   const TableDataset* dataset = nullptr;  // null: no daemon serves it
   bool directory_is_open = false;         // this process can search the frame directory
-  bool is_marked = false;          // before the copy is looked at (program_news.h)
+  bool is_marked = false;                 // before the copy is looked at (program_news.h)
   bool is_first_use = false;
   bool is_distrusted = false;
   int copy_error = 0;  // why the copy cannot be opened; 0: it can

@@ -2,9 +2,9 @@
 // look at. A program adds one without a message, a descriptor, or waiting.
 //
 // A kNewsDrop is a mark: as long as it is in the set, the user's programs read the frame at the
-// origin. The worker takes it away when the copy is gone. So a program that marks a frame before
-// it changes it need not wait, nor remove the copy. Where programs of other users may have the
-// copy, which do not look here, it waits until the worker has dropped the copy.
+// origin. The worker takes it away when the copy is gone. So a program that marks a frame
+// before it changes it need not wait, nor remove the copy. Where programs of other users may
+// have the copy, which do not look here, it waits until the worker has dropped the copy.
 //
 // The news lie in the file in which the programs of one user count (table.h). Only that user's
 // programs and worker trust them. It is a set, not a queue: an entry says "look at this frame",
@@ -90,8 +90,8 @@ bool drop_by_news(ProgramNews& news, const FrameEntry& entry, int limit_ms);
 bool begin_reading(ProgramNews& news, std::uint64_t reader);
 // Waits until a kNewsDrop is added, for at most so long; with `any`, until any entry is.
 void await_news(ProgramNews& news, int limit_ms, bool any);
-// Takes all entries out, in any order, and calls take(FrameEntry, NewsWord*) for each; how many.
-// The word is null, but for a kNewsDrop, which stays until settle_news().
+// Takes all entries out, in any order, and calls take(FrameEntry, NewsWord*) for each; how
+// many. The word is null, but for a kNewsDrop, which stays until settle_news().
 template <class Take>
 std::size_t take_news(ProgramNews& news, Take take);
 // One is there that nobody has dealt with.

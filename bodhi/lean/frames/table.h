@@ -92,10 +92,11 @@ struct Table {
   std::uint64_t instance;  // differs for each start of a daemon
   std::int32_t pid;
   std::atomic<DaemonState> state;
-  std::atomic<std::int64_t> heartbeat_ms;  // CLOCK_MONOTONIC
+  std::atomic<std::int64_t> heartbeat_ms;   // CLOCK_MONOTONIC
   std::atomic<std::uint32_t> orders_reads;  // 0 or 1: copies are read in turns (D17)
   std::uint32_t has_peers;  // 0 or 1: other nodes may hold copies of a changed frame
-  std::uint32_t marks_frames;  // 0 or 1: a copy is served after a look for a mark (program_news.h)
+  std::uint32_t
+      marks_frames;  // 0 or 1: a copy is served after a look for a mark (program_news.h)
   // Counts copies without a name that may get one: fills and pushes under way, suspended
   // copies, natives that wait. A program that has changed the frame reads its slot first and
   // then looks for the copy's name; in this order it misses no copy. If the slot counts no copy

@@ -93,7 +93,8 @@ bool cache_is_in_sight(const LocalCopy& copy) {
 }
 
 // A turn at a spinning disk (D17): the daemon brings a copy that is not in memory in, for one
-// program after the other, and answers when its beginning is there. If it does not answer, the program reads by itself.
+// program after the other, and answers when its beginning is there. If it does not answer, the
+// program reads by itself.
 [[gnu::noinline, gnu::cold]] void await_read_in(const LocalCopy& copy, int fd) {
   struct stat st;
   if (raw_fstat(fd, &st) != 0 || st.st_size < kOrderedBytes) return;
@@ -103,7 +104,9 @@ bool cache_is_in_sight(const LocalCopy& copy) {
 }
 
 // std::atomic_thread_fence does not compile for TSan.
-void full_fence() { __sync_synchronize(); }
+void full_fence() {
+  __sync_synchronize();
+}
 
 }  // namespace
 
@@ -219,9 +222,9 @@ CopyLeft look_for_copy(const LocalCopy& copy) {
 // and then stays there: if it has not by now, all was read from the first one's.
 CopyLeft look_again_for_copy(const LocalCopy& copy, const CopyBefore& before) {
   full_fence();
-  const bool is_same =
-      copy.table.state.load() == DaemonState::kServing && pending_now(before.pending) == 0 &&
-      slot_of(copy) == before.pending && copy.table.instance == before.instance;
+  const bool is_same = copy.table.state.load() == DaemonState::kServing &&
+                       pending_now(before.pending) == 0 && slot_of(copy) == before.pending &&
+                       copy.table.instance == before.instance;
   const bool is_gone =
       is_same && (before.name == CopyBefore::kRemoved || before.name == CopyBefore::kMarked ||
                   (before.name == CopyBefore::kFree && cache_is_in_sight(copy)));

@@ -44,11 +44,11 @@ struct LocalCopy {
   std::int64_t job_began_ms = 0;  // samples from before do not count; 0: this is no MPI job
 
   const char* origin() const;
-  const char* name() const;  // of the frame, relative to the dataset
+  const char* name() const;      // of the frame, relative to the dataset
   std::uint32_t index() const {  // of the dataset
     return static_cast<std::uint32_t>(&dataset - table.datasets);
   }
-  long look() const;         // 0, or a negative errno
+  long look() const;  // 0, or a negative errno
   bool is_there() const { return look() == 0; }
   // Also where programs mark frames, and this one cannot see it.
   bool is_distrusted() const {

@@ -17,7 +17,7 @@ inline constexpr std::uint32_t kWireMagic = 0x315a415a;  // "ZAZ1"
 inline constexpr std::uint16_t kWireVersion = 1;
 inline constexpr std::size_t kMaxMessage = 8192;
 inline constexpr std::size_t kLongestNotice = 8'000;  // the body of a kPeerNotice
-inline constexpr int kReadInMs = 10'000;  // the time limit of a kReadIn
+inline constexpr int kReadInMs = 10'000;              // the time limit of a kReadIn
 // Smaller copies are not read in turns: the kernel's read-ahead fetches them at once.
 inline constexpr std::int64_t kOrderedBytes = 128 << 10;
 

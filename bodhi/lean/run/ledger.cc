@@ -51,7 +51,8 @@ std::uint32_t Ledger::dataset_of(std::uint64_t key, const char* path) {
     }
     if (found != key) continue;
     // Another thread may have claimed the slot and not yet written the path.
-    if (has_path[i].load(std::memory_order_relaxed) == 0) [[unlikely]] keep_path(i, path);
+    if (has_path[i].load(std::memory_order_relaxed) == 0) [[unlikely]]
+      keep_path(i, path);
     return i;
   }
   return kNoDataset;

@@ -102,8 +102,8 @@ RunRecord* map_run_record(const char* directory) {
 }
 
 RunRecord* make_run_record(const RunPlace& place) {
-  auto* record = static_cast<RunRecord*>(raw_map(
-      sizeof(RunRecord), kReadWrite, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1));
+  auto* record = static_cast<RunRecord*>(
+      raw_map(sizeof(RunRecord), kReadWrite, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1));
   if (record == nullptr) return nullptr;
   // Another host's process with the same number has another record.
   record->number = place.number ^ static_cast<std::uint64_t>(wall_clock_ns()) ^

@@ -47,8 +47,8 @@ struct EarlierRun {  // of the same command
 struct RunRecord {
   std::uint64_t magic;
   std::uint32_t version;
-  std::int32_t owner_pid;  // the job's first process or the launcher; the job ends with it
-  std::uint64_t number;    // of this record
+  std::int32_t owner_pid;     // the job's first process or the launcher; the job ends with it
+  std::uint64_t number;       // of this record
   std::int64_t started_ns;    // since 1970
   std::uint64_t command_key;  // of the arguments and the working directory
   char command[kMaxRunCommand];

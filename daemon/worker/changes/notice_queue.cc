@@ -44,9 +44,9 @@ std::optional<NoticeQueue::Batch> NoticeQueue::next(std::size_t most_frames) con
 
 void NoticeQueue::delivered(const Batch& batch) {
   if (batch.kind == NoticeKind::kHello) greets_ = false;
-  if (auto found = distrusted_.find(batch.dataset);
-      batch.kind == NoticeKind::kDistrust && found != distrusted_.end() &&
-      found->second == batch.generation) {
+  if (auto found = distrusted_.find(batch.dataset); batch.kind == NoticeKind::kDistrust &&
+                                                    found != distrusted_.end() &&
+                                                    found->second == batch.generation) {
     distrusted_.erase(found);
   }
   auto found = frames_.find(batch.dataset);

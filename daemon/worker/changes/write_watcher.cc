@@ -59,9 +59,9 @@ class WriteWatcher::Lane {
   struct Entry {
     dev_t dev = 0;
     ino_t ino = 0;
-    UniqueFd file;          // open for reading, while the frame is watched
-    int watch = -1;         // -1: it is examined in turns
-    bool in_turns = false;  // also true for frames that leases do not cover
+    UniqueFd file;               // open for reading, while the frame is watched
+    int watch = -1;              // -1: it is examined in turns
+    bool in_turns = false;       // also true for frames that leases do not cover
     bool changed = false;        // a program said so
     OriginIdentity before = {};  // as it was at the first report of an open
     std::uint64_t opens = 0, closes = 0;
@@ -316,8 +316,8 @@ void WriteWatcher::Lane::look(FrameSeq seq, bool closed) {
   frame.epoch = hooks_.epoch(dataset_, seq);
   UniqueFd named = find_named(config_, name_of(seq));
   struct stat& st = frame.origin;
-  frame.is_there = named.valid() && ::fstat(named.get(), &st) == 0 &&
-                   st.st_dev == entry.dev && st.st_ino == entry.ino;
+  frame.is_there = named.valid() && ::fstat(named.get(), &st) == 0 && st.st_dev == entry.dev &&
+                   st.st_ino == entry.ino;
   if (!frame.is_there) {
     forget(seq);
     return tell(frame);

@@ -40,8 +40,8 @@ WriteWatcher::Limits limits_of(std::size_t queue_limit) {
 
 int write_all(int fd, const std::string& bytes) {
   for (std::size_t done = 0; done < bytes.size();) {
-    ssize_t size = ::pwrite(fd, bytes.data() + done, bytes.size() - done,
-                            static_cast<off_t>(done));
+    ssize_t size =
+        ::pwrite(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) return errno;
     done += static_cast<std::size_t>(size);
@@ -92,18 +92,19 @@ ClientService::ClientService(const Config& config, CacheLink& link, std::size_t 
                        tell(Tell{{dataset, 0}});
                      }},
                 ChangingFrames::Limits()),
-      written_(config,
-               {.closed = [this](const ClosedFrame& frame) { writers_gone(frame); },
-                .epoch =
-                    [this](std::uint32_t dataset, FrameSeq seq) {
-                      CopyState::Reply state;
-                      return link_.ask(CopyState{{dataset, seq}}, &state) == 0 ? state.epoch : 0;
-                    },
-                .may_change =
-                    [this](std::uint32_t dataset, const std::string& name) {
-                      return may_change_frame(dataset, name);
-                    }},
-               limits_of(queue_limit)),
+      written_(
+          config,
+          {.closed = [this](const ClosedFrame& frame) { writers_gone(frame); },
+           .epoch =
+               [this](std::uint32_t dataset, FrameSeq seq) {
+                 CopyState::Reply state;
+                 return link_.ask(CopyState{{dataset, seq}}, &state) == 0 ? state.epoch : 0;
+               },
+           .may_change =
+               [this](std::uint32_t dataset, const std::string& name) {
+                 return may_change_frame(dataset, name);
+               }},
+          limits_of(queue_limit)),
       writer_(config, keys_, [this](const std::string& path, FrameSeq seq) {
         std::optional<std::uint32_t> dataset = find_dataset(path.data(), path.size());
         return dataset && written_.is_open(*dataset, seq);
@@ -186,7 +187,7 @@ void ClientService::forward_content(std::vector<Asked> askers, Ask ask) {
     for (const Asked& asked : askers) {
       if (!asked.is_answered) continue;
       reply_queue_.post(Answer{asked.client, asked.request, status,
-                          status == 0 ? content.body : std::string(), file});
+                               status == 0 ? content.body : std::string(), file});
     }
   });
 }
@@ -344,8 +345,8 @@ void ClientService::handle<MessageType::kStatus>(Request& request) {
 void ClientService::tell_status() {
   errands_.post([this] {
     const std::vector<Asked> askers = statuses_.begin(kOnlyQuestion);
-    const bool asked = despite_shortage(
-        [&] { forward_content(askers, StatusAsk{find_problems()}); });
+    const bool asked =
+        despite_shortage([&] { forward_content(askers, StatusAsk{find_problems()}); });
     for (const Asked& one : asked ? std::vector<Asked>() : askers) answer(one, ENOMEM);
     if (statuses_.end(kOnlyQuestion)) until_no_shortage([&] { tell_status(); });
   });

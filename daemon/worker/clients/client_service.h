@@ -16,10 +16,10 @@
 #include "daemon/worker/changes/change_notices.h"
 #include "daemon/worker/changes/changing_frames.h"
 #include "daemon/worker/changes/write_watcher.h"
-#include "daemon/worker/clients/reply_coalescer.h"
-#include "daemon/worker/clients/reply_queue.h"
 #include "daemon/worker/clients/packet.h"
 #include "daemon/worker/clients/problems.h"
+#include "daemon/worker/clients/reply_coalescer.h"
+#include "daemon/worker/clients/reply_queue.h"
 #include "daemon/worker/fills/filler.h"
 #include "daemon/worker/origins/doubts.h"
 #include "daemon/worker/origins/permission.h"
@@ -35,8 +35,8 @@ class ClientService {
 
   bool is_own_user() const { return is_own_user_; }
   enum class Taken { kYes, kLater, kNonsense };
-  // kLater: a push while the queue is full; take the same packet again when the reply_queue wakes.
-  // kNonsense: no client of ours sends this; close the connection.
+  // kLater: a push while the queue is full; take the same packet again when the reply_queue
+  // wakes. kNonsense: no client of ours sends this; close the connection.
   Taken take(std::uint64_t client, Packet& packet);
   ReplyQueue& reply_queue() { return reply_queue_; }
   // Messages that may have reported changes were lost.
@@ -49,7 +49,8 @@ class ClientService {
   // An order of zazend: a suspended copy was found. `done` gets 0 when the frame is watched.
   void watch_writers(std::uint32_t dataset, FrameSeq seq, std::function<void(int)> done);
   void watch_changes(std::uint32_t dataset, FrameSeq seq) { changing_.take(dataset, seq); }
-  // Tells marked frames, by the news of the user's programs. To be set before clients are served.
+  // Tells marked frames, by the news of the user's programs. To be set before clients are
+  // served.
   void look_for_marks(std::function<bool(std::uint32_t dataset, FrameSeq seq)> is_marked) {
     is_marked_ = std::move(is_marked);
   }

@@ -52,7 +52,8 @@ int ClientService::compare_suspended(const ClosedFrame& frame) {
   const struct stat& now = frame.origin;
   if (!frame.is_there || frame.file < 0 || hides_mappings(frame.file)) return ESTALE;
   CopyState::Reply state;
-  if (int code = link_.ask(CopyState{{frame.dataset, frame.seq}}, &state); code != 0) return code;
+  if (int code = link_.ask(CopyState{{frame.dataset, frame.seq}}, &state); code != 0)
+    return code;
   if (state.status != 0) return state.status;
   const OriginIdentity& identity = state.identity;
   const bool same_times = same_file(identity, now);
@@ -63,7 +64,8 @@ int ClientService::compare_suspended(const ClosedFrame& frame) {
   if (!same_times && (frame.writers != Writers::kNobody || now.st_size > kMostCompared)) {
     may_be_same = false;
   }
-  if (!may_be_same || checksum_of(frame.file, identity.size) != identity.checksum) return ESTALE;
+  if (!may_be_same || checksum_of(frame.file, identity.size) != identity.checksum)
+    return ESTALE;
   if (same_times) return 0;
   struct stat after = {};
   if (has_writer(frame.file)) return EAGAIN;

@@ -65,8 +65,8 @@ bool OriginProblems::await_look(std::uint32_t dataset,
   std::unique_lock lock(mutex_);
   const std::shared_future<void> under_way = looks_[dataset].under_way;
   lock.unlock();
-  const bool is_done = !under_way.valid() ||
-                       under_way.wait_until(deadline) == std::future_status::ready;
+  const bool is_done =
+      !under_way.valid() || under_way.wait_until(deadline) == std::future_status::ready;
   lock.lock();
   *mismatch = looks_[dataset].mismatch;
   return is_done;

@@ -47,7 +47,7 @@ class OriginProblems {
   OriginThreads lanes_{1};
   std::mutex mutex_;
   std::map<std::uint32_t, TemplateLook> looks_;  // by dataset
-  OriginThreads listings_{1};  // separate, because a large directory is slow
+  OriginThreads listings_{1};                    // separate, because a large directory is slow
 };
 
 }  // namespace zazen

@@ -1,7 +1,7 @@
-// ReplyCoalescer: coalesces requests for the same answer. One answer serves all clients that wait for
-// it, because a question costs the client more than the worker. A client that asks while an
-// answer is being made waits for the next one, so no answer is older than its question. Thread
-// safe.
+// ReplyCoalescer: coalesces requests for the same answer. One answer serves all clients that
+// wait for it, because a question costs the client more than the worker. A client that asks
+// while an answer is being made waits for the next one, so no answer is older than its
+// question. Thread safe.
 #pragma once
 #include <cstdint>
 #include <map>

@@ -1,6 +1,6 @@
-// ReplyQueue: answers on their way from the working threads to the thread that serves the clients.
-// An eventfd wakes it. An answer for which there is no memory is lost. That is noted, and the
-// clients that wait are closed. Thread safe.
+// ReplyQueue: answers on their way from the working threads to the thread that serves the
+// clients. An eventfd wakes it. An answer for which there is no memory is lost. That is noted,
+// and the clients that wait are closed. Thread safe.
 #pragma once
 #include <sys/eventfd.h>
 #include <unistd.h>

@@ -48,8 +48,7 @@ std::uint64_t content_bytes(const Answer& answer) {
 
 }  // namespace
 
-Result<std::unique_ptr<Server>> Server::make(ClientService& service,
-                                             std::size_t client_limit) {
+Result<std::unique_ptr<Server>> Server::make(ClientService& service, std::size_t client_limit) {
   std::unique_ptr<Server> server(new Server(service, client_limit));
   server->epoll_ = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
   server->wake_ = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -166,7 +165,8 @@ bool Server::make_room() {
     Client* quietest = nullptr;
     for (Client& client : std::views::values(clients_)) {
       const bool is_served = client.stalled || client.open_requests > client.output.size();
-      if (is_served || (quietest != nullptr && quietest->last_turn < client.last_turn)) continue;
+      if (is_served || (quietest != nullptr && quietest->last_turn < client.last_turn))
+        continue;
       quietest = &client;
     }
     if (quietest == nullptr) return false;

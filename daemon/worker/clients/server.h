@@ -74,7 +74,8 @@ class Server {
   Server(ClientService& service, std::size_t client_limit)
       : service_(service),
         client_limit_(client_limit),
-        queue_(service.is_own_user() ? std::numeric_limits<std::size_t>::max() : client_limit) {}
+        queue_(service.is_own_user() ? std::numeric_limits<std::size_t>::max() : client_limit) {
+  }
   bool watch(int fd, std::uint64_t id);
   void take_arrivals();
   void admit_next();
@@ -82,10 +83,10 @@ class Server {
   bool has_seats() const { return clients_.size() <= client_limit_; }
   void serve(std::uint64_t id, std::uint32_t events);
   bool talk(Client& client, std::uint32_t events);  // false: close it
-  bool make_room();                           // false: no client can be closed
-  bool read_requests(Client& client);         // false: close it
-  bool take(Client& client, Packet& packet);  // false: close it
-  bool write_answers(Client& client);         // false: close it
+  bool make_room();                                 // false: no client can be closed
+  bool read_requests(Client& client);               // false: close it
+  bool take(Client& client, Packet& packet);        // false: close it
+  bool write_answers(Client& client);               // false: close it
   void deliver(std::vector<Answer> answers);
   bool hand_over(Client& client, Answer& answer);  // false: close it
   void close_those_who_wait();

@@ -1,12 +1,12 @@
 // FillThrottle: when the fills of one dataset may fetch from its origin by themselves.
 //
 // What a program has brought into the page cache a fill takes without asking (see
-// page_cache_map.h). What no program has read yet costs the origin's bandwidth, which the program
-// may want for something else: while programs read, the fills fetch a piece at a time and then
-// rest kRest times as long, so that they have 1/(1 + kRest) of the origin; once programs have
-// been quiet for as long, they fetch as fast as they can. Spare fills, of frames of which
-// programs wanted little, rest even then: they have 1/(1 + kSpareRest) of a quiet origin. A
-// program that comes back then waits for the pieces under way at most.
+// page_cache_map.h). What no program has read yet costs the origin's bandwidth, which the
+// program may want for something else: while programs read, the fills fetch a piece at a time
+// and then rest kRest times as long, so that they have 1/(1 + kRest) of the origin; once
+// programs have been quiet for as long, they fetch as fast as they can. Spare fills, of frames
+// of which programs wanted little, rest even then: they have 1/(1 + kSpareRest) of a quiet
+// origin. A program that comes back then waits for the pieces under way at most.
 //
 // Thread safe. Times are CLOCK_MONOTONIC.
 #pragma once

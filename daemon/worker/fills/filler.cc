@@ -437,8 +437,7 @@ int Filler::copy(Lane& lane, const JobPointer& job, const std::function<void()>&
   return kFinishing;
 }
 
-int Filler::transfer(Lane& lane, const JobPointer& job, std::uint64_t ticket,
-                     FrameCopy* copy) {
+int Filler::transfer(Lane& lane, const JobPointer& job, std::uint64_t ticket, FrameCopy* copy) {
   auto reserve_more = [&](std::uint64_t bytes) { return cache_.more_room({ticket, bytes}); };
   return copy->transfer(
       lane.pace, {[this] { return stopping_.load(); }, [&] { return job->awaited.load(); },

@@ -150,8 +150,8 @@ class Filler {
   std::thread clock_;
   std::condition_variable clock_changed_;
   Clock::time_point clock_wakes_ = Clock::time_point::max();
-  std::size_t finishing_ = 0;      // zazend commits them
-  bool refused_ = false;           // somebody waits for room
+  std::size_t finishing_ = 0;  // zazend commits them
+  bool refused_ = false;       // somebody waits for room
   std::uint64_t dropped_ = 0;
   std::atomic<bool> stopping_ = false;
   OriginThreads threads_;

@@ -88,8 +88,8 @@ UniqueFd OriginWay::open(const std::string& leaf, int flags) const {
 
 std::optional<FrameDirectory> OriginWay::last() const {
   struct statx found = {};
-  if (status_ != 0 || ::statx(here_, "", AT_EMPTY_PATH, STATX_INO | STATX_UID | STATX_GID | STATX_BTIME,
-              &found) != 0) {
+  if (status_ != 0 || ::statx(here_, "", AT_EMPTY_PATH,
+                              STATX_INO | STATX_UID | STATX_GID | STATX_BTIME, &found) != 0) {
     return std::nullopt;
   }
   const bool has_birth = (found.stx_mask & STATX_BTIME) != 0;

@@ -28,7 +28,7 @@ bool same_peers(const WriterSettings& a, const WriterSettings& b) {
 }  // namespace
 
 FramePusher::FramePusher(const Config& config, std::shared_ptr<KeyRing> key_ring,
-                     IsBeingWritten is_being_written, int idle_ms, int retired_ms)
+                         IsBeingWritten is_being_written, int idle_ms, int retired_ms)
     : config_(config),
       key_ring_(std::move(key_ring)),
       is_being_written_(std::move(is_being_written)),

@@ -35,8 +35,8 @@ class FramePusher {
   using IsBeingWritten = std::function<bool(const std::string& dataset, FrameSeq seq)>;
 
   FramePusher(const Config& config, std::shared_ptr<KeyRing> key_ring,
-            IsBeingWritten is_being_written, int idle_ms = kIdleMs,
-            int retired_ms = kRetiredMs);
+              IsBeingWritten is_being_written, int idle_ms = kIdleMs,
+              int retired_ms = kRetiredMs);
 
   // What this user may not read is not pushed, wherever the frame's name leads by then.
   void push(std::uint32_t dataset, FrameSeq seq);

@@ -1,5 +1,6 @@
-// NetworkPushes: what the worker with the rights of nobody does: it takes pushes over the network,
-// and asks zazend for the rest. The keys are zazend's, and are asked for again every second.
+// NetworkPushes: what the worker with the rights of nobody does: it takes pushes over the
+// network, and asks zazend for the rest. The keys are zazend's, and are asked for again every
+// second.
 #pragma once
 #include "daemon/worker/cache/cache_link.h"
 #include "daemon/worker/push/push_listener.h"
@@ -9,8 +10,7 @@ namespace zazen {
 class NetworkPushes : private PushDesk {
  public:
   NetworkPushes(const Config& config, CacheLink& link, std::uint16_t methods, uid_t own_uid)
-      : link_(link),
-        listener_(config, *this, keys_, counts_, methods, own_uid) {}
+      : link_(link), listener_(config, *this, keys_, counts_, methods, own_uid) {}
 
   void learn_keys();
   void add(UniqueFd socket) { listener_.add(std::move(socket)); }

@@ -1,9 +1,9 @@
-// PushListener: takes writers of other machines on the port that zazend has opened (`listen`), in
-// the worker that has the rights of nobody, and keeps their sessions.
+// PushListener: takes writers of other machines on the port that zazend has opened (`listen`),
+// in the worker that has the rights of nobody, and keeps their sessions.
 //
-// Connections that have not proved themselves are few, and the oldest of them gives way to a new
-// one, so that a silent one keeps nobody out. One that gives way may hang (in MUNGE, say): the
-// listener does not wait for its end, and takes nobody while kMostUnproved of them hang.
+// Connections that have not proved themselves are few, and the oldest of them gives way to a
+// new one, so that a silent one keeps nobody out. One that gives way may hang (in MUNGE, say):
+// the listener does not wait for its end, and takes nobody while kMostUnproved of them hang.
 #pragma once
 #include <list>
 #include <memory>

@@ -6,9 +6,9 @@
 // frames or of the beginning of a large one. For frames of the last one's size a few files are
 // asked for ahead, so that there is nothing to wait for.
 //
-// The session closes a connection that does not prove itself in time, is too slow with a message
-// that it has begun, or breaks the rules: a MAC that is wrong, a message that does not belong
-// there. A request that is refused with an answer does no harm to the rest.
+// The session closes a connection that does not prove itself in time, is too slow with a
+// message that it has begun, or breaks the rules: a MAC that is wrong, a message that does not
+// belong there. A request that is refused with an answer does no harm to the rest.
 //
 // For the writer silence is a daemon that hangs. So while a disk, or the rate limit, holds up
 // what it waits for, another thread says that the session is at work.

@@ -1,7 +1,8 @@
 // Every rank lists and reads; then the job ends in the way that argv[3] names.
 //
 // abort, crash, exit, kill: the last rank leaves so, without MPI_Finalize. rank_0_first,
-// rank_0_last: rank 0 ends seconds before or after the others, with no communication at the end.
+// rank_0_last: rank 0 ends seconds before or after the others, with no communication at the
+// end.
 #include <signal.h>
 
 #include "frame_reading.h"

@@ -14,7 +14,8 @@ static void hold_up(const char* point) {
   static int held;
   int rank = -1;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (held || strcmp(getenv("HOLD_AT"), point) != 0 || rank != atoi(getenv("HOLD_RANK"))) return;
+  if (held || strcmp(getenv("HOLD_AT"), point) != 0 || rank != atoi(getenv("HOLD_RANK")))
+    return;
   held = 1;
   if (strcmp(getenv("HOLD_SECONDS"), "dead") == 0) raise(SIGKILL);
   struct timespec time = {atoi(getenv("HOLD_SECONDS")), 0};

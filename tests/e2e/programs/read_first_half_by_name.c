@@ -1,5 +1,5 @@
-// A program that lists nothing: the ranks open the frames 0 to 11 of 24 by their names, in turn, as a program
-// does that is told which frames to read.
+// A program that lists nothing: the ranks open the frames 0 to 11 of 24 by their names, in
+// turn, as a program does that is told which frames to read.
 #include "frame_reading.h"
 
 int main(int argc, char** argv) {

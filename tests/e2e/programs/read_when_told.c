@@ -1,10 +1,10 @@
-/* Says that it runs, waits for its standard input to end, then opens, reads and closes the files
-   that it is told, and says how many bytes there were and their sum. */
+/* Says that it runs, waits for its standard input to end, then opens, reads and closes the
+   files that it is told, and says how many bytes there were and their sum. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   unsigned char buffer[65536];
   unsigned long bytes = 0, sum = 0;
   if (write(STDOUT_FILENO, "ready\n", 6) != 6) return 1;

@@ -1,4 +1,5 @@
-// sum_frames HOW DIRECTORY FRAMES: adds up a figure of each frame that the ranks read, and rank 0 prints the sum.
+// sum_frames HOW DIRECTORY FRAMES: adds up a figure of each frame that the ranks read, and rank
+// 0 prints the sum.
 //   list      every rank reads every frame that it sees
 //   divide    rank r of n reads every n-th frame that it sees, from the r-th on
 //   scatter   rank 0 lists, and hands out the names
@@ -14,7 +15,8 @@ static int list_frames(const char* directory) {
   int count = list(directory, &entries), frames = 0;
   for (int i = 0; i < count && frames < kMostFrames; ++i) {
     const char* name = entries[i]->d_name;
-    if (name[0] != 'f' || name[1] == '\0' || strspn(name + 1, "0123456789") != strlen(name + 1)) continue;
+    if (name[0] != 'f' || name[1] == '\0' || strspn(name + 1, "0123456789") != strlen(name + 1))
+      continue;
     if (name[1] == '0' && name[2] != '\0') continue;
     snprintf(names[frames++], kNameSize, "%s", name);
   }
@@ -58,7 +60,8 @@ int main(int argc, char** argv) {
   for (int i = first; i < frames; i += step) mine += figure_of(directory, names[i]);
   MPI_Reduce(&mine, &sum, 1, MPI_UNSIGNED_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) printf("result %lu\n", sum);
-  // Open MPI 4.1's mpirun may hang or crash if a job is aborted while a rank is in MPI_Finalize.
+  // Open MPI 4.1's mpirun may hang or crash if a job is aborted while a rank is in
+  // MPI_Finalize.
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();
   return 0;

@@ -1,5 +1,6 @@
-// A program that adds up, meets and duplicates its world in the background, right after MPI_Init, and
-// then lists and reads. If the ranks are out of step, a sum is wrong or never comes.
+// A program that adds up, meets and duplicates its world in the background, right after
+// MPI_Init, and then lists and reads. If the ranks are out of step, a sum is wrong or never
+// comes.
 #include "frame_reading.h"
 
 enum { kRounds = 4 };

@@ -1,6 +1,7 @@
-// A program that takes every size-th name, and whose ranks other than 0 go on writing for a second after
-// MPI_Finalize: to OUT/rank-N, which is flushed when they end, and to the standard output. Then every rank
-// ends in the way that argv[3] names; with "own" rank 0 has a status of its own.
+// A program that takes every size-th name, and whose ranks other than 0 go on writing for a
+// second after MPI_Finalize: to OUT/rank-N, which is flushed when they end, and to the standard
+// output. Then every rank ends in the way that argv[3] names; with "own" rank 0 has a status of
+// its own.
 #include "frame_reading.h"
 
 int main(int argc, char** argv) {

@@ -124,8 +124,9 @@ int main(int argc, char** argv) {
          &x);
   char link_to_fd[64];
   snprintf(link_to_fd, sizeof link_to_fd, "/proc/self/fd/%d", fd);
-  unsigned more[] = {STATX_BTIME, STATX_ALL, STATX_ALL | STATX_MNT_ID, STATX_ALL | 0x2000,
-                     STATX_ALL | 0x4000, STATX_ALL | 0x8000, STATX_ALL | 0x10000};
+  unsigned more[] = {STATX_BTIME,        STATX_ALL,          STATX_ALL | STATX_MNT_ID,
+                     STATX_ALL | 0x2000, STATX_ALL | 0x4000, STATX_ALL | 0x8000,
+                     STATX_ALL | 0x10000};
   for (int i = 0; i < 7; ++i) {
     memset(&x, 0, sizeof x);
     show_rest("statx of all", statx(AT_FDCWD, f3, 0, more[i], &x), &x);

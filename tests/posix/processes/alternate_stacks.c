@@ -1,6 +1,6 @@
-/* Each call in a signal handler that runs on an alternate stack of 8 KB, of which the kernel takes
-   a part for the registers. Where it takes nearly all of that (AMX), the stack is larger, so that as
-   much is left. A page that nobody may touch lies below. */
+/* Each call in a signal handler that runs on an alternate stack of 8 KB, of which the kernel
+   takes a part for the registers. Where it takes nearly all of that (AMX), the stack is larger,
+   so that as much is left. A page that nobody may touch lies below. */
 #include <dirent.h>
 #include <signal.h>
 #include <sys/auxv.h>
@@ -30,31 +30,80 @@ static void call_next(int unused) {
   static char text[4096];
   (void)unused;
   switch (step) {
-    case 0: result = close_if(open(frame, O_RDONLY)); break;
-    case 1: result = close_if(open("f4", O_RDONLY | O_CLOEXEC)); break;
-    case 2: result = close_if(open(missing, O_RDONLY)); break;
-    case 3: result = close_if(open(notes, O_RDONLY)); break;
-    case 4: result = stat(frame, &st); break;
-    case 5: result = lstat("f4", &st); break;
-    case 6: result = fstat(fd, &st); break;
-    case 7: result = fstat(unnamed, &st); break;
-    case 8: result = statx(AT_FDCWD, "f4", 0, STATX_BASIC_STATS, &stx); break;
-    case 9: result = statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &stx); break;
-    case 10: result = access(frame, R_OK); break;
-    case 11: result = access("f4", W_OK); break;
-    case 12: result = close_if((int)syscall(SYS_openat, AT_FDCWD, frame, O_RDONLY)); break;
-    case 13: result = readdir(stream) != NULL; break;
-    case 14: result = close_if(open(dir, O_RDONLY | O_DIRECTORY)); break;
-    case 15: result = readlink(link_to_fd, text, sizeof text) > 0; break;
-    case 16: result = fchmod(fd, 0640); break;
-    case 17: result = fgetxattr(fd, "user.none", text, sizeof text); break;
-    case 18: result = close_if(open(second, O_RDWR)); break;
-    case 19: result = close_if(open(other, O_RDWR | O_CREAT, 0600)); break;
-    case 20: result = truncate(third, 100); break;
-    case 21: result = chmod(fourth, 0600); break;
-    case 22: result = rename(fifth, sixth); break;
-    case 23: result = unlink(sixth); break;
-    default: result = -2;
+    case 0:
+      result = close_if(open(frame, O_RDONLY));
+      break;
+    case 1:
+      result = close_if(open("f4", O_RDONLY | O_CLOEXEC));
+      break;
+    case 2:
+      result = close_if(open(missing, O_RDONLY));
+      break;
+    case 3:
+      result = close_if(open(notes, O_RDONLY));
+      break;
+    case 4:
+      result = stat(frame, &st);
+      break;
+    case 5:
+      result = lstat("f4", &st);
+      break;
+    case 6:
+      result = fstat(fd, &st);
+      break;
+    case 7:
+      result = fstat(unnamed, &st);
+      break;
+    case 8:
+      result = statx(AT_FDCWD, "f4", 0, STATX_BASIC_STATS, &stx);
+      break;
+    case 9:
+      result = statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &stx);
+      break;
+    case 10:
+      result = access(frame, R_OK);
+      break;
+    case 11:
+      result = access("f4", W_OK);
+      break;
+    case 12:
+      result = close_if((int)syscall(SYS_openat, AT_FDCWD, frame, O_RDONLY));
+      break;
+    case 13:
+      result = readdir(stream) != NULL;
+      break;
+    case 14:
+      result = close_if(open(dir, O_RDONLY | O_DIRECTORY));
+      break;
+    case 15:
+      result = readlink(link_to_fd, text, sizeof text) > 0;
+      break;
+    case 16:
+      result = fchmod(fd, 0640);
+      break;
+    case 17:
+      result = fgetxattr(fd, "user.none", text, sizeof text);
+      break;
+    case 18:
+      result = close_if(open(second, O_RDWR));
+      break;
+    case 19:
+      result = close_if(open(other, O_RDWR | O_CREAT, 0600));
+      break;
+    case 20:
+      result = truncate(third, 100);
+      break;
+    case 21:
+      result = chmod(fourth, 0600);
+      break;
+    case 22:
+      result = rename(fifth, sixth);
+      break;
+    case 23:
+      result = unlink(sixth);
+      break;
+    default:
+      result = -2;
   }
 }
 

@@ -11,9 +11,14 @@
 
 int __open_2(const char* path, int flags);
 
-static const uintptr_t addresses[] = {
-    0, 1, 4095, UINTPTR_MAX, UINTPTR_MAX - 4095, 0x0000800000000000, 0xffff800000000000,
-    0x4141414141414141};
+static const uintptr_t addresses[] = {0,
+                                      1,
+                                      4095,
+                                      UINTPTR_MAX,
+                                      UINTPTR_MAX - 4095,
+                                      0x0000800000000000,
+                                      0xffff800000000000,
+                                      0x4141414141414141};
 
 #define TRY(call)                                                                      \
   do {                                                                                 \

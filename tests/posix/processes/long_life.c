@@ -1,5 +1,6 @@
-/* Reads, lists and stats frames in several threads, and in a handler of signals that come often,
-   until its standard input ends. Prints how often it read, and how often anything was wrong. */
+/* Reads, lists and stats frames in several threads, and in a handler of signals that come
+   often, until its standard input ends. Prints how often it read, and how often anything was
+   wrong. */
 #include <dirent.h>
 #include <pthread.h>
 #include <signal.h>

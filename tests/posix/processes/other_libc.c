@@ -63,7 +63,8 @@ int main(int argc, char** argv) {
          realpath("f3", real) != NULL, readlink("f77", real, sizeof real));
   printf("getxattr %zd\n", getxattr("f4", "user.origin", real, sizeof real));
   fd = open("new", O_WRONLY | O_CREAT | O_EXCL, 0600);
-  printf("created %zd %d %d\n", write(fd, "abc", 3), chmod("new", 0640), rename("new", "newer"));
+  printf("created %zd %d %d\n", write(fd, "abc", 3), chmod("new", 0640),
+         rename("new", "newer"));
   printf("unlink %d missing %d\n", unlink("newer"), open("newer", O_RDONLY));
   pthread_t thread;
   pthread_create(&thread, NULL, read_frame, "f6");

@@ -28,12 +28,13 @@ class LocalCache : public Cache {
   LocalCache(const Config& config, Store& store, Trust& trust)
       : config_(config),
         store_(store),
-        cache_(store, trust,
-               {.verify = [this](std::uint64_t, std::span<FinishedCopy> batch) { verify(batch); },
-                .mirror =
-                    [this](std::uint64_t, std::uint32_t dataset, const ReachedDirectories& way) {
-                      if (!store_.is_mirrored(dataset, way)) mirror_here(store_, config_, dataset);
-                    }}) {}
+        cache_(
+            store, trust,
+            {.verify = [this](std::uint64_t, std::span<FinishedCopy> batch) { verify(batch); },
+             .mirror =
+                 [this](std::uint64_t, std::uint32_t dataset, const ReachedDirectories& way) {
+                   if (!store_.is_mirrored(dataset, way)) mirror_here(store_, config_, dataset);
+                 }}) {}
 
   StoreCache& cache() { return cache_; }
 
@@ -86,12 +87,14 @@ class LocalCache : public Cache {
 // A filler of this process, on that cache.
 class LocalFiller {
  public:
-  LocalFiller(const Config& config, Store& store, Trust& trust, std::size_t queue_limit,
-              std::function<void()> on_room = [] {},
-              std::size_t threads_for_each_dataset = Filler::kThreads)
+  LocalFiller(
+      const Config& config, Store& store, Trust& trust, std::size_t queue_limit,
+      std::function<void()> on_room = [] {},
+      std::size_t threads_for_each_dataset = Filler::kThreads)
       : cache_(config, store, trust),
         filler_(config, cache_, queue_limit,
-                {.may_push = [](std::uint32_t, const std::string&) { return true; }, .on_room = std::move(on_room)},
+                {.may_push = [](std::uint32_t, const std::string&) { return true; },
+                 .on_room = std::move(on_room)},
                 threads_for_each_dataset) {}
 
   bool submit(FillRequest& request) { return filler_.submit(request); }

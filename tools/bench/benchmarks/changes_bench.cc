@@ -1,6 +1,6 @@
 // Four directories: one without Zazen, a dataset, one whose frames all have copies before they
-// are changed, and one with `push = true`. Each has a process of its own. They take turns at each
-// call, so whatever else the machine does disturbs neighbouring turns alike.
+// are changed, and one with `push = true`. Each has a process of its own. They take turns at
+// each call, so whatever else the machine does disturbs neighbouring turns alike.
 #include "tools/bench/benchmarks/changes_bench.h"
 
 #include <fcntl.h>
@@ -28,7 +28,8 @@
 namespace zazen {
 namespace {
 
-constexpr char kPlain[] = "plain", kDataset[] = "dataset", kCopies[] = "copies", kPush[] = "push";
+constexpr char kPlain[] = "plain", kDataset[] = "dataset", kCopies[] = "copies",
+               kPush[] = "push";
 const std::vector<std::string> kSides = {kPlain, kDataset, kCopies, kPush};
 const std::vector<std::string> kCalls = {"create", "rewrite", "unlink"};
 
@@ -56,8 +57,7 @@ std::string configuration(const BenchLayout& node, const std::string& address,
 
 class ChangesBench {
  public:
-  ChangesBench(const BenchLayout& node, const Programs& programs,
-               std::optional<unsigned> user)
+  ChangesBench(const BenchLayout& node, const Programs& programs, std::optional<unsigned> user)
       : node_(node), programs_(programs), user_(user) {}
 
   Status start() {
@@ -66,8 +66,8 @@ class ChangesBench {
     const std::string key_file = node_.root + "/key";
     if (Status made = make_key_file(key_file); !made) return made.error();
     if (::chmod(node_.root.c_str(), 0755) != 0) return last_error(node_.root);
-    std::ofstream(node_.config()) << configuration(
-        node_, "127.0.0.1:" + std::to_string(*port), key_file, user_.has_value());
+    std::ofstream(node_.config()) << configuration(node_, "127.0.0.1:" + std::to_string(*port),
+                                                   key_file, user_.has_value());
     for (const std::string& side : kSides) {
       const BenchLayout layout = of(side);
       for (const std::string& path : {layout.root, layout.dataset()}) {
@@ -100,7 +100,8 @@ class ChangesBench {
           if (Status held = hold_copies(load); !held) return held;
         }
         for (std::size_t i = 0; i < kSides.size(); ++i) {
-          const std::string& side = kSides[(i + static_cast<std::size_t>(round)) % kSides.size()];
+          const std::string& side =
+              kSides[(i + static_cast<std::size_t>(round)) % kSides.size()];
           Result<std::vector<double>> turn = workers_.at(side).take_turn(
               fmt::format("{} {} {} {}", call, next_, load.files, load.bytes));
           if (!turn) return turn.error();
@@ -126,8 +127,8 @@ class ChangesBench {
         differences.push_back(samples.medians[i] - plain.medians[i]);
       }
       figures.rows.push_back({call, side, bytes, median(plain.all), percentile(plain.all, 0.99),
-                              median(samples.all), percentile(samples.all, 0.99), median(ratios),
-                              median(differences)});
+                              median(samples.all), percentile(samples.all, 0.99),
+                              median(ratios), median(differences)});
     }
     return figures;
   }
@@ -195,9 +196,10 @@ void print_change_figures(const ChangeFigures& figures, bool as_json) {
   fmt::print("{:8} {:>8}  {:8} {:>10} {:>10} {:>10} {:>10} {:>7} {:>10}\n", "call", "bytes",
              "side", "plain p50", "p99", "shim p50", "p99", "ratio", "more");
   for (const ChangeFigures::Row& row : figures.rows) {
-    fmt::print("{:8} {:8}  {:8} {:7.1f} us {:7.1f} us {:7.1f} us {:7.1f} us {:7.2f} {:7.1f} us\n",
-               row.call, row.bytes, row.side, row.plain_p50 * 1e6, row.plain_p99 * 1e6,
-               row.p50 * 1e6, row.p99 * 1e6, row.ratio, row.more * 1e6);
+    fmt::print(
+        "{:8} {:8}  {:8} {:7.1f} us {:7.1f} us {:7.1f} us {:7.1f} us {:7.2f} {:7.1f} us\n",
+        row.call, row.bytes, row.side, row.plain_p50 * 1e6, row.plain_p99 * 1e6, row.p50 * 1e6,
+        row.p99 * 1e6, row.ratio, row.more * 1e6);
   }
 }
 

@@ -31,8 +31,8 @@ Result<ChangeFigures> measure_changes(const ChangesBenchOptions& options);
 
 void print_change_figures(const ChangeFigures& figures, bool as_json);
 
-// A process of its own, under the shim or not. A line on stdin, "CALL FIRST COUNT BYTES", is done
-// to that many files; the answer is the seconds of each. Its exit status.
+// A process of its own, under the shim or not. A line on stdin, "CALL FIRST COUNT BYTES", is
+// done to that many files; the answer is the seconds of each. Its exit status.
 int changes_worker(const std::string& root);
 
 }  // namespace zazen

@@ -217,8 +217,8 @@ std::vector<pid_t> workers_of(pid_t daemon) {
   return workers;
 }
 
-// The daemon and the client's worker, with the threads that they start, and this process without
-// those that it starts.
+// The daemon and the client's worker, with the threads that they start, and this process
+// without those that it starts.
 Status wake_at_once(pid_t daemon) {
   std::vector<pid_t> processes = workers_of(daemon);
   if (processes.empty()) return Error{ESRCH, "the client's worker", {}};
@@ -322,8 +322,8 @@ int clients_attacker(const std::string& attack, const std::string& runtime) {
   getrlimit(RLIMIT_NOFILE, &limit);
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
-  if (geteuid() == 0 && (setgroups(0, nullptr) != 0 || setgid(kAttacker) != 0 ||
-                         setuid(kAttacker) != 0)) {
+  if (geteuid() == 0 &&
+      (setgroups(0, nullptr) != 0 || setgid(kAttacker) != 0 || setuid(kAttacker) != 0)) {
     return 1;
   }
   std::string line;

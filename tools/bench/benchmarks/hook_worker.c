@@ -1,5 +1,6 @@
-/* The program of `zazen-bench hook`: when this rank called MPI_Init, when it came back, how much
- * processor time the process has used by then, and when it had opened the frame that it is given. */
+/* The program of `zazen-bench hook`: when this rank called MPI_Init, when it came back, how
+ * much processor time the process has used by then, and when it had opened the frame that it is
+ * given. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-// The JSON of every benchmark: one object with its schema_version first (bodhi/lean/run/report.h).
+// The JSON of every benchmark: one object with its schema_version first
+// (bodhi/lean/run/report.h).
 #pragma once
 #include <fmt/core.h>
 

@@ -1,6 +1,7 @@
-/* A cache's file system for tests, on FUSE: it shows a directory as it is. While there is a file
- * ".slow" in that directory, which the mount point does not show, a flush does not return until it
- * is gone. It runs in the foreground.
+/* A cache's file system for tests, on FUSE: it shows a directory as it is. While there is a
+ * file
+ * ".slow" in that directory, which the mount point does not show, a flush does not return until
+ * it is gone. It runs in the foreground.
  *
  *   moody_disk DIRECTORY MOUNTPOINT
  */
@@ -21,9 +22,13 @@
 static int root;
 static const char kSlow[] = ".slow";
 
-static const char* below(const char* path) { return path[1] == '\0' ? "." : path + 1; }
+static const char* below(const char* path) {
+  return path[1] == '\0' ? "." : path + 1;
+}
 
-static int done(long result) { return result < 0 ? -errno : (int)result; }
+static int done(long result) {
+  return result < 0 ? -errno : (int)result;
+}
 
 /* Calls that know paths only: by way of the directory's descriptor. */
 static const char* absolute(const char* path, char* out, size_t size) {
@@ -128,7 +133,9 @@ static int disk_utimens(const char* path, const struct timespec times[2],
 static int disk_mkdir(const char* path, mode_t mode) {
   return done(mkdirat(root, below(path), mode));
 }
-static int disk_unlink(const char* path) { return done(unlinkat(root, below(path), 0)); }
+static int disk_unlink(const char* path) {
+  return done(unlinkat(root, below(path), 0));
+}
 static int disk_rmdir(const char* path) {
   return done(unlinkat(root, below(path), AT_REMOVEDIR));
 }
@@ -173,14 +180,29 @@ int main(int argc, char** argv) {
     return 1;
   }
   static const struct fuse_operations operations = {
-      .getattr = disk_getattr, .readdir = disk_readdir,   .open = disk_open,
-      .create = disk_create,   .read = disk_read,         .write = disk_write,
-      .fsync = disk_fsync,     .fsyncdir = disk_fsyncdir, .fallocate = disk_fallocate,
-      .release = disk_release, .truncate = disk_truncate, .chmod = disk_chmod,
-      .chown = disk_chown,     .utimens = disk_utimens,   .mkdir = disk_mkdir,
-      .unlink = disk_unlink,   .rmdir = disk_rmdir,       .rename = disk_rename,
-      .link = disk_link,       .statfs = disk_statfs,     .setxattr = disk_setxattr,
-      .getxattr = disk_getxattr, .init = disk_init,
+      .getattr = disk_getattr,
+      .readdir = disk_readdir,
+      .open = disk_open,
+      .create = disk_create,
+      .read = disk_read,
+      .write = disk_write,
+      .fsync = disk_fsync,
+      .fsyncdir = disk_fsyncdir,
+      .fallocate = disk_fallocate,
+      .release = disk_release,
+      .truncate = disk_truncate,
+      .chmod = disk_chmod,
+      .chown = disk_chown,
+      .utimens = disk_utimens,
+      .mkdir = disk_mkdir,
+      .unlink = disk_unlink,
+      .rmdir = disk_rmdir,
+      .rename = disk_rename,
+      .link = disk_link,
+      .statfs = disk_statfs,
+      .setxattr = disk_setxattr,
+      .getxattr = disk_getxattr,
+      .init = disk_init,
   };
   char* words[] = {argv[0], argv[2], "-f", "-o", "default_permissions,fsname=moody_disk", NULL};
   return fuse_main((int)(sizeof words / sizeof *words) - 1, words, &operations, NULL);

@@ -1,8 +1,8 @@
 /* A disk with one head, as a file: "disk" is the backing file, read through a lock; a read that
- * does not begin where the last one ended takes a seek, and each takes its time at the platter's
- * rate. "seeks" tells how many seeks there were; what is written to "seek_us" is what one takes from
- * then on. Writes go to the disk's buffer: they cost nothing.
- * A loop device on "disk" is a block device that behaves so.
+ * does not begin where the last one ended takes a seek, and each takes its time at the
+ * platter's rate. "seeks" tells how many seeks there were; what is written to "seek_us" is what
+ * one takes from then on. Writes go to the disk's buffer: they cost nothing. A loop device on
+ * "disk" is a block device that behaves so.
  *
  *   seek_disk BACKING SEEK_US BYTES_PER_US -f MOUNTPOINT
  */
@@ -22,7 +22,9 @@ static long seek_us, bytes_per_us, seeks;
 static off_t head;
 static pthread_mutex_t arm = PTHREAD_MUTEX_INITIALIZER;
 
-static int is_disk(const char* path) { return strcmp(path, "/disk") == 0; }
+static int is_disk(const char* path) {
+  return strcmp(path, "/disk") == 0;
+}
 
 static int disk_getattr(const char* path, struct stat* st, struct fuse_file_info* info) {
   (void)info;

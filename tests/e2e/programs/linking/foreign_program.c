@@ -1,4 +1,5 @@
-/* Lists a directory under an MPI that Zazen does not know; the launcher says which rank it is. */
+/* Lists a directory under an MPI that Zazen does not know; the launcher says which rank it is.
+ */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 __attribute__((section(".go.buildinfo"), used)) static const char info[] = "Go buildinf:";
 #endif
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   char buffer[4096];
   int fd = argc < 2 ? -1 : open(argv[1], O_RDONLY);
   if (fd < 0) return 1;

@@ -1,7 +1,8 @@
-/* traced DIRECTORY BASE streams|others|all: reads frames in every way that the trace tells apart,
-   two frames in each function (from BASE on, f0 and f1 in the first, f2 and f3 in the second, and
-   so on). Prints what it got, the numbers of its descriptors and errno among it, so that a run
-   without Zazen can be compared. The marks at line ends are what the test looks for. */
+/* traced DIRECTORY BASE streams|others|all: reads frames in every way that the trace tells
+   apart, two frames in each function (from BASE on, f0 and f1 in the first, f2 and f3 in the
+   second, and so on). Prints what it got, the numbers of its descriptors and errno among it, so
+   that a run without Zazen can be compared. The marks at line ends are what the test looks for.
+ */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -49,7 +50,8 @@ FUNCTION by_pread(int number) {
   char chunk[CHUNK];
   int fd = openat(AT_FDCWD, frame(number), O_RDONLY); /* mark: pread's open */
   long at = 0, got;
-  for (; (got = pread(fd, chunk, sizeof chunk, at)) > 0; at += got) take(chunk, got); /* mark: pread */
+  for (; (got = pread(fd, chunk, sizeof chunk, at)) > 0; at += got)
+    take(chunk, got); /* mark: pread */
   printf("%d %d\n", fd, errno);
   close(fd); /* mark: pread's close */
 }
@@ -103,7 +105,8 @@ FUNCTION by_duplicate(int number) {
   int other = dup(fd);
   close(fd); /* mark: duplicate's close */
   int pipe_ends[2];
-  if (pipe(pipe_ends) != 0 || pipe_ends[0] != fd) abort(); /* the number is another file's now */
+  if (pipe(pipe_ends) != 0 || pipe_ends[0] != fd)
+    abort(); /* the number is another file's now */
   if (write(pipe_ends[1], "x", 1) != 1 || read(fd, chunk, 1) != 1) abort();
   take(chunk, read(other, chunk, sizeof chunk)); /* mark: duplicate */
   close(other);                                  /* mark: duplicate's other close */

@@ -13,9 +13,9 @@ struct task {
 
 static void* carry_out(void* argument) {
   struct task* task = argument;
-  int fd = open(task->path, O_RDONLY);            /* mark: library thread's open */
-  task->got = read(fd, task->out, task->size);    /* mark: library thread */
-  close(fd);                                      /* mark: library thread's close */
+  int fd = open(task->path, O_RDONLY);         /* mark: library thread's open */
+  task->got = read(fd, task->out, task->size); /* mark: library thread */
+  close(fd);                                   /* mark: library thread's close */
   return NULL;
 }
 

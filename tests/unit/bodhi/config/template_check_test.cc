@@ -63,8 +63,9 @@ TEST_F(TemplateCheckTest, FramesInDirectories) {
   EXPECT_EQ(mismatch("run1/{seq}/traj.dcd"),
             "0 of 21 names match run1/{seq}/traj.dcd; run1/{seq:04}/traj.dcd would match 20");
   // The directories match, and none has such a file.
-  EXPECT_EQ(mismatch("run1/{seq:04}/traj.xtc"),
-            "0 of 21 names match run1/{seq:04}/traj.xtc; run1/{seq:04}/traj.dcd would match 20");
+  EXPECT_EQ(
+      mismatch("run1/{seq:04}/traj.xtc"),
+      "0 of 21 names match run1/{seq:04}/traj.xtc; run1/{seq:04}/traj.dcd would match 20");
 }
 
 TEST_F(TemplateCheckTest, LargeDirectoryIsSampled) {

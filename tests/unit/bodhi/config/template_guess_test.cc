@@ -45,15 +45,18 @@ TEST(TemplateGuess, FindsTheTemplateThatMadeTheNames) {
 
 TEST(TemplateGuess, NumberThatVariesIsTheOne) {
   Names names;
-  for (int part = 1; part <= 12; ++part) names.push_back(fmt::format("md_0001_part{:04}.trr", part));
+  for (int part = 1; part <= 12; ++part)
+    names.push_back(fmt::format("md_0001_part{:04}.trr", part));
   expect_guess(names, "md_0001_part{seq:04}.trr", 12);
   names.clear();
-  for (int run = 1; run <= 12; ++run) names.push_back(fmt::format("md_{:04}_part0003.trr", run));
+  for (int run = 1; run <= 12; ++run)
+    names.push_back(fmt::format("md_{:04}_part0003.trr", run));
   expect_guess(names, "md_{seq:04}_part0003.trr", 12);
   // Both vary: one of the runs, and the count says that it is not all.
   names.clear();
   for (int run = 1; run <= 3; ++run) {
-    for (int part = 1; part <= 12; ++part) names.push_back(fmt::format("md_{}_{}.trr", run, part));
+    for (int part = 1; part <= 12; ++part)
+      names.push_back(fmt::format("md_{}_{}.trr", run, part));
   }
   expect_guess(names, "md_1_{seq}.trr", 12);
 }
@@ -85,8 +88,8 @@ TEST(TemplateGuess, OneNameIsGuessedFromTheRight) {
 TEST(TemplateGuess, NothingToGuess) {
   expect_guess({}, "", 0);
   expect_guess({"topology.pdb", "notes"}, "", 0);
-  expect_guess({"f123456789012345678901"}, "", 0);          // no number has 21 digits
-  expect_guess({"f99999999999999999999"}, "", 0);           // nor is it so large
+  expect_guess({"f123456789012345678901"}, "", 0);  // no number has 21 digits
+  expect_guess({"f99999999999999999999"}, "", 0);   // nor is it so large
   expect_guess({"a{seq}1", "a{seq}2"}, "", 0);
   expect_guess({std::string(251, 'x') + "12345"}, "", 0);  // longer than a template may be
 }

@@ -99,8 +99,8 @@ TEST_F(ProgramNewsTest, AFrameIsMarkedUntilItsMarkIsSettled) {
   };
   take_marks();
   ASSERT_EQ(marks.size(), 1u);
-  EXPECT_TRUE(is_marked(news_, 1, 2));    // while the copy is dropped
-  EXPECT_TRUE(mark_frame(news_, 1, 2));   // by a change after the first
+  EXPECT_TRUE(is_marked(news_, 1, 2));   // while the copy is dropped
+  EXPECT_TRUE(mark_frame(news_, 1, 2));  // by a change after the first
   take_marks();
   ASSERT_EQ(marks.size(), 2u);
   settle_news(news_, marks[0].first, marks[0].second);
@@ -166,9 +166,9 @@ TEST_F(ProgramNewsTest, ManyProcessesAtOnce) {
   constexpr std::uint32_t kVersions = 3000;
   constexpr int kProcesses = 3;
   using Version = std::atomic<std::uint32_t>;
-  auto* versions = static_cast<Version*>(::mmap(nullptr, kProcesses * kFrames * sizeof(Version),
-                                                PROT_READ | PROT_WRITE,
-                                                MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  auto* versions =
+      static_cast<Version*>(::mmap(nullptr, kProcesses * kFrames * sizeof(Version),
+                                   PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   ASSERT_TRUE(begin_reading(news_, kReadsForAll));
   std::vector<pid_t> children;
   for (std::uint32_t process = 0; process <= kProcesses; ++process) {

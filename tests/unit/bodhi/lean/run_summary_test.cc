@@ -39,9 +39,10 @@ TEST(RunSummary, SaysFramesBytesTimeAndShare) {
   summary.figures.is_whole = false;
   summary.ranks = 64;
   summary.nodes = 16;
-  EXPECT_EQ(words(summary),
-            "64 ranks on 16 nodes: at least 500 frames (1,500 opens), 7.2 MB in 1.3 s, 99% from "
-            "the nodes' disks");
+  EXPECT_EQ(
+      words(summary),
+      "64 ranks on 16 nodes: at least 500 frames (1,500 opens), 7.2 MB in 1.3 s, 99% from "
+      "the nodes' disks");
 }
 
 TEST(RunSummary, ComparesWithTheLatestOfAnotherShare) {
@@ -70,13 +71,16 @@ TEST(RunSummary, SaysWhyNothingWasOpened) {
   RunSummary summary;
   summary.runtime = "/run/\x1b[2J";
   summary.duration_ns = 20'000'000;
-  EXPECT_EQ(words(summary), "no daemon answers at /run/?[2J: all was read from the origin in 0.02 s");
+  EXPECT_EQ(words(summary),
+            "no daemon answers at /run/?[2J: all was read from the origin in 0.02 s");
   summary.has_daemon = true;
-  EXPECT_EQ(words(summary), "this node serves no dataset: all was read from the origin in 0.02 s");
+  EXPECT_EQ(words(summary),
+            "this node serves no dataset: all was read from the origin in 0.02 s");
   summary.datasets = 1;
   summary.dataset = "/sim1";
   EXPECT_EQ(words(summary),
-            "no frame of /sim1 was opened in 0.02 s (zazenctl explain FILE tells whether FILE is one)");
+            "no frame of /sim1 was opened in 0.02 s (zazenctl explain FILE tells whether FILE "
+            "is one)");
   summary.datasets = 3;
   EXPECT_EQ(words(summary).substr(0, 37), "no frame of 3 datasets was opened in ");
 }
@@ -187,8 +191,9 @@ TEST(RunPlace, SurvivesItsText) {
   EXPECT_EQ(read.voice, place.voice);
   EXPECT_STREQ(read.directory, place.directory);
   const std::string too_long = "1 2 3 1 " + std::string(kMaxPath, 'x');
-  for (const char* wrong : {"", "1", "1 2 3 1", "0 2 3 1 ", "1 2 3 3 /x", "1 2 99999999999 1 /x",
-                            "x 2 3 1 /x", "1 -2 3 1 /x", too_long.c_str()}) {
+  for (const char* wrong :
+       {"", "1", "1 2 3 1", "0 2 3 1 ", "1 2 3 3 /x", "1 2 99999999999 1 /x", "x 2 3 1 /x",
+        "1 -2 3 1 /x", too_long.c_str()}) {
     EXPECT_FALSE(read_run_place(wrong, &read)) << wrong;
   }
   EXPECT_TRUE(read_run_place("1 2 3 1 ", &read));

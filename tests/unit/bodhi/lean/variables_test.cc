@@ -34,8 +34,8 @@ TEST(Variables, GoodValuesAreAccepted) {
   for (const char* value : {"off", "warn", "info", "debug", ""})
     EXPECT_TRUE(complaints({{"ZAZEN_LOG", value}}).empty()) << value;
   EXPECT_TRUE(complaints({{"ZAZEN_DISABLE", "0"}, {"ZAZEN_PROTOCOL", "paper"}}).empty());
-  EXPECT_TRUE(complaints({{"ZAZEN_BEGIN", "0"}, {"ZAZEN_END", "0"}, {"ZAZEN_STRIDE", "1"}})
-                  .empty());
+  EXPECT_TRUE(
+      complaints({{"ZAZEN_BEGIN", "0"}, {"ZAZEN_END", "0"}, {"ZAZEN_STRIDE", "1"}}).empty());
   EXPECT_TRUE(complaints({{"ZAZEN_END", "18446744073709551615"}}).empty());
   EXPECT_TRUE(complaints({{"ZAZEN_REPORT", "any text"}, {"ZAZEN_OTHER", "any"}}).empty());
 }

@@ -165,9 +165,10 @@ TEST(Audit, ReadingAllOfAListingOfBeforeMpiInitIsAFailure) {
   Audit audit = merge_fragments(agreement, fragments);
   EXPECT_TRUE(is_failure(audit));
   ASSERT_EQ(loss_message(audit).size(), 1U);
-  EXPECT_EQ(loss_message(audit)[0],
-            "zazen: rank 1 listed /sim1 before MPI_Init, so it saw the frames of all ranks; 40 "
-            "frames were read by several ranks (list after MPI_Init, or run with --no-divide).");
+  EXPECT_EQ(
+      loss_message(audit)[0],
+      "zazen: rank 1 listed /sim1 before MPI_Init, so it saw the frames of all ranks; 40 "
+      "frames were read by several ranks (list after MPI_Init, or run with --no-divide).");
   agreement.datasets[0].audit = AuditMode::kWarn;
   audit = merge_fragments(agreement, fragments);
   EXPECT_FALSE(is_failure(audit));
@@ -365,7 +366,8 @@ TEST(RunGathering, FramesOfSeveralNodesCountOnce) {
   RunRecord* own = make_run_record(place);
   ASSERT_NE(own, nullptr);
   const std::uint32_t dataset = own->ledger.dataset_of(text_key("/sim1"), "/sim1");
-  for (FrameSeq seq : {1, 2, 3}) own->ledger.frames += own->ledger.note(dataset, seq, Ledger::kOpened);
+  for (FrameSeq seq : {1, 2, 3})
+    own->ledger.frames += own->ledger.note(dataset, seq, Ledger::kOpened);
   own->ledger.hits = 3;
   auto other = [](FrameSet opened, const std::string& path) {
     Fragment fragment;
@@ -375,8 +377,8 @@ TEST(RunGathering, FramesOfSeveralNodesCountOnce) {
     fragment.datasets.back().opened_frames = std::move(opened);
     return fragment;
   };
-  add_others({std::nullopt, other(FrameSet({2, 3, 4}), "/sim1"), other(FrameSet({4, 5}), "/sim1"),
-              other(FrameSet({1}), "/sim2")},
+  add_others({std::nullopt, other(FrameSet({2, 3, 4}), "/sim1"),
+              other(FrameSet({4, 5}), "/sim1"), other(FrameSet({1}), "/sim2")},
              *own);
   const RunFigures figures = figures_of(*own);
   EXPECT_EQ(figures.frames, 6U);

@@ -122,8 +122,8 @@ TEST(LinkCodecTest, ALengthThatLiesTakesNoMemory) {
   // As many as there are bytes, but each takes more of them.
   FinishListing listing;
   const std::string zeros(kLongestLinkBody, '\0');
-  const std::string lie = as_bytes(std::uint64_t{1}) +
-                          as_bytes(static_cast<std::uint32_t>(zeros.size())) + zeros;
+  const std::string lie =
+      as_bytes(std::uint64_t{1}) + as_bytes(static_cast<std::uint32_t>(zeros.size())) + zeros;
   EXPECT_FALSE(decode_link_body(lie, &listing));
   EXPECT_LE(listing.reached.capacity() * sizeof(ReachedDirectory), 16 * zeros.size());
   // The length of the second string of two.
@@ -413,7 +413,8 @@ TEST_F(LinkTest, NoDescriptorGoesUpThePipe) {
 // Small packets take more of the socket's room than their bytes.
 TEST_F(LinkTest, AWorkerThatDoesNotReadBlocksNobody) {
   int sent = 0, code = 0;
-  for (; code == 0 && sent < 1'000'000; ++sent) code = send_to_worker(ends_.send.get(), example());
+  for (; code == 0 && sent < 1'000'000; ++sent)
+    code = send_to_worker(ends_.send.get(), example());
   EXPECT_EQ(code, EAGAIN);
   EXPECT_GT(sent, 64);
   ASSERT_TRUE(receive_from_zazend(ends_.worker_receive.get(), &packet_));

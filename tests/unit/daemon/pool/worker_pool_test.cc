@@ -123,7 +123,8 @@ class Link {  // a worker's
 void answer_orders(Link& link) {
   for (;;) {
     const LinkPacket order = link.next_order();
-    link.answer<Problems>(order, {{std::to_string(::getuid()), std::to_string(link.seen())}, {}});
+    link.answer<Problems>(order,
+                          {{std::to_string(::getuid()), std::to_string(link.seen())}, {}});
   }
 }
 
@@ -265,8 +266,7 @@ TEST_F(WorkerPoolTest, AWorkerAnswersOrders) {
     EXPECT_EQ(pool->own_worker(), worker);
     for (int i = 0; i < 100; ++i) ASSERT_EQ(pool.order(worker), 0);
     const std::string all = "101";  // and the first one, which has no reply
-    EXPECT_EQ(pool.reply.problems,
-              (std::vector<std::string>{std::to_string(::getuid()), all}));
+    EXPECT_EQ(pool.reply.problems, (std::vector<std::string>{std::to_string(::getuid()), all}));
     EXPECT_EQ(pool.order(worker + 1), EPIPE);
     EXPECT_EQ(pool->size(), 1u);
   });
@@ -345,13 +345,12 @@ TEST_F(WorkersOfUsersTest, AtALimitTheLongestUnusedWorkerGivesWay) {
 TEST_F(WorkerPoolTest, AWorkerThatIsStoppedIsKilled) {
   apart([this] {
     Signal worker_is;
-    Pool pool(
-        *this,
-        [&](Link&) {
-          worker_is.give_pid();
-          ::raise(SIGSTOP);
-        },
-        {}, {.silent_seconds = 1});
+    Pool pool(*this,
+              [&](Link&) {
+                worker_is.give_pid();
+                ::raise(SIGSTOP);
+              },
+              {}, {.silent_seconds = 1});
     EXPECT_FALSE(pool.await_end(pool->own_worker()));
     worker_is.await_death();
   });
@@ -407,7 +406,8 @@ TEST_F(WorkerPoolTest, AnOriginThatHangsKeepsNoOrdersForOthers) {
 
 TEST_F(WorkersOfUsersTest, AWorkerThatNeverAnswersDelaysNoOther) {
   apart([this] {
-    Pool pool(*this, [](Link& link) { ::getuid() == kMute ? be_mute(link) : answer_orders(link); });
+    Pool pool(*this,
+              [](Link& link) { ::getuid() == kMute ? be_mute(link) : answer_orders(link); });
     const WorkerId mute = pool.worker_of(kMute), quick = pool.worker_of(kQuick);
     std::future<int> waiting = pool.order_later(mute);
     for (int i = 0; i < 100; ++i) ASSERT_EQ(pool.order(quick), 0);
@@ -617,13 +617,12 @@ TEST_F(WorkersOfUsersTest, AWorkerThatDoesNotReadItsRepliesBlocksItself) {
 
 TEST_F(WorkerPoolTest, AWorkerThatNeverReadsItsRepliesIsKilled) {
   apart([this] {
-    Pool pool(
-        *this,
-        [](Link& link) {
-          link.write(many_asks(10'000));
-          ::pause();
-        },
-        reply_at_once, {.silent_seconds = 1});
+    Pool pool(*this,
+              [](Link& link) {
+                link.write(many_asks(10'000));
+                ::pause();
+              },
+              reply_at_once, {.silent_seconds = 1});
     EXPECT_FALSE(pool.await_end(pool->own_worker()));
   });
 }
@@ -757,8 +756,8 @@ TEST_F(WorkerPoolTest, AWorkerMayNotLeaveWithMessagesOnTheirWay) {
         [](Link& link) {
           const LinkPacket order = link.next_order();
           std::vector<std::string> statuses;
-          for (std::uint64_t seen : {std::uint64_t{0}, link.seen() - 1, link.seen(),
-                                     link.seen() + 1}) {
+          for (std::uint64_t seen :
+               {std::uint64_t{0}, link.seen() - 1, link.seen(), link.seen() + 1}) {
             statuses.push_back(std::to_string(link.ask(Leave{seen})));
           }
           link.answer<Problems>(order, {statuses, {}});

@@ -1,5 +1,5 @@
-// Fills of a worker that says what no worker of ours says: the store stays whole, and whatever it
-// held back is there for others when it is gone.
+// Fills of a worker that says what no worker of ours says: the store stays whole, and whatever
+// it held back is there for others when it is gone.
 #include <fcntl.h>
 #include <signal.h>
 
@@ -248,7 +248,7 @@ TEST_F(HostileFillsTest, AFrameHasATimeThatThereIs) {
                                  {1, UTIME_NOW},
                                  {1, UTIME_OMIT}};
   for (const timespec& time : kNever) {
-    for (timespec stat::* field : {&stat::st_atim, &stat::st_mtim, &stat::st_ctim}) {
+    for (timespec stat::*field : {&stat::st_atim, &stat::st_mtim, &stat::st_ctim}) {
       BeginFill never = offer();
       never.origin.st.*field = time;
       EXPECT_EQ(begin(never), EINVAL) << time.tv_sec << " " << time.tv_nsec;
@@ -382,7 +382,8 @@ TEST_F(HostileRightsTest, AFrameThatWasFoundThroughTooFewDirectoriesGetsNoName) 
   struct stat st = {};
   st.st_mode = S_IFREG | 0644;
   st.st_ino = 1;
-  ASSERT_EQ(seal_copy(copy.file.fd(), identity_of(st, copy.kind, 0), st.st_atim, st.st_mtim), 0);
+  ASSERT_EQ(seal_copy(copy.file.fd(), identity_of(st, copy.kind, 0), st.st_atim, st.st_mtim),
+            0);
   store_->publish(std::span(&copy, 1));
   EXPECT_NE(copy.status, 0);
 }

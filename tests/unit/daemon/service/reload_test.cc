@@ -118,8 +118,9 @@ TEST_F(ReloadTest, LimitsAndKeysChange) {
     ASSERT_EQ(ask(MessageType::kFill, name, open_origin(name).get()), 0);
   }
   EXPECT_EQ(status()["used_files"], 4);
-  write_config("max_files = 3\ncapacity = 2500", "f{seq}",
-               "validate = \"always\"\nfill = \"wait\"\nfilter = false\naudit = \"warn\"\npush = true");
+  write_config(
+      "max_files = 3\ncapacity = 2500", "f{seq}",
+      "validate = \"always\"\nfill = \"wait\"\nfilter = false\naudit = \"warn\"\npush = true");
   reload();
   EXPECT_EQ(status()["capacity_bytes"], 2500);
   EXPECT_EQ(status()["used_files"], 2);

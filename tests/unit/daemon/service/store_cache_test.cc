@@ -1,4 +1,5 @@
-// Copies from workers that are not trusted: what they say is checked, and what they have is bounded.
+// Copies from workers that are not trusted: what they say is checked, and what they have is
+// bounded.
 #include "daemon/service/store_cache.h"
 
 #include <fcntl.h>

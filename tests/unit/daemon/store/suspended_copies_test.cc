@@ -53,7 +53,8 @@ TEST_F(SuspendedCopiesTest, IsHeldWithoutAName) {
 // A program that changes a frame, and finds neither a name nor a pending copy, tells nobody.
 TEST_F(SuspendedCopiesTest, IsPendingBeforeItsNameGoes) {
   constexpr FrameSeq kFirst = 10, kEnd = 1'010;
-  const UniqueFd state(::open((cache() + "/.zazen").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const UniqueFd state(
+      ::open((cache() + "/.zazen").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const UniqueFd copies(::open(copy().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   PendingCopies pending;
   const auto slots = std::make_unique<std::atomic<std::uint64_t>[]>(kPendingSlots);
@@ -79,7 +80,8 @@ TEST_F(SuspendedCopiesTest, IsPendingBeforeItsNameGoes) {
 }
 
 TEST_F(SuspendedCopiesTest, ThatCannotBeMovedIsNotPending) {
-  const UniqueFd state(::open((cache() + "/.zazen").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const UniqueFd state(
+      ::open((cache() + "/.zazen").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const UniqueFd copies(::open(copy().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   PendingCopies pending;
   const auto slots = std::make_unique<std::atomic<std::uint64_t>[]>(kPendingSlots);

@@ -57,7 +57,8 @@ TEST_F(FillThrottleTest, WhenProgramsAreQuietFillsDoNotRest) {
 TEST_F(FillThrottleTest, SpareFillsRestThoughProgramsAreQuiet) {
   pace_.note_reading(now_);
   milliseconds spent(0), all(20'000);
-  EXPECT_FALSE(pace_.may_fetch(now_ + FillThrottle::kShortestPiece * FillThrottle::kSpareRest, true));
+  EXPECT_FALSE(
+      pace_.may_fetch(now_ + FillThrottle::kShortestPiece * FillThrottle::kSpareRest, true));
   now_ += milliseconds(1000);
   for (const FillThrottle::Clock::time_point end = now_ + all; now_ < end;) {
     if (pace_.may_fetch(now_, true)) {

@@ -117,8 +117,8 @@ TEST_F(FillerTest, PushOfAnAlienMakesItANativeWithoutCopying) {
 
 // The lock on names is given in turn. While a long removal has it, the push finds the alien and
 // waits for its turn, behind the removal of that alien.
-// A long removal keeps the names locked. Behind it wait the eviction and then the push, which has
-// found the alien by then.
+// A long removal keeps the names locked. Behind it wait the eviction and then the push, which
+// has found the alien by then.
 TEST_F(FillerTest, PushOfAnAlienThatIsEvictedMeanwhileCopiesIt) {
   write_file(origin("f1"), "one");
   Frames many;

@@ -55,12 +55,12 @@ TEST_F(FramePusherTest, AnOriginThatHangsHoldsUpNoOtherDataset) {
   std::promise<void> release;
   std::atomic<bool> hangs = false;
   FramePusher writer(config_, std::make_shared<KeyRing>(),
-                   [&, end = release.get_future().share()](auto& path, FrameSeq) {
-                     if (path == second()) return false;
-                     hangs = true;
-                     end.wait();
-                     return false;
-                   });
+                     [&, end = release.get_future().share()](auto& path, FrameSeq) {
+                       if (path == second()) return false;
+                       hangs = true;
+                       end.wait();
+                       return false;
+                     });
   writer.push(0, 1);
   EXPECT_TRUE(comes_true([&] { return hangs.load(); }));
   writer.push(1, 1);
@@ -131,10 +131,10 @@ TEST_F(FramePusherTest, OneDatasetLeavesRoomForTheOthers) {
   config_.writer_memory_bytes = 64 * WriteQueue::kFrameOverheadBytes;
   std::promise<void> release;
   FramePusher writer(config_, std::make_shared<KeyRing>(),
-                   [end = release.get_future().share()](auto&, FrameSeq) {
-                     end.wait();
-                     return true;
-                   });
+                     [end = release.get_future().share()](auto&, FrameSeq) {
+                       end.wait();
+                       return true;
+                     });
   for (FrameSeq seq = 0; seq < 100; ++seq) writer.push(0, seq);
   EXPECT_EQ(writer.figures().waiting, 32u);
   for (FrameSeq seq = 0; seq < 100; ++seq) writer.push(1, seq);
@@ -150,11 +150,11 @@ TEST_F(FramePusherTest, AFrameInLineIsNotDroppedThoughThereIsNoRoom) {
   std::promise<void> release;
   std::atomic<bool> hangs = false;
   FramePusher writer(config_, std::make_shared<KeyRing>(),
-                   [&, end = release.get_future().share()](auto&, FrameSeq) {
-                     hangs = true;
-                     end.wait();
-                     return true;
-                   });
+                     [&, end = release.get_future().share()](auto&, FrameSeq) {
+                       hangs = true;
+                       end.wait();
+                       return true;
+                     });
   for (FrameSeq seq = 0; seq < 32; ++seq) writer.push(0, seq);
   EXPECT_TRUE(comes_true([&] { return hangs.load(); }));
   for (FrameSeq seq = 1; seq < 32; ++seq) writer.push(0, seq);

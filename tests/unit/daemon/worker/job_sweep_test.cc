@@ -41,7 +41,8 @@ TEST_F(JobSweepTest, NobodyLooksIntoMountPoints) {
   const pid_t child = ::fork();
   if (child == 0) {
     const bool is_mounted =
-        ::unshare(CLONE_NEWNS) == 0 && ::mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+        ::unshare(CLONE_NEWNS) == 0 &&
+        ::mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
         ::mount("none", (runtime() + "/mounted").c_str(), "tmpfs", 0, "uid=12345") == 0;
     const auto owners = owners_of_entries(runtime());
     ::_exit(is_mounted && owners.size() == 1 && owners.begin()->first == 0 ? 0 : 1);

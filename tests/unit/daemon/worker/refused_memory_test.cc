@@ -85,7 +85,8 @@ class RefusedMemoryTest : public Scratch {
     EXPECT_EQ(read_file(copy("f7")), "content");
     store_->drop(0, std::span(&seq, 1));
     EXPECT_EQ(store_->usage().bytes, 0u);
-    EXPECT_TRUE(store_->reserve(0, FrameKind::kAlien, kCapacity).valid()) << "room is kept back";
+    EXPECT_TRUE(store_->reserve(0, FrameKind::kAlien, kCapacity).valid())
+        << "room is kept back";
   }
 
   std::unique_ptr<Store> store_;

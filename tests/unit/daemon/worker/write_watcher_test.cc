@@ -77,9 +77,8 @@ class WriteWatcherTest : public Scratch {
   bool told(FrameSeq seq, const std::function<bool(const ClosedFrame&)>& is_it) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, 30s, [&] {
-      return std::ranges::any_of(told_, [&](const ClosedFrame& frame) {
-        return frame.seq == seq && is_it(frame);
-      });
+      return std::ranges::any_of(
+          told_, [&](const ClosedFrame& frame) { return frame.seq == seq && is_it(frame); });
     });
   }
   // Was it said in that epoch?
@@ -284,9 +283,7 @@ TEST_F(WriteWatcherTest, WithoutLeasesAllWhoOpenedItHaveToCloseIt) {
   UniqueFd second(::open(name(1).c_str(), O_RDWR | O_CLOEXEC));
   EXPECT_EQ(say(1, News::kOpened), 0);
   EXPECT_EQ(say(1, News::kOpened), 0);
-  auto nobody = [](const ClosedFrame& frame) {
-    return frame.writers == Writers::kNobodyKnown;
-  };
+  auto nobody = [](const ClosedFrame& frame) { return frame.writers == Writers::kNobodyKnown; };
   first.reset();
   EXPECT_TRUE(told(1, [&](auto& frame) { return !nobody(frame); })) << "one has closed it";
   epoch_ = 2;
@@ -304,9 +301,8 @@ TEST_F(WriteWatcherTest, WithoutLeasesItIsNotWaitedForEver) {
   UniqueFd fd = write(1);
   ASSERT_EQ(::fchown(fd.get(), 12345, 12345), 0);
   EXPECT_EQ(say(1, News::kOpened), 0);
-  EXPECT_TRUE(told(1, [](auto& frame) {
-    return frame.writers == Writers::kPerhaps && frame.is_last_word;
-  }));
+  EXPECT_TRUE(told(
+      1, [](auto& frame) { return frame.writers == Writers::kPerhaps && frame.is_last_word; }));
 }
 
 TEST_F(WriteWatcherTest, WhatIsNoFrameIsRefused) {

@@ -49,8 +49,8 @@ TEST(LoaderCache, WhatIsNeededButNowhereIsMissing) {
             std::vector<std::string>{"libno-such-library.so.1"});
 }
 
-// ldconfig makes a cache of three libraries of one name, and puts that for x32 first. The loader
-// takes the one of the program's own kind.
+// ldconfig makes a cache of three libraries of one name, and puts that for x32 first. The
+// loader takes the one of the program's own kind.
 TEST(LoaderCache, OnAMultilibMachineTheProgramsOwnKindIsTaken) {
   namespace fs = std::filesystem;
   const std::string name = "libzazen-multilib.so.1";
