@@ -67,26 +67,22 @@ class StoreCacheTest : public FilledStore {
 
   // As a writer pushes it over the network. -1: not answered yet.
   int push(const std::string& content, bool is_there) {
-    BeginFill::Reply begun;
-    BeginFill empty = offer(FrameKind::kNative);
-    empty.is_content = true;
-    empty.origin.st.st_size = static_cast<off_t>(content.size());
-    EXPECT_EQ(begin(empty, &begun, kListener), 0);
-    write(begun, content);
-    begun.file.reset();
-    FinishPush finish;
-    finish.ticket = begun.ticket;
-    finish.seq = 7;
-    finish.bytes = content.size();
-    StoreCache::Pushed pushed;
-    EXPECT_EQ(cache_->finish_push(kListener, finish, &pushed), 0);
+    BeginPushes::Reply begun;
+    EXPECT_EQ(cache_->begin_pushes(kListener, {0, content.size(), 1}, &begun), 0);
+    if (begun.files.empty()) return -1;
+    EXPECT_EQ(::pwrite(begun.files[0].get(), content.data(), content.size(), 0),
+              static_cast<ssize_t>(content.size()));
+    begun.files.clear();
+    ReceivedContent pushed;
+    const PushedFile written = {begun.tickets[0], 7, content.size(), 0};
+    EXPECT_EQ(cache_->finish_push(kListener, 0, written, &pushed), 0);
     OriginLook look;
     look.is_there = is_there;
     look.status = is_there ? 0 : ENOENT;
     if (is_there) look.origin = offer().origin;
     auto answer = std::make_shared<std::promise<int>>();
     std::future<int> status = answer->get_future();
-    cache_->take_received(kOwner, 0, 7, std::move(pushed.content), look,
+    cache_->take_received(kOwner, 0, 7, std::move(pushed), look,
                           [answer](int code) { answer->set_value(code); });
     const auto answered = status.wait_for(std::chrono::seconds(5));
     return answered == std::future_status::ready ? status.get() : -1;
