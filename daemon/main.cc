@@ -250,8 +250,7 @@ int run(const std::optional<std::string>& file, bool in_background) {
   bool trusted = service.trusts_all();
   reloads.stop();
   service.stop();
-  trusted = trusted && service.trusts_all();  // a reload may have ended meanwhile
-  store->stop_cleanly(trusted && !publisher->has_marks());
+  store->stop_cleanly(trusted && service.trusts_all());  // a reload may have ended meanwhile
   ::rmdir(jobs.c_str());
   log_line(LogLevel::kInfo, "stopped");
   const int status = pool->has_failed() ? kFailed : 0;

@@ -142,16 +142,8 @@ Result<UniqueFd> FrameReader::open(const std::string& dataset, FrameSeq seq) {
   if (entry == nullptr) return open_origin(path + "/" + *text);
   const std::size_t index = map->index_of(*entry);
   const std::string copy_path = map->table.cache + path + "/" + *text;
-  LocalCopy copy{daemon_,
-                 map->table,
-                 *entry,
-                 name,
-                 map->trust[index],
-                 copy_path.c_str(),
-                 seq,
-                 map->counters == nullptr ? nullptr : &map->counters->news,
-                 monotonic_ms(),
-                 /*is_alive=*/true};
+  LocalCopy copy{daemon_,           map->table,        *entry,         name,
+                 map->trust[index], copy_path.c_str(), monotonic_ms(), /*is_alive=*/true};
   constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW;
   if (UniqueFd fd(open_local_copy(copy, kFlags)); fd.valid()) {
     map->count(index, &DatasetCounters::hits);

@@ -64,7 +64,6 @@ enum class LinkType : std::uint16_t {
   kLeave,
   kUntold,
   kUsed,
-  kChangedFrames,
   // Orders
   kConnection = 100,
   kCompare,
@@ -243,18 +242,6 @@ struct Changed : OfFrame {
   template <class A>
   void fields(A& a) {
     a(dataset, seq, found_stale, was_removed);
-  }
-};
-// Frames that programs have marked (bodhi/lean/frames/program_news.h): their copies go, and no
-// power failure brings one back unseen, because copies are compared after an unclean stop.
-struct ChangedFrames {
-  static constexpr LinkType kType = LinkType::kChangedFrames;
-  using Reply = NoReply;
-  std::uint32_t dataset = kNoDataset;
-  std::vector<FrameSeq> frames;
-  template <class A>
-  void fields(A& a) {
-    a(dataset, frames);
   }
 };
 // A program has opened the frame for writing. ENOENT: there is no copy; otherwise the copy is
@@ -854,7 +841,7 @@ using LinkAsks =
                AbandonFill, FillFailed, Adopt, Changed, Suspend, Restore, Renew, CopyState,
                Check, SampleAsk, Evict, Pin, Verify, ReadIn, History, StatusAsk, ListAsk,
                Notice, BeginListing, FinishListing, Tell, Doubt, PushKeyAsk, Natives, DiskState,
-               DecodeMunge, WorkerFigures, Leave, Untold, Used, ChangedFrames>;
+               DecodeMunge, WorkerFigures, Leave, Untold, Used>;
 using LinkOrders =
     std::tuple<Connection, Compare, Rights, NameRights, VerifyOrigins, Look, WatchWriters,
                WatchChanges, Configure, Problems, FollowPaths, SweepJobs, ReportFigures,

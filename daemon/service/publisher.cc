@@ -55,7 +55,6 @@ Status describe(const Config& config, const NodeId& node, dev_t cache_dev,
   if (::stat(config.cache.c_str(), &cache) == 0) table->cache_ino = cache.st_ino;
   table->instance = instance;
   table->has_peers = config.has_peers ? 1 : 0;
-  table->marks_frames = config.all_users ? 0 : 1;
   table->pid = ::getpid();
   bool fits = copy_text(config.node, table->node_name, sizeof table->node_name) &&
               copy_text(config.cache, table->cache, sizeof table->cache);

@@ -48,8 +48,6 @@ class Publisher {
   // Says that the daemon has stopped. The table stays: a program that changes a frame meanwhile
   // learns from it which copy to remove.
   void withdraw();
-  // Programs have marked frames, and no worker has dealt with them.
-  bool has_marks() const { return zazen::has_marks(counters_->news); }
 
   // Hits and misses of a dataset since the start.
   struct Uses {

@@ -84,7 +84,6 @@ class Service {
   void handle(const Asked<FillFailed>& asked);
   void handle(const Asked<Adopt>& asked);
   void handle(const Asked<Changed>& asked);
-  void handle(const Asked<ChangedFrames>& asked);
   void handle(const Asked<Suspend>& asked);
   void handle(const Asked<Restore>& asked);
   void handle(const Asked<Renew>& asked);

@@ -217,25 +217,6 @@ void Service::handle(const Asked<Changed>& asked) {
   }
 }
 
-void Service::handle(const Asked<ChangedFrames>& asked) {
-  const std::uint32_t dataset = asked.ask.dataset;
-  std::vector<FrameSeq> held;
-  for (FrameSeq seq : asked.ask.frames) {
-    const bool is_held = store_.find(dataset, seq).has_value();
-    if (is_held) held.push_back(seq);
-    // A copy that was being made.
-    if (!is_held || store_.is_suspended(dataset, seq)) trust_.doubt(dataset, kYoung, seq);
-    cache_.cancel(dataset, seq);
-  }
-  store_.drop(dataset, asked.ask.frames, false);
-  for (FrameSeq seq : held) {
-    const bool stays = store_.find(dataset, seq).has_value();  // the disk does not let it go
-    stays ? trust_.doubt(dataset, kStale)
-          : changes_.dropped(dataset, seq, PeerChanges::kChanged);
-  }
-  asked.reply(0);
-}
-
 // A fill that is under way sees the mark, and a published copy loses its name, as above.
 void Service::handle(const Asked<Suspend>& asked) {
   const auto [dataset, seq] = std::pair(asked.ask.dataset, asked.ask.seq);

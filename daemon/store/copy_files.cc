@@ -268,9 +268,9 @@ int CopyFiles::promote(std::uint32_t dataset, FrameSeq seq) {
   return 0;
 }
 
-Amount CopyFiles::drop(std::uint32_t dataset, std::span<const FrameSeq> frames, bool durable) {
+Amount CopyFiles::drop(std::uint32_t dataset, std::span<const FrameSeq> frames) {
   NamesLock names = lock_names();
-  return remove(names, dataset, frames, durable);
+  return remove(names, dataset, frames, true);
 }
 
 Amount CopyFiles::drop_exactly(std::uint32_t dataset, std::span<const ExactCopy> copies,

@@ -92,7 +92,7 @@ class CopyFiles {
   int keep_listing(std::uint32_t dataset, const std::string& encoded,
                    const ReachedDirectories& reached);
 
-  Amount drop(std::uint32_t dataset, std::span<const FrameSeq> frames, bool durable);
+  Amount drop(std::uint32_t dataset, std::span<const FrameSeq> frames);
   Amount drop_exactly(std::uint32_t dataset, std::span<const ExactCopy> copies, bool durable);
   // Drops all copies except the natives that wait, and the listing. 0 or an errno. The dataset
   // is closed meanwhile, so that no copy gets a name.

@@ -218,12 +218,12 @@ class Store {
 
   // Turns an alien into a native. 0 or an errno.
   int promote(std::uint32_t dataset, FrameSeq seq) { return copies_.promote(dataset, seq); }
-  // Removes copies. Frames that are not held are no error. Without `durable` a crash may bring
-  // them back, and then no copy is trusted.
-  Amount drop(std::uint32_t dataset, std::span<const FrameSeq> frames, bool durable = true) {
-    return copies_.drop(dataset, frames, durable);
+  // Removes copies durably. Frames that are not held are no error.
+  Amount drop(std::uint32_t dataset, std::span<const FrameSeq> frames) {
+    return copies_.drop(dataset, frames);
   }
-  // The same for copies that are still under their names.
+  // The same for copies that are still under their names. Without `durable` a crash may bring
+  // them back, and then no copy is trusted.
   Amount drop_exactly(std::uint32_t dataset, std::span<const ExactCopy> copies,
                       bool durable = true) {
     return copies_.drop_exactly(dataset, copies, durable);

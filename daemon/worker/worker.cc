@@ -50,8 +50,6 @@ class Worker {
               }) {}
 
   void run() {
-    service_.look_for_marks(
-        [this](std::uint32_t dataset, FrameSeq seq) { return news_.is_marked(dataset, seq); });
     Result<std::unique_ptr<Server>> server =
         Server::make(service_, std::min(kMostClients, descriptor_limit() / 2));
     if (!server) return;
@@ -65,7 +63,6 @@ class Worker {
     }).detach();
     server_->run([this] { tick(); });
     if (NetworkPushes* listener = listener_) listener->stop(kStopLimit);
-    news_.finish(kStopLimit);
     service_.stop(kStopLimit);
     server_->send_last_answers();
     if (stop_order_) link_.reply<Stop>(*stop_order_, {});

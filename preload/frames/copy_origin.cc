@@ -50,22 +50,14 @@ Route route_by_name(int fd, char (&name)[kMaxName]) {
 bool is_origin(const struct stat& st, const OriginIdentity& identity) {
   return S_ISREG(st.st_mode) && st.st_ino == identity.ino;
 }
-// A file that was made later may have its inode number.
-bool is_origin(const struct statx& st, const OriginIdentity& identity) {
-  const bool is_younger =
-      (st.stx_mask & STATX_BTIME) != 0 &&
-      st.stx_btime.tv_sec * 1'000'000'000 + st.stx_btime.tv_nsec > identity.ctime_ns;
-  return S_ISREG(st.stx_mode) && st.stx_ino == identity.ino && !is_younger;
-}
 
 // Finds the part of the copy's name that is the origin's path: by the file itself or, if that
 // is gone, by the table.
 void find_path(CopyOrigin* origin) {
   const char* first = std::strchr(origin->copy + 1, '/');
   for (const char* tail = first; tail != nullptr; tail = std::strchr(tail + 1, '/')) {
-    struct statx st;
-    if (raw::statx(AT_FDCWD, tail, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME, &st) ==
-            0 &&
+    struct stat st;
+    if (raw::fstatat(AT_FDCWD, tail, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
         is_origin(st, origin->identity)) {
       origin->path = tail;
       origin->is_there = true;
@@ -104,8 +96,7 @@ void renew(int copy_fd, const OriginIdentity& identity, const struct stat& st, F
 // A separate function, because of its buffers.
 [[gnu::noinline]] int open_copy_of(const Route& route, CopyBefore::Name* name) {
   CopyPath copy(route, alloca(CopyPath::room(route)));
-  // The copy of a frame that is marked may be of another file than the one that changes now.
-  if (!copy || is_marked(route)) return -1;
+  if (!copy) return -1;
   const long fd = raw_call(SYS_openat, AT_FDCWD, copy.text, O_RDONLY | O_CLOEXEC, 0);
   *name = CopyBefore::name_by(fd);
   return fd < 0 ? -1 : static_cast<int>(fd);
@@ -281,7 +272,8 @@ void CopyInUse::renew_copy() const {
   renew(copy_.get(), identity, st, has_name ? identity.kind : kLostFrame);
 }
 
-void recount_links(int fd, OriginIdentity* identity, struct stat* local) {
+void recount_links(int fd, OriginIdentity* identity) {
+  if (identity->kind == kLostFrame) return;
   ErrnoKeeper keep;
   CopyOrigin origin;
   origin.identity = *identity;
@@ -291,10 +283,7 @@ void recount_links(int fd, OriginIdentity* identity, struct stat* local) {
     identity->links = st.st_nlink < kMostLinks ? st.st_nlink : kMostLinks;
   } else if (origin.path != nullptr && identity->links > 0) {
     --identity->links;
-  } else {
-    return;
   }
-  local->st_nlink = identity->links;  // an empty file's identity cannot say that there is none
 }
 
 const char* descriptor_link(const char* path) {

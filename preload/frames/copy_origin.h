@@ -89,15 +89,9 @@ class CopyInUse {
   RawFd copy_, origin_;
 };
 
-// For an open copy that has lost its name, or is about to, because the frame was changed or the
-// cache was full. Sets the frame's present number of links. If the frame has lost its path, it
-// has one fewer. `local` is the copy's stat.
-void recount_links(int fd, OriginIdentity* identity, struct stat* local);
-// Whether it must, by the copy's own links. `marked` is any_is_marked(), asked before the stat:
-// a mark that has gone since then has left the copy without a name.
-inline bool must_recount(std::uint64_t links, bool marked, const OriginIdentity& identity) {
-  return (links == 0 || marked) && identity.kind != kLostFrame;
-}
+// For an open copy that has lost its name, because the frame was changed or the cache was full.
+// Sets the frame's present number of links. If the frame has lost its path, it has one fewer.
+void recount_links(int fd, OriginIdentity* identity);
 
 // The path, if by its text it may be a link of procfs to a descriptor. That link, if the path
 // is /dev/stdin or a similar name. Null otherwise.

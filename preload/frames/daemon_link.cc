@@ -45,11 +45,6 @@ constinit DaemonLink daemon_link{settings.runtime, ask_as_guest, note_untold};
 
 namespace {
 
-// The worker drops the copy later. Until then every program reads the origin.
-bool mark(const Route& route) {
-  return route.alive && mark_frame(counters_of(*route.node).news, route.dataset, route.seq);
-}
-
 // Needs no descriptor. A worker that does not answer gets no requests for a while, as a daemon.
 bool drop_through_worker(const Route& route) {
   const std::int64_t now_ms = monotonic_ms();
@@ -80,30 +75,21 @@ bool send_fill(const Route& route, int origin_fd, bool wait) {
 }
 
 void invalidate_copy(const Route& route) {
-  if (mark(route) || drop_through_worker(route)) return;
+  if (drop_through_worker(route)) return;
   with_copy(route, [](const LocalCopy& copy) { return drop_copy(copy, 0); });
 }
 
-CopyBefore drop_before_change(const Route& route, CopyBefore before, CopyName name) {
+CopyBefore drop_before_change(const Route& route, CopyBefore before) {
   if (before.name == CopyBefore::kFree) return before;
   with_copy(route, [&](const LocalCopy& copy) {
     if (before.name == CopyBefore::kUnknown) before.name = CopyBefore::name_by(copy.look());
     if (before.name != CopyBefore::kTaken) return false;
-    if (name == CopyName::kMayStay && mark(route)) {
-      before.name = CopyBefore::kMarked;
-    } else if (remove_copy(copy)) {
-      before.name = CopyBefore::kRemoved;
-    } else {
-      invalidate_copy(route);
-    }
+    const bool is_removed = remove_copy(copy);
+    if (is_removed) before.name = CopyBefore::kRemoved;
+    if (!is_removed) invalidate_copy(route);
     return true;
   });
   return before;
-}
-
-bool is_marked(const Route& route) {
-  return route.node != nullptr &&
-         is_marked(counters_of(*route.node).news, route.dataset, route.seq);
 }
 
 std::uint32_t changed_for_peers(const Route& route) {
@@ -111,21 +97,19 @@ std::uint32_t changed_for_peers(const Route& route) {
 }
 
 std::uint32_t drop_after_change(const Route& route, const CopyBefore& before) {
-  if (!route.alive) {
-    return news_of(drop_before_change(route, before_change(route), CopyName::kGoes));
-  }
+  if (!route.alive) return news_of(drop_before_change(route, before_change(route)));
   CopyLeft left = CopyLeft::kNone;
+  bool is_removed = false;
   with_copy(route, [&](const LocalCopy& copy) {
-    left = look_again_for_copy(copy, before);
+    left = look_again_for_copy(copy, route.seq, before);
+    is_removed = left == CopyLeft::kNamed && remove_copy(copy);
     return true;
   });
-  if (left == CopyLeft::kNone) return changed_for_peers(route);
-  if (mark(route)) return 0;  // so the peers learn of it, too
-  if (left == CopyLeft::kNamed && with_copy(route, remove_copy)) {
-    return kNewsCopyRemoved | changed_for_peers(route);
+  if (left != CopyLeft::kNone && !is_removed) {
+    invalidate_copy(route);  // so that the peers learn of it, too
+    return 0;
   }
-  invalidate_copy(route);
-  return 0;
+  return (is_removed ? std::uint32_t{kNewsCopyRemoved} : 0) | changed_for_peers(route);
 }
 
 bool suspend_copy(const Route& route) {

@@ -10,18 +10,9 @@ namespace zazen {
 extern DaemonLink daemon_link;
 
 inline LocalCopy local_copy(const Route& route, const CopyPath& copy) {
-  const Counters* counters = mapped_counters(*route.node);
-  return {daemon_link,
-          *route.node->table,
-          route.published(),
-          route.place->name,
-          route.place->trust,
-          copy.text,
-          route.seq,
-          counters == nullptr ? nullptr : &counters->news,
-          route.now_ms,
-          route.alive,
-          job_began_ms.load(std::memory_order_relaxed)};
+  return {daemon_link,       *route.node->table, route.published(),
+          route.place->name, route.place->trust, copy.text,
+          route.now_ms,      route.alive,        job_began_ms.load(std::memory_order_relaxed)};
 }
 
 // Asks for a copy of the frame, whose origin was opened. With `wait` the daemon gets the fd,
@@ -32,16 +23,14 @@ bool send_fill(const Route& route, int origin_fd, bool wait);
 // drop_copy().
 void invalidate_copy(const Route& route);
 
-// To be called before a change, for a frame that may have a copy. The copy goes first, so that
-// no program reads it as current, also if this process is killed before the change. A program
-// that owns the copy marks the frame, or removes the copy itself. A mark is enough unless the
-// copy must lose its name (kGoes). After the change the copy goes again, because a fill of the
-// old content may have been under way. The second call returns the news that remain to be told:
-// bits of NewsKind.
+// To be called before a change, for a frame that may have a copy. The copy is removed first, so
+// that no program reads it as current, also if this process is killed before the change. A
+// program that owns the copy removes it itself. After the change the copy is removed again,
+// because a fill of the old content may have been under way. The second removal returns the
+// news that remain to be told: bits of NewsKind.
 //
 // A caller that has already looked for the copy's name passes the result.
-enum class CopyName : bool { kMayStay, kGoes };
-CopyBefore drop_before_change(const Route& route, CopyBefore before, CopyName name);
+CopyBefore drop_before_change(const Route& route, CopyBefore before);
 std::uint32_t drop_after_change(const Route& route, const CopyBefore& before);
 inline CopyBefore before_change(const Route& route) {
   return route.node == nullptr ? CopyBefore{}
@@ -50,15 +39,6 @@ inline CopyBefore before_change(const Route& route) {
 // Bits of NewsKind that are told in any case, also if the change fails.
 inline std::uint32_t news_of(const CopyBefore& before) {
   return before.name == CopyBefore::kRemoved ? std::uint32_t{kNewsCopyRemoved} : 0;
-}
-
-// The frame is marked (program_news.h); any is, as far as this process sees.
-bool is_marked(const Route& route);
-inline bool any_is_marked() {
-  const Node* node = mapped_node.load(std::memory_order_acquire);
-  const Counters* counters =
-      node == nullptr ? nullptr : node->counters.load(std::memory_order_acquire);
-  return counters != nullptr && counters->news.marks.load() != 0;
 }
 
 // kNewsChanged, where there are peers.

@@ -20,28 +20,14 @@ int change_route(const Route& route, Forward forward) {
   return copy.renewed(change.done(forward()));
 }
 
-inline Route route_of_name(int dirfd, const char* path) {
-  Route route = route_for(dirfd, path);
-  return route ? route : route_of_entry(dirfd, path);
-}
-
 // The name itself, be it a link or not. forward() makes the real call.
 template <class Forward>
 int change_frame(int dirfd, const char* path, Forward forward) {
-  Route route = route_of_name(dirfd, path);
+  Route route = route_for(dirfd, path);
+  if (!route) route = route_of_entry(dirfd, path);
   if (!route) [[likely]]
     return forward();
   return change_route(route, forward);
-}
-
-// The name goes. A copy that somebody has open tells by itself that it has one link fewer.
-template <class Forward>
-int remove_frame(int dirfd, const char* path, Forward forward) {
-  Route route = route_of_name(dirfd, path);
-  if (!route) [[likely]]
-    return forward();
-  Change change(route);
-  return change.done(forward());
 }
 
 template <class Forward>

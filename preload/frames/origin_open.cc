@@ -4,6 +4,7 @@
 #include "preload/calls/raw.h"
 #include "preload/frames/account.h"
 #include "preload/frames/cached_copy.h"
+#include "preload/frames/daemon_link.h"
 
 namespace zazen {
 namespace {
@@ -33,23 +34,17 @@ bool may_write(int flags) {
          ((flags & O_ACCMODE) != O_RDONLY || (flags & (O_TRUNC | O_CREAT)) != 0);
 }
 
-Change::Change(const Route& route) : route_(route ? &route : nullptr) {
-  if (route_ != nullptr) drop_before(before_change(route), CopyName::kMayStay);
-}
+Change::Change(const Route& route) : Change(route, before_change(route)) {}
 
 Change::Change(const Route& route, const CopyBefore& before)
     : route_(route ? &route : nullptr) {
-  if (route_ != nullptr) drop_before(before, CopyName::kGoes);
+  if (route_ != nullptr) before_ = drop_before_change(route, before);
 }
 
 Change::Change(const Route& route, int open_flags)
     : route_(may_write(open_flags) ? &route : nullptr), open_flags_(open_flags) {
   bool changes = (open_flags & O_TRUNC) != 0 || (open_flags & kNew) == kNew;
-  if (route_ != nullptr && changes) drop_before(before_change(route), CopyName::kMayStay);
-}
-
-void Change::drop_before(const CopyBefore& before, CopyName name) {
-  before_ = drop_before_change(*route_, before, name);
+  if (route_ != nullptr && changes) before_ = drop_before_change(route, before_change(route));
 }
 
 // A file that is empty after an open with O_CREAT may have been made by it.

@@ -1,7 +1,7 @@
 // An open that goes to the origin: a miss, which the daemon is asked to fill, an open for
 // writing, which suspends the copy, or a change, which drops it.
 #pragma once
-#include "preload/frames/daemon_link.h"
+#include "preload/frames/route.h"
 
 namespace zazen {
 
@@ -19,7 +19,7 @@ bool may_write(int flags);
 class Change {
  public:
   explicit Change(const Route& route);
-  // The caller has looked for the copy, and it is to have no name.
+  // The caller has looked for the copy.
   Change(const Route& route, const CopyBefore& before);
   // For an open: only if the flags say that it may write.
   Change(const Route& route, int open_flags);
@@ -27,7 +27,6 @@ class Change {
   int done(int result) const;
 
  private:
-  void drop_before(const CopyBefore& before, CopyName name);
   bool is_only_open(int fd) const;
   std::uint32_t settle(int result) const;
 

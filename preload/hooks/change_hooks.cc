@@ -11,7 +11,6 @@ namespace raw = zazen::raw;
 using zazen::change_followed;
 using zazen::change_frame;
 using zazen::change_route;
-using zazen::remove_frame;
 
 namespace {
 
@@ -32,7 +31,8 @@ template <class Forward>
 
 template <class Forward>
 int change_two(int from, const char* old_path, int to, const char* new_path, Forward forward) {
-  zazen::Route route = zazen::route_of_name(from, old_path);
+  zazen::Route route = zazen::route_for(from, old_path);
+  if (!route) route = zazen::route_of_entry(from, old_path);
   auto change = [&] { return change_two(route, to, new_path, forward); };
   return zazen::leads_to_directory(from, old_path) || zazen::leads_to_directory(to, new_path)
              ? move_directory(change)
@@ -49,19 +49,19 @@ int raw_remove(const char* path) {
 }  // namespace
 
 ZAZEN_HOOK int unlink(const char* path) {
-  return remove_frame(AT_FDCWD, path, [&] {
+  return change_frame(AT_FDCWD, path, [&] {
     return ZAZEN_FORWARD(unlink, (path), raw::unlinkat(AT_FDCWD, path, 0));
   });
 }
 
 ZAZEN_HOOK int unlinkat(int dirfd, const char* path, int flags) {
-  return remove_frame(dirfd, path, [&] {
+  return change_frame(dirfd, path, [&] {
     return ZAZEN_FORWARD(unlinkat, (dirfd, path, flags), raw::unlinkat(dirfd, path, flags));
   });
 }
 
 ZAZEN_HOOK int remove(const char* path) {
-  return remove_frame(AT_FDCWD, path,
+  return change_frame(AT_FDCWD, path,
                       [&] { return ZAZEN_FORWARD(remove, (path), raw_remove(path)); });
 }
 

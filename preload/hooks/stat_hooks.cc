@@ -11,7 +11,6 @@
 #include "preload/frames/cached_copy.h"
 #include "preload/frames/copy_identity.h"
 #include "preload/frames/copy_origin.h"
-#include "preload/frames/daemon_link.h"
 #include "preload/frames/other_call.h"
 #include "preload/process/settings.h"
 
@@ -72,25 +71,22 @@ int stat_path(int dirfd, const char* path, Stat* result, int flags, Forward forw
          ZAZEN_FORWARD(stat, (origin.path, st), -1) == 0;
 }
 
-[[gnu::noinline]] void show_origin(int fd, bool marked, struct stat* st) {
+[[gnu::noinline]] void show_origin(int fd, struct stat* st) {
   zazen::OriginIdentity identity;
   dev_t dev;
   if (is_watching() && !stat_foreign(fd, st) &&
       zazen::identity_of_fd(fd, *st, &identity, &dev)) {
-    if (zazen::must_recount(st->st_nlink, marked, identity)) {
-      zazen::recount_links(fd, &identity, st);
-    }
+    if (st->st_nlink == 0) zazen::recount_links(fd, &identity);
     zazen::show_identity(identity, dev, st);
   }
 }
 
 template <class Stat, class Forward>
 int stat_fd(int fd, Stat* result, Forward forward) {
-  const bool marked = zazen::any_is_marked();
   int status = zazen::stat_open(fd, forward);
   struct stat* st = reinterpret_cast<struct stat*>(result);
   if (status == 0 && zazen::has_mode_of_copy(st->st_mode)) [[unlikely]]
-    show_origin(fd, marked, st);
+    show_origin(fd, st);
   return status;
 }
 

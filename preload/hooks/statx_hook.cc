@@ -12,7 +12,6 @@
 #include "preload/frames/cached_copy.h"
 #include "preload/frames/copy_identity.h"
 #include "preload/frames/copy_origin.h"
-#include "preload/frames/daemon_link.h"
 #include "preload/frames/other_call.h"
 #include "preload/process/settings.h"
 
@@ -138,7 +137,6 @@ bool statx_copy(const zazen::Route& route, unsigned mask, struct statx* out) {
       ZAZEN_FORWARD(statx, (AT_FDCWD, origin.path, AT_SYMLINK_NOFOLLOW, mask, out), -1) == 0) {
     return;
   }
-  const bool marked = zazen::any_is_marked();
   struct stat st;
   if (by_fd ? raw::fstat(dirfd, &st) != 0
             : raw::fstatat(dirfd, path, &st, flags & AT_SYMLINK_NOFOLLOW) != 0) {
@@ -150,9 +148,7 @@ bool statx_copy(const zazen::Route& route, unsigned mask, struct statx* out) {
             : !zazen::identity_of_path(dirfd, path, flags, st, &identity, &dev)) {
     return;
   }
-  if (by_fd && zazen::must_recount(st.st_nlink, marked, identity)) {
-    zazen::recount_links(dirfd, &identity, &st);
-  }
+  if (by_fd && st.st_nlink == 0) zazen::recount_links(dirfd, &identity);
   zazen::show_identity(identity, dev, &st);
   show(st, out);
   if (is_in_stat(mask)) return;

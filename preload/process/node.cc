@@ -271,11 +271,6 @@ const Node* current_node(bool* alive, std::int64_t now_ms) {
   return *alive ? node : orphan_or(node);
 }
 
-Counters* mapped_counters(const Node& node) {
-  Counters& counters = counters_of(node);
-  return &counters == &unheard ? nullptr : &counters;
-}
-
 Counters& counters_of(const Node& node) {
   Counters* counters = node.counters.load(std::memory_order_acquire);
   if (counters != nullptr) [[likely]]

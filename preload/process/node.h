@@ -40,9 +40,6 @@ extern std::atomic<Node*> mapped_node;
 // reads.
 Counters& counters_of(const Node& node);
 
-// The same, null if it cannot be mapped.
-Counters* mapped_counters(const Node& node);
-
 // The node's index of identities, null if there is none.
 const IdentityIndex* index_of(const Node& node);
 

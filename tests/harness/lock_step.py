@@ -2,11 +2,10 @@
 meanwhile, so fills are always under way.
 
     step = LockStep(data)                   # before the daemon starts
-    step.run(cache, writer, reader, count, starved)   # writer, reader: functions that start a process
+    step.run(node, writer, reader, starved)   # each a function: argv -> process
 
 The frames come into place by rename(), with an old time: no copy of them is young, so nothing but the drop keeps an
-old copy from being read. The reader looks for the copy itself, too: under its name there is the new one, or none. Where
-programs mark frames (`marks`), an old copy may keep its name for a moment: nobody is served it, and it goes.
+old copy from being read. The reader looks for the copy itself, too: under its name there is the new one, or none.
 """
 import os
 
@@ -46,7 +45,7 @@ for i in range(first, first + count):
 
 READER = """
 import os, sys
-directory, cache, size, marks = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4] == "marks"
+directory, cache, size = sys.argv[1], sys.argv[2], int(sys.argv[3])
 def look(path):
     try:
         fd = os.open(path, os.O_RDONLY)
@@ -60,13 +59,10 @@ for line in sys.stdin.buffer:
     frame, version = line.decode().split()
     wanted = version.encode().rjust(size, b'-') if int(version) >= 0 else None
     seen = look(f'{directory}/{frame}')
-    while True:
-        try:
-            copy = look(f'{cache}{directory}/{frame}')
-        except PermissionError:  # zazend has closed the directory for a moment, to give it new rights
-            copy = None
-        if not marks or copy in (wanted, None):
-            break
+    try:
+        copy = look(f'{cache}{directory}/{frame}')
+    except PermissionError:  # zazend has closed the directory for a moment, to give it new rights
+        copy = None
     if seen != wanted or copy not in (wanted, None):
         sys.exit(f'{frame} is of version {version}: saw {seen and seen[-8:]}, the copy is {copy and copy[-8:]}')
     os.write(1, b'.')
@@ -95,7 +91,7 @@ class LockStep:
             os.chmod(path, 0o644)
             os.utime(path, (1e9, 1e9))
 
-    def run(self, cache, start_writer, start_reader, count, starved=False, marks=False):
+    def run(self, cache, start_writer, start_reader, count, starved=False):
         """start_writer(argv, stdin, stdout) and start_reader, which gives a Popen, run programs under the shim."""
         first, self._next = self._next, self._next + count
         expect(self._next <= self._end, "there are fewer versions")
@@ -103,8 +99,8 @@ class LockStep:
         to_writer, from_reader = os.pipe()
         started = [start_reader([PYTHON, "-I", "-c", FILLER, self._data.path], None, None) for _ in range(2)]
         try:
-            reader = start_reader([PYTHON, "-I", "-c", READER, self._data.path, cache, str(SIZE),
-                                   "marks" if marks else ""], to_reader, from_reader)
+            reader = start_reader([PYTHON, "-I", "-c", READER, self._data.path, cache, str(SIZE)],
+                                  to_reader, from_reader)
             started.append(reader)
             writer = start_writer([PYTHON, "-I", "-c", WRITER, self._data.path, str(first), str(count),
                                    "starved" if starved else ""], to_writer, from_writer)

@@ -99,7 +99,6 @@ Reading find_reading(const KnownDataset& dataset, const FrameState& state) {
   DirectoryKey key;
   facts.directory_is_open =
       watch.look(dataset.path.c_str(), dataset.name, monotonic_ms(), &key);
-  facts.is_marked = copy.is_marked;
   facts.is_first_use = true;
   facts.copy_error = copy.error;
   CopyVerdict verdict = judge(facts);
@@ -115,9 +114,6 @@ Reading find_reading(const KnownDataset& dataset, const FrameState& state) {
       int error = access_error(directory + "/.", F_OK);
       return from_origin(state.origin, directory + ": " + std::strerror(error));
     }
-    case CopyReason::kMarked:
-      return from_origin(state.origin,
-                         "a program has just changed it; its copy is about to go");
     case CopyReason::kNoCopy:
       if (S_ISLNK(state.origin.st.st_mode)) {
         return from_origin(state.origin, "a symbolic link, which is not cached");
@@ -172,9 +168,7 @@ FrameState frame_state(const TableState& daemon, const KnownDataset& dataset, Fr
   const std::string origin_path = dataset.path + "/" + name;
   state.origin = origin_state(origin_path);
   if (dataset.published != nullptr) {
-    const bool is_marked = daemon.is_marked(*dataset.published, seq);
     state.copy = copy_state(daemon.table(), dataset, seq, origin_path, state.origin);
-    state.copy.is_marked = is_marked;
     state.check = check_of(*dataset.published);
   }
   if (shim_is_disabled()) {

@@ -22,7 +22,6 @@ OriginState origin_state(const std::string& path);
 
 struct CopyState {
   int error = ENOENT;         // why it cannot be opened; 0: it is there
-  bool is_marked = false;     // a program has just changed the frame (program_news.h)
   bool is_suspended = false;  // held, without a name: somebody may write to the frame
   Comparison comparison = Comparison::kNotMade;  // with the origin, if it is there
   OriginIdentity identity = {};                  // the origin's, if the copy has one

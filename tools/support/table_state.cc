@@ -38,9 +38,7 @@ std::string why_not_mapped(const std::string& runtime, const Table* orphan) {
 
 }  // namespace
 
-TableState::TableState(const std::string& runtime)
-    : table_(map_table(runtime.c_str())),
-      counters_(table_ == nullptr ? nullptr : map_counters(runtime.c_str())) {
+TableState::TableState(const std::string& runtime) : table_(map_table(runtime.c_str())) {
   if (table_ == nullptr) {
     bool is_held = false;
     orphan_ = map_table(runtime.c_str(), &is_held);
@@ -53,12 +51,6 @@ TableState::TableState(const std::string& runtime)
     reason_ = "the daemon hangs: no heartbeat for more than " +
               std::to_string(kHeartbeatStaleMs / 1000) + " s";
   }
-}
-
-bool TableState::is_marked(const TableDataset& dataset, FrameSeq seq) const {
-  return counters_ != nullptr &&
-         zazen::is_marked(counters_->news,
-                          static_cast<std::uint32_t>(&dataset - table_->datasets), seq);
 }
 
 bool TableState::tells_of(const std::string& dataset) const {

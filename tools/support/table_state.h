@@ -4,7 +4,6 @@
 #include <string>
 
 #include "bodhi/lean/frames/table.h"
-#include "bodhi/lean/system/raw_call.h"
 
 namespace zazen {
 
@@ -14,7 +13,6 @@ class TableState {
   ~TableState() {
     unmap_table(table_);
     unmap_table(orphan_);
-    if (counters_ != nullptr) raw_unmap(counters_, sizeof *counters_);
   }
   TableState(const TableState&) = delete;
   TableState& operator=(const TableState&) = delete;
@@ -26,13 +24,10 @@ class TableState {
   // True if a change of the dataset's frames drops their copies; a dead daemon's table counts,
   // too.
   bool tells_of(const std::string& dataset) const;
-  // A program of this user has just changed the frame (program_news.h).
-  bool is_marked(const TableDataset& dataset, FrameSeq seq) const;
 
  private:
   const Table* table_ = nullptr;
   const Table* orphan_ = nullptr;  // left by a daemon that is gone
-  Counters* counters_ = nullptr;   // null: there are none
   std::string reason_;
 };
 

@@ -18,7 +18,6 @@ enum class CopyReason : std::uint8_t {
   // kOrigin
   kNotServed,        // no daemon serves the dataset
   kDirectoryClosed,  // this process cannot search the frame directory
-  kMarked,           // a program changes the frame, or has, and its copy is not dropped yet
   kNoCopy,
   kCopyClosed,  // the copy is there and cannot be opened
   kNoIdentity,  // nothing says whose copy it is
@@ -39,7 +38,6 @@ enum class Comparison : std::uint8_t { kNotMade, kSame, kDiffers, kNoIdentity };
 struct CopyFacts {
   const TableDataset* dataset = nullptr;  // null: no daemon serves it
   bool directory_is_open = false;         // this process can search the frame directory
-  bool is_marked = false;                 // before the copy is looked at (program_news.h)
   bool is_first_use = false;
   bool is_distrusted = false;
   int copy_error = 0;  // why the copy cannot be opened; 0: it can
@@ -66,7 +64,6 @@ inline CopyReason reason_to_compare(const TableDataset& dataset, bool is_distrus
 inline CopyVerdict judge(const CopyFacts& facts) {
   if (facts.dataset == nullptr) return {CopyUse::kOrigin, CopyReason::kNotServed};
   if (!facts.directory_is_open) return {CopyUse::kOrigin, CopyReason::kDirectoryClosed};
-  if (facts.is_marked) return {CopyUse::kOrigin, CopyReason::kMarked};
   if (facts.copy_error != 0) {
     return {CopyUse::kOrigin,
             facts.copy_error == ENOENT ? CopyReason::kNoCopy : CopyReason::kCopyClosed};

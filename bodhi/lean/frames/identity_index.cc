@@ -56,7 +56,6 @@ const IndexEntry* find_entry(const IdentityIndex& index, const struct stat& loca
 OriginIdentity identity_of(const IndexEntry& entry, const struct stat& local) {
   OriginIdentity identity = {};
   identity.version = kIdentityVersion;
-  identity.kind = FrameKind::kAlien;  // or native: none in the index has lost its frame
   identity.mode = static_cast<std::uint16_t>(entry.mode);
   identity.uid = entry.uid;
   identity.gid = entry.gid;

@@ -3,7 +3,6 @@
 #include <linux/futex.h>
 #include <time.h>
 
-#include <algorithm>
 #include <climits>
 
 #include "bodhi/lean/frames/table.h"
@@ -35,29 +34,19 @@ void wake(const std::atomic<std::uint32_t>& word) {
   raw_call(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-// All entries of a frame lie at these places, whatever their kinds.
-std::size_t place_of(std::uint64_t word, std::size_t i) {
-  return (mix(0, word >> 8) + i) % ProgramNews::kRoom;
-}
-
 // The place of the entry; null if there is no room.
 NewsWord* put(ProgramNews& news, const FrameEntry& entry) {
   const std::uint64_t word = pack_entry(entry);
-  const bool marks = (entry.kinds & kNewsDrop) != 0;
-  if (marks) news.marks.fetch_add(1);
-  NewsWord* found = nullptr;
-  bool is_new = false;
-  for (std::size_t i = 0; i < kTries && found == nullptr; ++i) {
-    const std::size_t at = place_of(word, i);
+  const std::size_t first = mix(0, word) % ProgramNews::kRoom;
+  for (std::size_t i = 0; i < kTries; ++i) {
+    const std::size_t at = (first + i) % ProgramNews::kRoom;
     NewsWord& place = news.entries[at];
     std::uint64_t there = 0;
     if (entry.file != 0 && place.load() == 0) news.files[at].store(entry.file);
-    is_new = place.compare_exchange_strong(there, word);
     // The reader takes one that is there later than now, and then looks at the frame.
-    if (is_new || there == word) found = &place;
+    if (place.compare_exchange_strong(there, word) || there == word) return &place;
   }
-  if (marks && !is_new) news.marks.fetch_sub(1);
-  return found;
+  return nullptr;
 }
 
 NewsWord* add(ProgramNews& news, const FrameEntry& entry) {
@@ -92,21 +81,6 @@ bool add_news(ProgramNews& news, const FrameEntry& entry) {
     wake(news.sleep);
   }
   return news.reader.load() != 0;
-}
-
-bool mark_frame(ProgramNews& news, std::uint32_t dataset, FrameSeq seq) {
-  return news.reader.load() == kReadsForAll && add_news(news, {dataset, seq, kNewsDrop});
-}
-
-bool is_marked(const ProgramNews& news, std::uint32_t dataset, FrameSeq seq) {
-  if (news.marks.load() == 0 || seq > kMostSeq) [[likely]]
-    return false;
-  const std::uint64_t word = pack_entry({dataset, seq, kNewsDrop});
-  for (std::size_t i = 0; i < kTries; ++i) {
-    const std::uint64_t there = news.entries[place_of(word, i)].load();
-    if ((there & ~std::uint64_t{kNewsTaken}) == word) return true;
-  }
-  return false;
 }
 
 bool drop_by_news(ProgramNews& news, const FrameEntry& entry, int limit_ms) {
@@ -145,14 +119,9 @@ void await_news(ProgramNews& news, int limit_ms, bool any) {
   news.sleep.store(ProgramNews::kAwake);  // before the reader looks
 }
 
-bool has_marks(const ProgramNews& news) {
-  return std::any_of(news.entries, news.entries + ProgramNews::kRoom,
-                     [](const NewsWord& word) { return (word.load() & kNewsDrop) != 0; });
-}
-
 void settle_news(ProgramNews& news, const FrameEntry& entry, NewsWord* word) {
   std::uint64_t taken = pack_entry(entry) | kNewsTaken;
-  if (word->compare_exchange_strong(taken, 0)) news.marks.fetch_sub(1);
+  word->compare_exchange_strong(taken, 0);
   news.settled.fetch_add(1);
   wake(news.settled);
 }

@@ -1,10 +1,6 @@
 // ProgramNews: frames that programs have changed or missed, for the worker of their user to
-// look at. A program adds one without a message, a descriptor, or waiting.
-//
-// A kNewsDrop is a mark: as long as it is in the set, the user's programs read the frame at the
-// origin. The worker takes it away when the copy is gone. So a program that marks a frame
-// before it changes it need not wait, nor remove the copy. Where programs of other users may
-// have the copy, which do not look here, it waits until the worker has dropped the copy.
+// look at. A program adds one without a message, a descriptor, or waiting; it waits only for a
+// copy that it cannot remove itself.
 //
 // The news lie in the file in which the programs of one user count (table.h). Only that user's
 // programs and worker trust them. It is a set, not a queue: an entry says "look at this frame",
@@ -29,7 +25,7 @@ enum NewsKind : std::uint32_t {  // bits
   kNewsChanged = 1,              // the peers are to hear of it
   kNewsCopyRemoved = 2,          // the program has removed the copy itself
   kNewsWritten = 4,              // it is pushed when it is closed
-  kNewsDrop = 8,                 // its copy is to go: a mark; alone
+  kNewsDrop = 8,                 // its copy is to go, and the program waits for that
   kNewsMissed = 16,              // a program has opened it at the origin; alone
   kNewsTaken = 128,              // of kNewsDrop: the reader deals with it
 };
@@ -52,9 +48,6 @@ struct ProgramNews {
   std::atomic<std::uint64_t> reader;   // 0: none; otherwise for whom, see below
   std::atomic<std::uint32_t> sleep;    // a futex: the reader's
   std::atomic<std::uint32_t> settled;  // a futex: grows when a kNewsDrop is dealt with
-  // At least so many marks are in the set. A program that is killed while it adds one, or a
-  // worker while it removes one, leaves it too large for good: that costs a look into the set.
-  std::atomic<std::uint32_t> marks;
   NewsWord entries[kRoom];
   NewsWord files[kRoom];  // the marks of those that were missed
 };
@@ -72,14 +65,6 @@ std::uint64_t file_mark(std::uint32_t device_major, std::uint32_t device_minor,
 // left meanwhile and may have missed it.
 bool add_news(ProgramNews& news, const FrameEntry& entry);
 
-// Marks the frame. False: as above, or programs of other users may have its copy.
-bool mark_frame(ProgramNews& news, std::uint32_t dataset, FrameSeq seq);
-
-// A program that has marked the frame is through with its change, or not, and the worker has
-// not dropped the copy yet. A copy that is opened after this look said no is no older than the
-// last change that was done before the look.
-bool is_marked(const ProgramNews& news, std::uint32_t dataset, FrameSeq seq);
-
 // Adds a kNewsDrop, and waits until the reader has dealt with it. False: as above, or it has
 // taken longer than the limit.
 bool drop_by_news(ProgramNews& news, const FrameEntry& entry, int limit_ms);
@@ -94,8 +79,6 @@ void await_news(ProgramNews& news, int limit_ms, bool any);
 // many. The word is null, but for a kNewsDrop, which stays until settle_news().
 template <class Take>
 std::size_t take_news(ProgramNews& news, Take take);
-// One is there that nobody has dealt with.
-bool has_marks(const ProgramNews& news);
 void settle_news(ProgramNews& news, const FrameEntry& entry, NewsWord* word);
 
 // Never 0. Frame numbers above kMostSeq do not fit.

@@ -25,7 +25,7 @@ inline constexpr char kSocketFile[] = "socket";
 inline constexpr char kJobsDirectory[] = "jobs";        // views and tallies, see view.h
 inline constexpr char kReportsDirectory[] = "reports";  // of ranks that have ended
 inline constexpr std::uint64_t kTableMagic = 0x31656c626174617aULL;  // "zatable1"
-inline constexpr std::uint32_t kTableVersion = 9;
+inline constexpr std::uint32_t kTableVersion = 8;
 inline constexpr std::int64_t kHeartbeatPeriodMs = 500;
 inline constexpr std::int64_t kHeartbeatStaleMs = 5'000;
 // A client that waits for an answer gives up after this time without a heartbeat.
@@ -95,8 +95,6 @@ struct Table {
   std::atomic<std::int64_t> heartbeat_ms;   // CLOCK_MONOTONIC
   std::atomic<std::uint32_t> orders_reads;  // 0 or 1: copies are read in turns (D17)
   std::uint32_t has_peers;  // 0 or 1: other nodes may hold copies of a changed frame
-  std::uint32_t
-      marks_frames;  // 0 or 1: a copy is served after a look for a mark (program_news.h)
   // Counts copies without a name that may get one: fills and pushes under way, suspended
   // copies, natives that wait. A program that has changed the frame reads its slot first and
   // then looks for the copy's name; in this order it misses no copy. If the slot counts no copy

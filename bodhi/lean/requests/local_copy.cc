@@ -81,8 +81,9 @@ bool needs_the_disk(int fd, off_t offset) {
   return raw_call(SYS_preadv2, fd, &part, 1, offset, 0, RWF_NOWAIT) == -EAGAIN;
 }
 
-std::uint64_t slot_of(const LocalCopy& copy) {
-  return copy.table.pending[pending_slot(copy.index(), copy.seq)].load();
+std::uint64_t slot_of(const LocalCopy& copy, FrameSeq seq) {
+  const auto dataset = static_cast<std::uint32_t>(&copy.dataset - copy.table.datasets);
+  return copy.table.pending[pending_slot(dataset, seq)].load();
 }
 
 // After a chroot(), or in a container, another directory may be where the cache was, or none.
@@ -140,7 +141,7 @@ int open_local_copy(const LocalCopy& copy, int flags) {
   int fd = static_cast<int>(raw_call(SYS_openat, AT_FDCWD, copy.path, flags, 0));
   facts.copy_error = fd < 0 ? -fd : 0;
   facts.is_first_use = use.is_first();
-  facts.is_distrusted = copy.is_distrusted();
+  facts.is_distrusted = copy.trust.distrusted.load(std::memory_order_relaxed);
   const CopyUse verdict = judge(facts).use;
   if (verdict == CopyUse::kOrigin) return -1;
   if (verdict == CopyUse::kCompare && !passes_comparison(copy, facts, fd)) return -1;
@@ -208,10 +209,10 @@ bool request_fill(const LocalCopy& copy, int origin_fd, bool waits) {
 
 // The order counts: the change, the state of the table, pending copies, the name. A daemon that
 // takes the place of a killed one marks the old table before it fills anything.
-CopyLeft look_for_copy(const LocalCopy& copy) {
+CopyLeft look_for_copy(const LocalCopy& copy, FrameSeq seq) {
   full_fence();
   if (copy.table.state.load() != DaemonState::kServing) return CopyLeft::kUnknown;
-  if (pending_now(slot_of(copy)) != 0) return CopyLeft::kUnknown;
+  if (pending_now(slot_of(copy, seq)) != 0) return CopyLeft::kUnknown;
   struct stat st;
   const long found = raw_call(SYS_newfstatat, AT_FDCWD, copy.path, &st, AT_SYMLINK_NOFOLLOW);
   if (found == 0) return CopyLeft::kNamed;
@@ -220,15 +221,15 @@ CopyLeft look_for_copy(const LocalCopy& copy) {
 
 // The instance comes last. Another daemon's table may take the place of this one at any time,
 // and then stays there: if it has not by now, all was read from the first one's.
-CopyLeft look_again_for_copy(const LocalCopy& copy, const CopyBefore& before) {
+CopyLeft look_again_for_copy(const LocalCopy& copy, FrameSeq seq, const CopyBefore& before) {
   full_fence();
-  const bool is_same = copy.table.state.load() == DaemonState::kServing &&
-                       pending_now(before.pending) == 0 && slot_of(copy) == before.pending &&
-                       copy.table.instance == before.instance;
+  const bool is_same =
+      copy.table.state.load() == DaemonState::kServing && pending_now(before.pending) == 0 &&
+      slot_of(copy, seq) == before.pending && copy.table.instance == before.instance;
   const bool is_gone =
-      is_same && (before.name == CopyBefore::kRemoved || before.name == CopyBefore::kMarked ||
+      is_same && (before.name == CopyBefore::kRemoved ||
                   (before.name == CopyBefore::kFree && cache_is_in_sight(copy)));
-  return is_gone ? CopyLeft::kNone : look_for_copy(copy);
+  return is_gone ? CopyLeft::kNone : look_for_copy(copy, seq);
 }
 
 bool remove_copy(const LocalCopy& copy) {

@@ -37,24 +37,14 @@ struct LocalCopy {
   const FrameName& frames;
   CopyTrust& trust;
   const char* path;  // <cache><origin's path> (D4)
-  FrameSeq seq;
-  const ProgramNews* news;  // null: they cannot be read
   std::int64_t now_ms;
   bool is_alive;                  // the daemon serves
   std::int64_t job_began_ms = 0;  // samples from before do not count; 0: this is no MPI job
 
   const char* origin() const;
-  const char* name() const;      // of the frame, relative to the dataset
-  std::uint32_t index() const {  // of the dataset
-    return static_cast<std::uint32_t>(&dataset - table.datasets);
-  }
-  long look() const;  // 0, or a negative errno
+  const char* name() const;  // of the frame, relative to the dataset
+  long look() const;         // 0, or a negative errno
   bool is_there() const { return look() == 0; }
-  // Also where programs mark frames, and this one cannot see it.
-  bool is_distrusted() const {
-    return trust.distrusted.load(std::memory_order_relaxed) ||
-           (news == nullptr && table.marks_frames != 0);
-  }
   int ask(DaemonRequest request) const;  // about this frame, or for a sample its dataset
 };
 
@@ -65,8 +55,7 @@ inline CopyFacts dataset_facts(const LocalCopy& copy, DirectoryKey* directory) {
   facts.dataset = &copy.dataset;
   facts.directory_is_open =
       copy.trust.directory.look(copy.dataset.path, copy.frames, copy.now_ms, directory);
-  facts.is_marked = copy.news != nullptr && is_marked(*copy.news, copy.index(), copy.seq);
-  facts.is_distrusted = copy.is_distrusted();
+  facts.is_distrusted = copy.trust.distrusted.load(std::memory_order_relaxed);
   return facts;
 }
 
@@ -97,12 +86,11 @@ enum class CopyLeft {
   kNamed,    // a copy
   kUnknown,  // the daemon alone knows
 };
-CopyLeft look_for_copy(const LocalCopy& copy);
+CopyLeft look_for_copy(const LocalCopy& copy, FrameSeq seq);
 
 // The copy of a frame that is about to change, as the process finds it then.
 struct CopyBefore {
-  // By this process: kRemoved, and kMarked, so that the worker removes it.
-  enum Name : std::uint8_t { kUnknown, kFree, kTaken, kRemoved, kMarked };
+  enum Name : std::uint8_t { kUnknown, kFree, kTaken, kRemoved };  // kRemoved: by this process
 
   Name name = kUnknown;
   std::uint64_t pending = 0;   // the frame's slot, read before the name was looked for
@@ -119,8 +107,8 @@ inline CopyBefore before_change(const Table& table, std::uint32_t dataset, Frame
           table.instance};
 }
 // After the change: one system call where there was no copy and none has come since, none where
-// the process has removed or marked it. Otherwise it looks for one.
-CopyLeft look_again_for_copy(const LocalCopy& copy, const CopyBefore& before);
+// the process has removed it. Otherwise it looks for one.
+CopyLeft look_again_for_copy(const LocalCopy& copy, FrameSeq seq, const CopyBefore& before);
 
 // Takes the copy's name, which the daemon has to hear of. False: it is not ours, or not there.
 bool remove_copy(const LocalCopy& copy);

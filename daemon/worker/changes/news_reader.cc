@@ -20,7 +20,7 @@ constexpr std::chrono::seconds kAwake(1);  // after the last entry
 void NewsReader::begin() {
   std::lock_guard lock(mutex_);
   if (counters_ == nullptr) counters_ = map_counters(runtime_.c_str());
-  if (counters_ == nullptr || !begin_reading(counters_.load()->news, reader_)) return;
+  if (counters_ == nullptr || !begin_reading(counters_->news, reader_)) return;
   if (!std::exchange(has_thread_, true)) {
     until_no_shortage([this] {
       std::thread([this] {
@@ -35,27 +35,19 @@ bool NewsReader::leave() {
   std::lock_guard lock(mutex_);
   if (counters_ == nullptr) return true;
   std::uint64_t own = reader_;
-  return !counters_.load()->news.reader.compare_exchange_strong(own, 0) || take_all() == 0;
-}
-
-void NewsReader::finish(std::chrono::milliseconds limit) {
-  const Clock::time_point until = Clock::now() + limit;
-  leave();
-  while (counters_ != nullptr && has_marks(counters_.load()->news) && Clock::now() < until) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
+  return !counters_->news.reader.compare_exchange_strong(own, 0) || take_all() == 0;
 }
 
 void NewsReader::run() {
   for (Clock::time_point last = Clock::now();;) {
     if (take_all() > 0) last = Clock::now();
     const bool is_quiet = Clock::now() - last > kAwake;
-    await_news(counters_.load()->news, is_quiet ? kLongPauseMs : kPauseMs, is_quiet);
+    await_news(counters_->news, is_quiet ? kLongPauseMs : kPauseMs, is_quiet);
   }
 }
 
 std::size_t NewsReader::take_all() {
-  ProgramNews& news = counters_.load()->news;
+  ProgramNews& news = counters_->news;
   return take_news(news, [&](const FrameEntry& entry, NewsWord* word) {
     if ((entry.kinds & kNewsMissed) == 0) has_read_ = true;
     std::function<void()> settled;

@@ -7,7 +7,6 @@
 // begin() and leave() are thread safe. It is never destroyed.
 #pragma once
 #include <atomic>
-#include <chrono>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -28,12 +27,6 @@ class NewsReader {
   void begin();
   // Programs see that nobody reads. False: some have told something meanwhile, which is taken.
   bool leave();
-  // Leaves, and waits until the frames that are marked are dealt with, for at most so long.
-  void finish(std::chrono::milliseconds limit);
-  bool is_marked(std::uint32_t dataset, FrameSeq seq) const {
-    const Counters* counters = counters_;
-    return counters != nullptr && zazen::is_marked(counters->news, dataset, seq);
-  }
   // Of changes: the program may tell of the next one in minutes.
   bool has_read() const { return has_read_; }
 
@@ -45,7 +38,7 @@ class NewsReader {
   const std::uint64_t reader_;
   const Take take_;
   std::mutex mutex_;
-  std::atomic<Counters*> counters_ = nullptr;
+  Counters* counters_ = nullptr;
   bool has_thread_ = false;
   std::atomic<bool> has_read_ = false;
 };

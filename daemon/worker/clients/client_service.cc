@@ -210,11 +210,6 @@ void ClientService::handle<MessageType::kPushContent>(Request& request) {
 }
 
 void ClientService::submit(Request& request, FrameKind kind, bool is_content) {
-  // The copy that a mark is about to drop is not to be this one.
-  if (kind == FrameKind::kNative && is_marked_ && is_marked_(request.dataset, request.seq)) {
-    request.is_put_off = true;
-    return;
-  }
   const Asked& asked = request.asked;
   FillRequest fill;
   fill.dataset = request.dataset;

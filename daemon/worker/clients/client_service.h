@@ -49,11 +49,6 @@ class ClientService {
   // An order of zazend: a suspended copy was found. `done` gets 0 when the frame is watched.
   void watch_writers(std::uint32_t dataset, FrameSeq seq, std::function<void(int)> done);
   void watch_changes(std::uint32_t dataset, FrameSeq seq) { changing_.take(dataset, seq); }
-  // Tells marked frames, by the news of the user's programs. To be set before clients are
-  // served.
-  void look_for_marks(std::function<bool(std::uint32_t dataset, FrameSeq seq)> is_marked) {
-    is_marked_ = std::move(is_marked);
-  }
   // News of a program of this user (bodhi/lean/frames/program_news.h). `settled` may be empty.
   void take_news(const FrameEntry& news, std::function<void()> settled);
   // An order of zazend: tell the peers.
@@ -127,9 +122,7 @@ class ClientService {
   // Frames that are open for writing (D25): client_writers.cc.
   void open_for_writing(const Asked& asked, std::uint32_t dataset, FrameSeq seq);
   int drop_changed(std::uint32_t dataset, FrameSeq seq);
-  void take_mark(const FrameEntry& news, std::function<void()> settled);
-  void settle_marks(std::uint32_t dataset, bool may_wait);
-  int drop_marked(std::uint32_t dataset, const std::vector<FrameSeq>& frames);
+  void take_change(const FrameEntry& news);
   void take_miss(const FrameEntry& news);
   void writers_gone(const ClosedFrame& frame);
   void settle_suspended(const ClosedFrame& frame);
@@ -162,13 +155,6 @@ class ClientService {
     std::atomic<bool> may_search = false;  // as the origin has said last
   };
   std::array<Use, kMaxDatasets> uses_;
-  std::function<bool(std::uint32_t dataset, FrameSeq seq)> is_marked_;
-  struct Marked {
-    std::vector<FrameSeq> frames;
-    std::vector<std::function<void()>> settled;
-  };
-  std::mutex marked_mutex_;
-  std::map<std::uint32_t, Marked> marked_;  // by dataset; one message takes all of one
   ChangingFrames changing_;
   WriteWatcher written_;
   FramePusher writer_;

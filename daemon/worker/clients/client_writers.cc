@@ -101,58 +101,16 @@ void ClientService::take_news(const FrameEntry& news, std::function<void()> sett
     written_.take({dataset, seq, nullptr});
   }
   if ((kinds & kNewsCopyRemoved) != 0) link_.tell(Changed{{dataset, seq}, false, true});
-  if ((kinds & kNewsDrop) != 0) return take_mark(news, std::move(settled));
-  if ((kinds & kNewsChanged) == 0 || !config_.has_peers) return;
-  auto work = [this, dataset, seq] {
-    if (may_change_frame(dataset, name_of(dataset, seq))) changing_.take(dataset, seq);
-  };
-  auto or_doubt = [this, work, dataset] {
-    if (despite_shortage(work)) return;
-    until_no_shortage([&] { doubts_.cast(dataset, Doubts::Why::kLost); });
-  };
-  if (!changes_.post(dataset, or_doubt)) doubts_.cast(dataset, Doubts::Why::kLost);
-}
-
-// While copies of a dataset are dropped, those that are to go next gather.
-void ClientService::take_mark(const FrameEntry& news, std::function<void()> settled) {
-  std::unique_lock lock(marked_mutex_);
-  Marked& marked = marked_[news.dataset];
-  marked.frames.push_back(news.seq);
-  marked.settled.push_back(std::move(settled));
-  const bool is_first = marked.frames.size() == 1;
-  lock.unlock();
-  if (!is_first) return;
-  const std::uint32_t dataset = news.dataset;
-  if (!changes_.post(dataset, [=, this] { settle_marks(dataset, true); })) {
-    settle_marks(dataset, false);
-  }
-}
-
-void ClientService::settle_marks(std::uint32_t dataset, bool may_wait) {
-  std::unique_lock lock(marked_mutex_);
-  const Marked marked = std::exchange(marked_[dataset], {});
-  lock.unlock();
-  auto settle = [this, settled = marked.settled] {
-    for (const std::function<void()>& each : settled) each();
-    reply_queue_.wake();  // pushes of these frames are put off
-  };
-  int code = EAGAIN;
-  if (may_wait) despite_shortage([&] { code = drop_marked(dataset, marked.frames); });
-  if (code == 0) return settle();
-  until_no_shortage([&] { doubts_.cast(dataset, Doubts::Why::kLost, settle); });
-}
-
-int ClientService::drop_marked(std::uint32_t dataset, const std::vector<FrameSeq>& frames) {
-  ChangedFrames changed{dataset, {}};
-  for (FrameSeq seq : frames) {
-    if (may_change_frame(dataset, name_of(dataset, seq))) {
-      changed.frames.push_back(seq);
-      if (config_.has_peers) changing_.take(dataset, seq);
-    } else if (int code = link_.ask(Check{{dataset, seq}, true}); code != 0) {
-      return code;
+  if ((kinds & (kNewsChanged | kNewsDrop)) == 0) return;
+  auto work = [this, news, settled] {
+    if (!despite_shortage([&] { take_change(news); })) {
+      return until_no_shortage(
+          [&] { doubts_.cast(news.dataset, Doubts::Why::kLost, settled); });
     }
-  }
-  return changed.frames.empty() ? 0 : link_.ask(changed);
+    if (settled) settled();
+  };
+  if (changes_.post(dataset, work)) return;
+  doubts_.cast(dataset, Doubts::Why::kLost, std::move(settled));
 }
 
 // The fill opens the frame by its name, with this user's rights, when it starts.
@@ -166,6 +124,17 @@ void ClientService::take_miss(const FrameEntry& news) {
   fill.seq = news.seq;
   fill.file = news.file;
   despite_shortage([&] { filler_.submit(fill); });
+}
+
+void ClientService::take_change(const FrameEntry& news) {
+  const bool may_change = may_change_frame(news.dataset, name_of(news.dataset, news.seq));
+  if (may_change && config_.has_peers) changing_.take(news.dataset, news.seq);
+  if ((news.kinds & kNewsDrop) == 0) return;
+  if (may_change) {
+    link_.ask(Changed{{news.dataset, news.seq}});
+  } else {
+    link_.ask(Check{{news.dataset, news.seq}, true});
+  }
 }
 
 // If this node's copy has the version of the origin, the peers are told only of later versions.

@@ -20,6 +20,6 @@ with Nodes(1) as nodes:
 
     for starved in (False, True):
         before = node.status()["fills"]
-        step.run(node.cache, start, start, COUNT, starved, marks=True)
+        step.run(node.cache, start, start, COUNT, starved)
         fills = node.status()["fills"] - before
         expect(fills > COUNT // 50, f"hardly anything was cached: {fills} fills, no test")

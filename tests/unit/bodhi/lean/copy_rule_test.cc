@@ -20,8 +20,6 @@ TEST_F(CopyRule, FactsThatKeepFromTheCopy) {
   EXPECT_TRUE(is(judge(facts), CopyUse::kOrigin, CopyReason::kCopyClosed));
   facts.copy_error = ENOENT;
   EXPECT_TRUE(is(judge(facts), CopyUse::kOrigin, CopyReason::kNoCopy));
-  facts.is_marked = true;  // whatever is said of the copy
-  EXPECT_TRUE(is(judge(facts), CopyUse::kOrigin, CopyReason::kMarked));
   facts.directory_is_open = false;
   EXPECT_TRUE(is(judge(facts), CopyUse::kOrigin, CopyReason::kDirectoryClosed));
   facts.dataset = nullptr;
