@@ -162,6 +162,7 @@ bool RunningWorker::send_waiting() {
     if (code == EAGAIN) return true;
     if (code == EMSGSIZE && waiting_.front().is_reply) {
       waiting_.front().body.clear();
+      waiting_.front().files.clear();
       waiting_.front().status = EMSGSIZE;
       continue;
     }

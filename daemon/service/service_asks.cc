@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "bodhi/node/packed_listing.h"
@@ -100,9 +102,14 @@ void Service::handle(const Asked<BeginFill>& asked) {
       (!is_own(*asked.worker) || asked.worker->credentials().is_listener)) {
     return asked.reply(EPERM);
   }
-  cache_.begin_fill(asked.worker->id(), asked.ask, [asked](int status, BeginFill::Reply reply) {
-    status == 0 ? asked.reply(std::move(reply)) : asked.reply(status);
-  });
+  cache_.begin_fill(asked.worker->id(), asked.ask,
+                    [=, this](int status, BeginFill::Reply reply) {
+                      const std::uint64_t ticket = reply.ticket;
+                      if (status != 0) return asked.reply(status);
+                      if (despite_shortage([&] { asked.reply(std::move(reply)); })) return;
+                      cache_.abandon_fill(asked.worker->id(), ticket, ENOMEM);
+                      asked.reply(ENOMEM);
+                    });
 }
 
 void Service::handle(const Asked<MoreRoom>& asked) {
@@ -127,7 +134,12 @@ void Service::handle(const Asked<BeginPushes>& asked) {
   if (!asked.worker->credentials().is_listener) return asked.reply(EPERM);
   BeginPushes::Reply reply;
   const int status = cache_.begin_pushes(asked.worker->id(), asked.ask, &reply);
-  status == 0 ? asked.reply(std::move(reply)) : asked.reply(status);
+  if (status != 0) return asked.reply(status);
+  std::array<std::uint64_t, BeginPushes::kMost> tickets = {};
+  std::ranges::copy(reply.tickets, tickets.begin());
+  if (despite_shortage([&] { asked.reply(std::move(reply)); })) return;
+  for (std::uint64_t ticket : tickets) cache_.abandon_fill(asked.worker->id(), ticket, ENOMEM);
+  asked.reply(ENOMEM);
 }
 
 void Service::handle(const Asked<FinishPushes>& asked) {

@@ -58,6 +58,11 @@ StoreCache::FlightPointer StoreCache::other_flight(const Flight& wanted, Holder&
   const auto own =
       std::find_if(first, last, [&](auto& one) { return one.second->worker == wanted.worker; });
   if (own != last) return own->second;
+  // A push whose writer may have its answer already: no fill replaces it.
+  const auto pushed = std::find_if(first, last, [](auto& one) {
+    return !one.second->is_open && one.second->offer.kind == FrameKind::kNative;
+  });
+  if (pushed != last) return pushed->second;
   if (first == last || wanted.offer.waits) return nullptr;
   const bool is_late = wanted.begun - first->second->begun > others_wait_;  // the oldest
   return is_late || is_refused_for_long(wanted, holder) ? nullptr : first->second;
@@ -131,18 +136,23 @@ int StoreCache::begin_pushes(WorkerId worker, const BeginPushes& wanted,
   content.st_blocks = static_cast<blkcnt_t>(wanted.bytes / 512 + 1);
   reply->status = is_fill(offer) && wanted.count <= BeginPushes::kMost ? 0 : EINVAL;
   for (std::uint32_t i = 0; reply->status == 0 && i < wanted.count; ++i) {
-    auto flight = std::make_shared<Flight>();
-    flight->worker = worker;
-    flight->offer = offer;
     std::uint64_t ticket = 0;
-    {
-      std::lock_guard lock(mutex_);
-      Holder& holder = held_[worker];
-      reply->status = holder.tickets < kMostTickets ? 0 : EAGAIN;
-      if (reply->status == 0) ticket = add_ticket(flight, holder);
-    }
     UniqueFd file;
-    if (reply->status == 0) reply->status = take_off(flight, ticket, &file);
+    reply->status = ENOMEM;
+    despite_shortage([&] {
+      reply->tickets.reserve(wanted.count);
+      reply->files.reserve(wanted.count);
+      auto flight = std::make_shared<Flight>();
+      flight->worker = worker;
+      flight->offer = offer;
+      {
+        std::lock_guard lock(mutex_);
+        Holder& holder = held_[worker];
+        reply->status = holder.tickets < kMostTickets ? 0 : EAGAIN;
+        if (reply->status == 0) ticket = add_ticket(flight, holder);
+      }
+      if (reply->status == 0) reply->status = take_off(flight, ticket, &file);
+    });
     if (reply->status != 0) break;
     reply->tickets.push_back(ticket);
     reply->files.push_back(std::move(file));
@@ -480,8 +490,11 @@ void StoreCache::take_received(WorkerId worker, std::uint32_t dataset, FrameSeq 
         std::find_if(first, last, [](auto& one) { return !one.second->is_open; });
     if (finished != last) {  // it ends soon: zazend commits it
       auto waiting = std::make_shared<ReceivedContent>(std::move(received));
-      finished->second->followers.push_back(
-          [=, this] { take_received(worker, dataset, seq, std::move(*waiting), look, done); });
+      finished->second->followers.push_back([=, this] {
+        const bool is_begun = despite_shortage(
+            [&] { take_received(worker, dataset, seq, std::move(*waiting), look, done); });
+        if (!is_begun) done(ENOMEM);
+      });
       return;
     }
     for (auto one = first; one != last;) {  // a fill must not replace the native later

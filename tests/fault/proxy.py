@@ -4,7 +4,6 @@ without Zazen. It is not blocked, and never reads stale bytes."""
 import hashlib
 import os
 import socket
-import sys
 import threading
 import time
 

@@ -6,6 +6,7 @@ the report has their time.
 local disk, by turns.
 """
 import json
+import os
 import re
 import shutil
 import statistics

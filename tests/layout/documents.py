@@ -55,8 +55,8 @@ def sentences(text):
 def main():
     assert anchor("How, with `users = \"all\"`") == "how-with-users--all"
     assert unlisted_sections("[a](#one)\n## One\n## Two\n") == ["Two"]
-    assert list(sentences("- " + "x" * 60 + ". Short. " + "y" * 60 + ".")) == ["x" * 60 + ".",
-                                                                            "y" * 60 + "."]
+    long_ones = ["x" * 60 + ".", "y" * 60 + "."]
+    assert list(sentences("- " + " Short. ".join(long_ones))) == long_ones
 
     root = pathlib.Path(sys.argv[1]).resolve()
     paths = sorted([*root.glob("*.md"), *(root / "docs").glob("*.md")])

@@ -13,12 +13,12 @@ import shutil
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-
 import cases
 from frames import KINDS
 from node import BUILD, FRAMES, Node, expect
 from tree import difference, tree
+
+HERE = pathlib.Path(__file__).resolve().parent
 
 OUR_ATTRIBUTE = b"user.zazen"
 STATES = {"nothing": [], "half": range(0, FRAMES, 2), "all": range(FRAMES)}

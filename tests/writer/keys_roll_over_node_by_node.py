@@ -4,7 +4,6 @@ the old key is useless."""
 import os
 import shutil
 import signal
-import sys
 
 from bodhi_library import Bodhi, configure_writer, frame_bytes, free_addresses, make_key
 from changed_frames import QUIET, change, wait_for_drop, wait_until_acquainted

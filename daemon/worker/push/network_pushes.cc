@@ -81,13 +81,16 @@ void NetworkPushes::end_message(std::uint32_t dataset) {
 }
 
 void NetworkPushes::send(Beginning beginning) {
-  link_.ask_later(beginning.ask, [done = std::move(beginning.done)](LinkPacket packet) {
+  link_.ask_later(beginning.ask, [this, done = std::move(beginning.done)](LinkPacket packet) {
     BeginPushes::Reply reply;
     const int code = CacheLink::read(packet, &reply);
     const std::size_t given = std::min(reply.tickets.size(), reply.files.size());
+    // The kernel drops descriptors for which this process has no room.
+    for (std::size_t i = given; i < reply.tickets.size(); ++i) abandon(reply.tickets[i], 0);
+    const int refusal = code != 0 ? code : reply.status != 0 ? reply.status : EMFILE;
     for (std::size_t i = 0; i < done.size(); ++i) {
       i < given ? done[i](0, reply.tickets[i], std::move(reply.files[i]))
-                : done[i](code != 0 ? code : reply.status, 0, {});
+                : done[i](refusal, 0, {});
     }
   });
 }

@@ -3,6 +3,7 @@ is required the job ends in MPI_Init. A job that need not be divided, or has one
 nothing."""
 import os
 import shutil
+import socket
 
 from dataset import Dataset
 from nodes import MPI, MPIRUN, PROGRAMS, ZAZENCTL, Nodes, program
@@ -53,6 +54,10 @@ with Nodes(2) as nodes:
     # The mpirun of another MPI: each process is alone.
     stranger = PROGRAMS + ("/mpich" if MPI == "openmpi" else "/..") + "/list_only_c"
     if os.path.exists(stranger):
+        # Processes of Open MPI that begin together fail if all of them try to make this.
+        os.makedirs(os.path.join(nodes.env["TMPDIR"], f"ompi.{socket.gethostname()}.{os.getuid()}"),
+                    mode=0o700, exist_ok=True)
+
         def start(**env):
             return run([MPIRUN, "-n", "3", stranger, data.path, nodes.output_of_a_job()[0]],
                        dict(nodes.env, **nodes.shim(nodes[0]), **env))

@@ -50,8 +50,8 @@ FUNCTION by_pread(int number) {
   char chunk[CHUNK];
   int fd = openat(AT_FDCWD, frame(number), O_RDONLY); /* mark: pread's open */
   long at = 0, got;
-  for (; (got = pread(fd, chunk, sizeof chunk, at)) > 0; at += got)
-    take(chunk, got); /* mark: pread */
+  for (; (got = pread(fd, chunk, sizeof chunk, at)) > 0; at += got) /* mark: pread */
+    take(chunk, got);
   printf("%d %d\n", fd, errno);
   close(fd); /* mark: pread's close */
 }
