@@ -1,7 +1,7 @@
-// The layout of `view`: header; datasets; the runs and names of each dataset; the texts of the
-// names; the own frames of each dataset. All but the texts are aligned to 8 bytes. The number
-// of own runs is known only after they have been written. Then the header is written a second
-// time.
+// The layout of `view`: header, datasets, then for each dataset its runs and its names, then
+// the texts of the names, and last, for each dataset, its own frames. All but the texts are
+// aligned to 8 bytes. The number of own runs is known only after they have been written. Then
+// the header is written a second time.
 #include "coord/job/view_writer.h"
 
 #include <dirent.h>

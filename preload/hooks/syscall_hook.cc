@@ -1,6 +1,7 @@
-// syscall(): system calls that name files, or that show a descriptor's file, go to the hooks of
-// the same meaning. All others go to libc. Some programs call the kernel in this way: Rust's
-// standard library, runtimes with wrappers of their own. They see the same as other programs.
+// syscall(): the system calls that name files, or that show a descriptor's file, go to the
+// hooks of the same meaning; all others go to libc. Some programs call the kernel in this way:
+// Rust's standard library, runtimes with wrappers of their own. They see the same as other
+// programs.
 //
 // The entry is written in assembly. It does not know how many arguments there are, so a sixth
 // one must stay in place on the caller's stack. That stack slot may also hold a variable that

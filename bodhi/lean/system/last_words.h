@@ -1,5 +1,5 @@
-// Waits for a line on standard error before a job is aborted. A launcher that reads the line
-// from a pipe (hydra) may drop unread data when the abort comes. Lean.
+// A line on standard error that comes just before a job is aborted: a launcher that reads it from
+// a pipe may drop what it has not read when the abort comes (hydra does). Lean.
 #pragma once
 #include <sys/ioctl.h>
 #include <time.h>
@@ -8,8 +8,8 @@
 
 namespace zazen {
 
-// Waits until the pipe is empty, at most two seconds, and then a little longer: the launcher
-// has to pass the line on.
+// Waits until the pipe is empty, at most for two seconds, and a little longer: the launcher has to
+// hand it on.
 inline void wait_for_stderr() {
   constexpr int kPauses = 200;
   constexpr struct timespec kPause = {0, 10'000'000}, kRest = {0, 50'000'000};

@@ -1,7 +1,7 @@
-// QuietSignals: while an object lives, writes of its thread raise no SIGPIPE and no SIGXFSZ,
-// and a terminal does not stop a background process (SIGTTOU). The destructor discards signals
-// that the writes raised. Used for our own files and lines in other people's programs, which
-// must not end because a reader left or because of `ulimit -f`. Keeps errno. Lean.
+// QuietSignals: while one lives, what this thread writes brings no SIGPIPE and no SIGXFSZ, nor does
+// a terminal stop it as a background process (SIGTTOU); what its writes brought is taken away at the
+// end. Our own files and lines are written so, in other
+// people's programs: a reader that left, or `ulimit -f`, must not end them. Keeps errno. Lean.
 #pragma once
 #include <signal.h>
 #include <time.h>
