@@ -29,8 +29,8 @@ struct PluginHost {  // the shim's functions and data; valid until the process e
   void (*activate_view)();
   // Unmaps the adopted view (the ranks did not agree).
   void (*drop_view)();
-  // What this rank expects of the job, by ZAZEN_FILTER and the last table, and for which
-  // datasets, as text; "" if they are not known (D24).
+  // This rank's expectation of the job, by ZAZEN_FILTER and the last table. The datasets for
+  // which it holds, as text; "" if they are not known (D24).
   FilterMode expected = FilterMode::kOff;
   const char* expected_paths = nullptr;
   // Whether this rank warns if the program seems to divide its frames a second time. The view

@@ -17,7 +17,7 @@
 #include <system_error>
 #include <thread>
 
-// toml++ 3.3 asks "is it white space?" for every letter outside of a string, and marks a branch
+// toml++ 3.3 asks "is it white space?" for every letter outside of a string. It marks a branch
 // as unreachable that a letter such as an a-umlaut reaches. The correct answer is no.
 #define TOML_EXCEPTIONS 0
 #include <toml++/impl/preprocessor.h>

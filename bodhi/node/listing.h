@@ -50,9 +50,9 @@ std::string frame_directory(const std::string& dataset, const FrameName& name);
 // One stat of the directory.
 Result<DirectoryIdentity> stat_directory(const std::string& directory, const FrameName& name);
 // Reads by raw system calls, which the shim's hooks do not see. Frames are the entries that
-// match and that are, or may be (a link, an unknown type), of the template's kind: a plain
-// file, or a directory for "{seq}/traj.dcd". If the directory's identity changes meanwhile, it
-// is read again: three times at most; then the result is returned as not settled.
+// match and have the template's type: a plain file, or a directory for "{seq}/traj.dcd". A link
+// or an unknown type counts, too. If the directory's identity changes meanwhile, it is read
+// again: three times at most; then the result is returned as not settled.
 Result<Listing> list_directory(const std::string& directory, const FrameName& name);
 
 std::string encode_listing(const Listing& listing);

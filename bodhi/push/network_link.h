@@ -2,8 +2,8 @@
 // frame is sent. At most kWindowBytes are without an answer, unless a single frame is larger.
 //
 // The time limit is for silence. A node is not silent while its kernel acknowledges bytes,
-// which requires that its daemon receives them, or while the daemon sends messages such as
-// kWorking. A node that does neither for the time limit has failed.
+// which requires that its daemon receives them. Nor is it silent while the daemon sends
+// messages such as kWorking. A node that does neither for the time limit has failed.
 #pragma once
 #include "bodhi/push/node_link.h"
 

@@ -3,9 +3,9 @@
 // A frame gets its node when it is added (section 3.1 of the paper, placement.h). It keeps the
 // node unless that fails; then it goes to the next one in turn. So the nodes that never fail
 // differ by one frame at most. A frame that is written again goes to its previous node, as long
-// as that is remembered, so that no other node keeps the old content. A failed node is on
-// probation when it is tried again: it gets one frame, and more after that has arrived. If no
-// node is left, frames wait until there is one.
+// as that is remembered. So no other node keeps the old content. A failed node is on probation
+// when it is tried again: it gets one frame, and more after that has arrived. If no node is
+// left, frames wait until there is one.
 //
 // Memory is bounded. Room is reserved before a frame's bytes are copied, and released when the
 // frame is finished or is in the spool. A quarter of the memory is kept for frames that are

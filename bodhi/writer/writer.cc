@@ -159,8 +159,8 @@ bool Writer::admit(QueuedFrame& frame) {
   return true;
 }
 
-// Moves the frames of a node that has been silent for a moment to other nodes, when memory
-// would be full before the node counts as dead. The node is used again when it answers.
+// If memory would be full before a silent node counts as dead, moves the node's frames to other
+// nodes. The node is used again when it answers.
 void Writer::relieve_memory() {
   const auto now = Clock::now();
   for (std::size_t i = 0; i < nodes_.size(); ++i) {

@@ -1,6 +1,5 @@
-// The figures come from sets of frames that are small in the normal case: own frames that a
-// rank did not read, and frames of others that it read. For all other frames only the counts
-// matter.
+// The figures come from two sets of frames, which are normally small: own frames that a rank
+// did not read, and frames of others that it read. For all other frames only the counts matter.
 #include "coord/audit/audit.h"
 
 #include <fmt/format.h>

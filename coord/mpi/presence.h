@@ -8,7 +8,7 @@
 #pragma once
 
 // Part of the key: increases with every change of the messages between the ranks or of their
-// order, so that plug-ins of two versions do not recognise each other.
+// order. So plug-ins of two versions do not recognise each other.
 #define ZAZEN_MESSAGES "8"
 
 namespace zazen {

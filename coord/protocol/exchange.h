@@ -3,15 +3,15 @@
 // Every node owns a slice of the domain. (1) Each node sends its claims in each slice to the
 // slice's owner, as packed sets. (2) The owner applies the rules to its slice (slice_owner.h).
 // (3) One sum of a few numbers for each node tells all nodes the wins of each node and the
-// residues of each slice, and so the quotas. (4) The owners return only exceptions: claims
-// lost, residues to adopt. If the whole job has none, this step is skipped.
+// residues of each slice. The quotas follow from these. (4) The owners return only exceptions:
+// claims lost, residues to adopt. If the whole job has none, this step is skipped.
 //
 // All datasets of a job go through the steps together. Each is decided independently, and the
 // number of operations among the nodes is the same as for one.
 //
 // A node that fails on the way (memory, malformed bytes) takes part in every collective and
-// reports the failure in the sum. run() then throws; if the failure was before the sum, it
-// throws on every node. The caller votes before any rank uses a result.
+// reports the failure in the sum. run() then throws. After a failure before the sum, it throws
+// on every node. The caller votes before any rank uses a result.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -1,5 +1,5 @@
-// The members of a chunk as a list of positions, for chunks with few members: operations then
-// take time in proportion to the members, not to the 65,536 frames.
+// The members of a chunk as a list of positions, for chunks with few members. The time of an
+// operation depends on the members, not on the 65,536 frames.
 //
 // Positions are ascending and unique.
 #pragma once

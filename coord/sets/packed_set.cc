@@ -1,5 +1,5 @@
-// The form of a chunk is decided from its bits: by counting them, by counting the beginnings of
-// runs, and, if there are few enough, by writing the gaps until they are too long.
+// The form of a chunk is decided from its bits: by their number, and by the number of runs. If
+// there are few enough, the gaps are written until they are too long.
 //
 // A bitmap is decoded several times as fast as gaps, so the gaps must save a quarter.
 #include "coord/sets/packed_set.h"

@@ -5,7 +5,7 @@
 // list, runs, a stride, gaps of one byte, or a bitmap of 8 KB. One buffer has all chunks in
 // sequence in the form of a message. So the part of a slice (whole chunks) is sent without
 // encoding. A node that holds 1 of p frames at random needs a byte for each of its frames if p
-// is above 10, and a bit for each frame of the domain otherwise.
+// is above 10. Otherwise it needs a bit for each frame of the domain.
 //
 // A chunk is a head of 8 bytes and a payload, padded to 8. Chunks past the end of the bytes are
 // empty. PackedReader and decode_chunk() read bytes from another rank and check everything.

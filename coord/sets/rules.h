@@ -1,6 +1,6 @@
-// The rules of section 4 of the paper, as pure functions on the sets of one dataset: which node
-// reads which frame, given the frames that the nodes hold. They allocate nothing: the caller
-// passes the bitmaps, all of the domain's size.
+// The rules of section 4 of the paper, as pure functions on the sets of one dataset. They
+// decide which node reads which frame, given the frames that the nodes hold. They allocate
+// nothing: the caller passes the bitmaps, all of the domain's size.
 //
 //   Rule 1  native on some node: that node reads it.
 //   Rule 2  no native, alien on exactly one node: that node reads it.

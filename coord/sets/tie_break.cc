@@ -70,8 +70,8 @@ bool has_avx2() {
   return has;
 }
 
-// The wins, less the lowest of them, fit into 16 bits together with a place among this number
-// of claimants, with room for as many more frames.
+// Whether the wins, less the lowest of them, fit into 16 bits together with a claimant's place.
+// The limit leaves room for the frames of this contest.
 template <class OneClaimant>
 bool fit_into_lanes(std::span<const OneClaimant> claimants, std::uint64_t lowest,
                     std::size_t places, std::size_t frames) {

@@ -1,7 +1,7 @@
-// Counts a process's opens and listings of frames: in the daemon's counters, in the record of
-// its job (under `zazenctl run`), and in the rank's tally (with a view) or in the ledger of a
-// report (without a view, if a report is wanted). Plain atomics in shared memory; forked
-// children add to the same figures.
+// Counts a process's opens and listings of frames. The counts go to the daemon's counters and,
+// under `zazenctl run`, to the job's record. With a view they also go to the rank's tally;
+// without one, to the ledger of a report, if it is wanted. Plain atomics in shared memory;
+// forked children add to the same figures.
 #pragma once
 #include "preload/frames/route.h"
 

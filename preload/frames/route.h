@@ -33,7 +33,7 @@ inline bool may_be_frame(const char* path) {
 Route find_route(int dirfd, const char* path);
 
 // The frame whose directory this is, if the number is a directory's name ("7" of
-// "{seq}/traj.dcd"): a change of that name changes the frame. errno is kept.
+// "{seq}/traj.dcd"). A change of that name changes the frame. errno is kept.
 Route route_of_entry(int dirfd, const char* path);
 
 // errno is kept.

@@ -3,8 +3,8 @@
 // became ends its job as at exit. exit() itself needs no hook: the plug-in and the shim have
 // exit handlers.
 //
-// May run in a vfork child and in a signal handler: the plug-in and the shim make system calls
-// only, the plug-in in the rank's own process only.
+// May run in a vfork child and in a signal handler. So the plug-in and the shim make system
+// calls only, and the plug-in acts only in the rank's own process.
 #include <stdlib.h>
 
 #include "preload/calls/hook.h"

@@ -1,8 +1,8 @@
 // getdents64 and getdirentries: for a program that reads the kernel's entries itself. With a
-// view the hook reads the origin's entries of a frame directory (D20) and removes the names
-// that are not in the view from the caller's buffer. The other entries keep their d_off, so
-// seeking still works. If a batch has no entry left, the hook reads the next one, so 0 still
-// means the end.
+// view the hook reads the origin's entries of a frame directory (D20). It removes names that
+// are not in the view from the caller's buffer. The other entries keep their d_off, so seeking
+// still works. If a batch has no entry left, the hook reads the next one, so 0 still means the
+// end.
 #include <cstring>
 
 #include "preload/calls/hook.h"

@@ -1,5 +1,5 @@
 // MPI_Init, MPI_Init_thread, MPI_Finalize, as C and Fortran programs name them. Fortran
-// bindings bypass the C symbols, so they have hooks of their own: mpi_init_ and others for
+// bindings bypass the C symbols, so they have hooks of their own. mpi_init_ and others are for
 // mpif.h and `use mpi`, mpi_init_f08_ and others for `use mpi_f08`. C++ programs call the C
 // symbol. MPI_Session_init only sets a flag; MPICH's Fortran forms of it call the C symbol.
 //

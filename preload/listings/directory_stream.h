@@ -1,8 +1,8 @@
 // DirectoryStream: the shim's state for an open DIR over a dataset's frame directory.
 //
-// With a view the stream is synthesised: first the names that are no frames, then the rank's
-// own frames in ascending order; the origin's entries are never read. With a ledger and no
-// view, the entries are the real ones and their names are noted.
+// With a view the stream is synthesised, and the origin's entries are never read. First come
+// the names that are no frames, then the rank's own frames in ascending order. With a ledger
+// and no view, the entries are the real ones and their names are noted.
 //
 // A table has the streams, with the DIR's address as key: a fixed array, then blocks that are
 // mapped as needed and kept. No lock: a compare-and-swap claims a slot. While no stream is

@@ -1,7 +1,7 @@
 // DatasetMatcher: where the frames of one dataset are, in the form that routing needs (D21).
 //
 // Routing first tests the last component alone. If that could be a frame's and the text of the
-// path does not decide, one stat of the parent directory is compared with the dataset's frame
+// path does not decide, it compares one stat of the parent directory with the dataset's frame
 // directory (bodhi/lean/requests/directory_watch.h).
 //
 // Lives in zeroed memory of its own; never moves; only the atomics change.

@@ -4,9 +4,8 @@
 //
 // It is printed when the process ends, by its destructors or by _exit. If the program closes
 // its standard error, as coreutils do at their end, it is printed before that, and later calls
-// are lost. (With a duplicate of the descriptor, a process that waits for the end of a pipe
-// would wait also for a program that has become a daemon.) It is not printed before exec
-// replaces the program.
+// are lost. (A duplicate of the descriptor would keep a pipe open as long as a program runs
+// that has become a daemon.) It is not printed before exec replaces the program.
 #pragma once
 
 namespace zazen::trace {

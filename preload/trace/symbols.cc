@@ -66,7 +66,7 @@ bool is_system_header(const char* file) {
 }
 
 // Goes outwards from the innermost function, which may be inlined, to the first one outside of
-// the system's headers; `file` and `line` are those of the address itself.
+// the system's headers. `file` and `line` are those of the address itself.
 bool describe_by_scopes(Dwarf_Die* unit, Dwarf_Addr address, const char* file, int line,
                         SourceLine& out) {
   Dwarf_Die *around = nullptr, *scopes = nullptr;

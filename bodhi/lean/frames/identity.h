@@ -1,9 +1,9 @@
 // OriginIdentity: the origin's stat of a frame at the time of the copy (D9, D10). An extended
 // attribute of the copy holds it, so it stays with the file, whichever process opens it.
 //
-// A copy also has the sticky bit, which other regular files practically never have. So after a
-// plain stat (st_dev of the cache, regular, sticky) tells a copy from an unrelated file of the
-// same disk without a second system call.
+// A copy also has the sticky bit, which other regular files practically never have. So a plain
+// stat tells a copy from an unrelated file of the same disk: by the cache's st_dev, the type
+// and the sticky bit.
 //
 // A native that was pushed before the origin had the file has no identity. Its ino is 0, which
 // no file has, and only size and checksum are valid (daemon/disk/waiting_natives.h). Lean.
@@ -65,8 +65,9 @@ int read_identity(int fd, OriginIdentity* out);
 int read_identity_at(const char* path, OriginIdentity* out);
 int write_identity(int fd, const OriginIdentity& identity);
 
-// Puts the origin's size, mode, owner, ino, links, blocks, mtime, ctime over the copy's; st_dev
-// is origin_dev, which is a mount's own and therefore asked for at run time.
+// Replaces the copy's size, mode, owner, ino, links, blocks, mtime and ctime by the origin's.
+// st_dev becomes origin_dev, which differs between mounts and is therefore looked up at run
+// time.
 void show_identity(const OriginIdentity& identity, dev_t origin_dev, struct stat* st);
 
 }  // namespace zazen

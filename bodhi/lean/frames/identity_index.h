@@ -57,8 +57,8 @@ static_assert(sizeof(IdentityIndex) == 64);
 
 std::size_t index_size(std::uint32_t slots_log2);
 
-// Null if there is no index, if it is not valid, if another daemon wrote it, or if it is larger
-// than a 64th of the process's limit of address space.
+// Null if there is no valid index of this daemon. Also null if it is larger than a 64th of the
+// process's limit of address space.
 const IdentityIndex* map_index(const char* runtime, std::uint64_t instance);
 
 // The entry of a local file, by its plain stat; null if it has none.

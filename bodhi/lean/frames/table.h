@@ -3,8 +3,8 @@
 // The shim maps <runtime>/table read-only: where the cache is, which datasets there are,
 // whether the daemon lives. It maps <runtime>/counters read-write. Programs add hits and misses
 // there with plain atomics, so the daemon learns of them without a call. They also count
-// changes of frames there that they could not tell the daemon, and leave news of frames for the
-// worker of their user (program_news.h). A new table replaces the old one by rename; only the
+// changes of frames there that they could not tell the daemon. The news for the worker of their
+// user is there, too (program_news.h). A new table replaces the old one by rename; only the
 // atomics of a table change in place. A dataset keeps its index as long as the daemon lives.
 //
 // A live daemon holds an OFD write lock on the table file. A fresh process sees with one fcntl
@@ -133,10 +133,10 @@ inline bool is_superseded(const Table& table) {
   return table.state.load(std::memory_order_acquire) == DaemonState::kSuperseded;
 }
 
-// Maps <runtime>/table read-only by raw system calls. Null if there is none, if its owner is
-// neither this user nor root, if others can write to it, if it is not valid, or if no daemon
-// holds its lock. The mapping is table->file_size bytes. A caller that passes is_held gets the
-// state of the lock there, and also gets the table of a killed daemon.
+// Maps <runtime>/table read-only by raw system calls. Null if the file is missing or not valid,
+// or if no daemon holds its lock. Also null if its owner is neither this user nor root, or if
+// others can write to it. The mapping is table->file_size bytes. A caller that passes is_held
+// gets the state of the lock there, and also gets the table of a killed daemon.
 const Table* map_table(const char* runtime, bool* is_held = nullptr);
 void unmap_table(const Table* table);
 // Maps <runtime>/counters, or this user's file of <runtime>/users, read-write; null if that

@@ -1,8 +1,8 @@
 // DirectoryWatch: where a dataset's frame directory is, and whether this process may search it.
 //
-// The directory is looked up at first use and again every 30 s, to notice that it was replaced
-// or that this process lost access (D15). After a failure the next look-up is a second later.
-// Zeroed memory is a watch without a look-up. Lean.
+// The directory is looked up at first use and again every 30 s. So a replaced directory, or a
+// loss of access, is noticed (D15). After a failure the next look-up is a second later. Zeroed
+// memory is a watch without a look-up. Lean.
 #pragma once
 #include <sys/types.h>
 

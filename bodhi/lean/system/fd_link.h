@@ -1,5 +1,5 @@
-// FdLink: "/proc/self/fd/7", the kernel's link to what a descriptor has open. Without printf,
-// which would take a kilobyte of the stack. Lean.
+// FdLink: "/proc/self/fd/7", the kernel's link to an open file. Made without printf, which
+// would take a kilobyte of the stack. Lean.
 #pragma once
 #include <cstddef>
 

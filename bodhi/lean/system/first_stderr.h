@@ -1,6 +1,6 @@
 // FirstStderr: whether standard error is still the file that it was when the process started. A
-// program that began without one, or has closed it, may have its own data under the same
-// number. Keeps errno. Lean.
+// program that began without standard error, or has closed it, may use the number for its own
+// data. Keeps errno. Lean.
 #pragma once
 #include "bodhi/lean/system/raw_call.h"
 

@@ -11,7 +11,7 @@ namespace {
 struct PlaceVariable {
   char name[32];  // with its '='
 };
-// A batch script has SLURM_NTASKS, too, and is one process: only a step's number counts.
+// A batch script has SLURM_NTASKS, too, but is one process: only a step's rank counts.
 constexpr PlaceVariable kRanks[] = {
     {"OMPI_COMM_WORLD_RANK="}, {"PMIX_RANK="}, {"PMI_RANK="}, {"SLURM_PROCID="}};
 constexpr PlaceVariable kSizes[] = {
@@ -19,7 +19,7 @@ constexpr PlaceVariable kSizes[] = {
 constexpr PlaceVariable kLocalRanks[] = {
     {"OMPI_COMM_WORLD_LOCAL_RANK="}, {"MPI_LOCALRANKID="}, {"SLURM_LOCALID="}};
 
-// Takes the number, if the entry is one of the variables and an earlier one than *best.
+// Takes the number, if the entry is one of the variables and precedes *best in the table.
 template <int kCount>
 void take(const PlaceVariable (&list)[kCount], const char* entry, int* best, long* number) {
   for (int i = 0; i < kCount && i < *best; ++i) {

@@ -1,5 +1,6 @@
-// A file in a daemon's runtime directory that other processes map: opened and mapped by raw
-// system calls, and only if it is this user's or root's and nobody else can write to it. Lean.
+// A file in a daemon's runtime directory that other processes map. Opened and mapped by raw
+// system calls. Its owner must be this user or root, and no other user may have write access.
+// Lean.
 #pragma once
 #include <sys/mman.h>
 
@@ -8,17 +9,17 @@
 
 namespace zazen {
 
-// This user's or root's. libc's geteuid may be fakeroot's.
+// This user or root. libc's geteuid may be fakeroot's.
 inline bool owner_is_trusted(const struct stat& st) {
   return st.st_uid == 0 || st.st_uid == static_cast<uid_t>(raw_call(SYS_geteuid));
 }
 
-// A plain file of a trusted owner that nobody else can write to.
+// A plain file of a trusted owner, without write access for other users.
 inline bool is_trusted(const struct stat& st) {
   return S_ISREG(st.st_mode) && owner_is_trusted(st) && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// <runtime>/<name> and its size, or -1.
+// Opens <runtime>/<name> and returns its size in *size; -1 on failure.
 inline int open_published(const char* runtime, const char* name, int flags, std::size_t* size) {
   char path[kMaxPath + 64];
   if (!join_path(runtime, name, path, sizeof path)) return -1;

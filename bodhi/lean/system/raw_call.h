@@ -1,6 +1,6 @@
-// System calls without libc's wrappers, for code that runs inside a host program: below our
-// own hooks, and below those of any other preloaded library. Each returns what the system
-// call gave, or -errno; errno itself is kept. Lean.
+// System calls without libc's wrappers, for code that runs inside a host program. They bypass
+// our own hooks and those of any other preloaded library. Each returns the system call's
+// result, or -errno; errno itself is kept. Lean.
 #pragma once
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -14,7 +14,7 @@
 namespace zazen {
 
 // The instruction itself: libc's syscall() is hooked, by the shim among others. The result is
-// the kernel's, errors in -4095 to -1.
+// the kernel's, with errors from -4095 to -1.
 inline long system_call(long number, long a, long b, long c, long d, long e, long f) {
 #ifdef __x86_64__
   long result;
@@ -31,7 +31,7 @@ inline long system_call(long number, long a, long b, long c, long d, long e, lon
 #endif
 }
 
-// The kernel takes what is in whole registers: an int alone would leave half of one undefined.
+// The kernel reads whole registers: an int would leave half of its register undefined.
 template <class T>
 long raw_argument(T value) {
   if constexpr (std::is_pointer_v<T>) {
@@ -57,8 +57,8 @@ inline int raw_fstat(int fd, struct stat* out) {
   return static_cast<int>(raw_call(SYS_fstat, fd, out));
 }
 
-// Memory of our own. By libc's names a sanitizer in the host program would see it come and go,
-// but not what makes that safe. Null if it fails.
+// Maps our own memory. A sanitizer in the host program would see calls of libc's names, but not
+// the synchronisation that makes them safe. Null if it fails.
 inline void* raw_map(std::size_t size, int protection, int flags, int fd) {
   long result = raw_call(SYS_mmap, nullptr, size, protection, flags, fd, 0);
   return result < 0 && result > -4096 ? nullptr : reinterpret_cast<void*>(result);
@@ -67,7 +67,7 @@ inline void raw_unmap(const void* memory, std::size_t size) {
   raw_call(SYS_munmap, memory, size);
 }
 
-class RawFd {  // closed by a raw system call
+class RawFd {  // owns a descriptor and closes it by a raw system call
  public:
   explicit RawFd(int fd) : fd_(fd) {}
   RawFd(const RawFd&) = delete;
@@ -84,7 +84,7 @@ class RawFd {  // closed by a raw system call
   int fd_;
 };
 
-// Reads until the buffer is full or the file ends; bytes read, or -errno.
+// Reads until the buffer is full or the file ends; returns the bytes read, or -errno.
 inline long raw_read_at(int fd, char* buffer, std::size_t capacity, off_t offset) {
   std::size_t done = 0;
   while (done < capacity) {
@@ -98,7 +98,7 @@ inline long raw_read_at(int fd, char* buffer, std::size_t capacity, off_t offset
   return static_cast<long>(done);
 }
 
-// Writes all of it, however many calls that takes; 0 or -errno.
+// Writes all of it, with as many calls as needed; 0 or -errno.
 inline int raw_write_all(int fd, const char* bytes, std::size_t size) {
   while (size > 0) {
     long put = raw_call(SYS_write, fd, bytes, size);

@@ -1,4 +1,4 @@
-// A scan by lines, on purpose simpler than TOML: what it cannot read, the daemon refuses.
+// Scans lines, deliberately simpler than TOML: the daemon refuses a file that this cannot read.
 #include "bodhi/lean/system/runtime_line.h"
 
 #include <sys/mman.h>
@@ -20,7 +20,7 @@ const char* skip_blanks(const char* at, const char* end) {
 
 enum class Line { kOther, kTable, kValue, kMalformed };
 
-// What one line is; for kValue its value, between *begin and *end.
+// The kind of one line; for kValue its value is between *begin and *end.
 Line read_line(const char* at, const char* line_end, const char** begin, const char** end) {
   at = skip_blanks(at, line_end);
   if (at < line_end && *at == '[') return Line::kTable;
@@ -81,7 +81,7 @@ std::size_t scan_runtime_line(const char* text, std::size_t length, char* out,
 std::size_t scan_runtime_file(const char* path, char* out, std::size_t capacity) {
   RawFd file(raw_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY));
   if (!file.valid()) return 0;
-  // Nearly always the line is near the beginning of a short file.
+  // The line is nearly always near the beginning of a short file.
   char start[1024];
   long read = raw_call(SYS_pread64, file.get(), start, sizeof start, 0);
   if (read >= 0 && read < static_cast<long>(sizeof start)) {

@@ -1,6 +1,6 @@
-// SignalsOff: while one lives, this thread takes no signal, so that no handler can leave by a
-// jump, nor call a hook, where something of ours is half done. Only what a fault brings comes
-// through. Two system calls.
+// SignalsOff: while an object lives, its thread takes no signals except those of faults. So no
+// signal handler can leave by a jump, or call a hook, in the middle of our own code. Two system
+// calls.
 #pragma once
 #include <signal.h>
 
@@ -16,7 +16,7 @@ class SignalsOff {
   ~SignalsOff() {
     raw_call(SYS_rt_sigprocmask, SIG_SETMASK, &before_, nullptr, sizeof before_);
   }
-  // One that the program would take by now.
+  // Tells whether a blocked signal of the program is pending.
   bool is_one_waiting() const {
     std::uint64_t pending = 0;
     raw_call(SYS_rt_sigpending, &pending, sizeof pending);

@@ -1,7 +1,7 @@
-// The environment variables of Zazen and the values that each may have: one table for the shim,
-// for `zazenctl run` and for `zazenctl doctor`. Lean.
+// The environment variables of Zazen and their valid values: one table for the shim, for
+// `zazenctl run` and for `zazenctl doctor`. Lean.
 //
-// An empty value is as good as none. What a path names is looked at where it is used.
+// An empty value counts as not set. The code that uses a path checks the file there.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -40,18 +40,18 @@ bool read_number(const char* text, std::uint64_t* number);
 
 bool value_is_accepted(const KnownVariable& variable, const char* value);
 
-// What a person is told: "on, off or require", "a whole number".
+// The valid values as a message to the user: "on, off or require", "a whole number".
 struct AcceptedValues {
   char text[48];
 };
 AcceptedValues accepted_values(const KnownVariable& variable);
 
-// The frames that a job selects: BEGIN, END and STRIDE count together, or not at all.
+// The frames that a job selects: BEGIN, END and STRIDE are all used, or none of them.
 inline bool selects_frames(const KnownVariable& variable) {
   return variable.accepts == Accepts::kNumber || variable.accepts == Accepts::kPositive;
 }
 
-// Calls wrong(variable, value, accepted) for each value that makes no sense. find(name) is a
+// Calls wrong(variable, value, accepted) for each invalid value. find(name) returns a
 // variable's value, null if it is not set.
 template <class Find, class Wrong>
 void check_variables(Find find, Wrong wrong) {
