@@ -101,8 +101,10 @@ std::vector<StoredFrame> RoomLedger::list(std::uint32_t dataset) const {
     return std::pair(frame.seq, frame.held.kind != FrameKind::kNative);
   };
   std::ranges::sort(frames, {}, order);
-  auto [twice, end] = std::ranges::unique(frames, {}, &StoredFrame::seq);
-  frames.erase(twice, end);
+  auto is_same = [](const StoredFrame& one, const StoredFrame& other) {
+    return one.seq == other.seq;
+  };
+  frames.erase(std::unique(frames.begin(), frames.end(), is_same), frames.end());
   return frames;
 }
 
@@ -376,7 +378,7 @@ std::vector<std::uint32_t> RoomLedger::who_gives_way(const Lock& lock, const Cla
       eviction_.who_gives_way(claim.dataset, claim.kind, need, all, claim.wanted);
   if (claim.kind == FrameKind::kAlien || claim.owner == kUnknownOwner) return from;
   // The owner's own aliens go before those of others.
-  std::ranges::stable_partition(from, [&](std::uint32_t i) {
+  std::stable_partition(from.begin(), from.end(), [&](std::uint32_t i) {
     const FrameTable& aliens = inventory_.table(i, FrameKind::kAlien);
     return aliens.bytes_of(claim.owner) > aliens.bytes() / 2;
   });

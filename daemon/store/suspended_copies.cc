@@ -29,8 +29,8 @@ Result<std::unique_ptr<SuspendedCopies>> SuspendedCopies::open(int state_fd,
 }
 
 void SuspendedCopies::add(FrameSeq seq) {
-  auto& copy =
-      frames_.try_emplace(seq, 0, PendingCopies::Mark(pending_, index_, seq)).first->second;
+  Suspended fresh{0, PendingCopies::Mark(pending_, index_, seq)};
+  auto& copy = frames_.try_emplace(seq, std::move(fresh)).first->second;
   copy.epoch = ++last_epoch_;
 }
 
