@@ -1,5 +1,6 @@
 // The filler and the store's cache while the system refuses memory: each allocation of a fill
 // fails once. However the fill ends, it ends, and it leaves nothing behind.
+#include <atomic>
 #include <cstdlib>
 #include <future>
 #include <new>
@@ -25,6 +26,9 @@ void* operator new(std::size_t size) {
   void* memory = serve(size);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return serve(size);
 }
 void operator delete(void* memory) noexcept {
   std::free(memory);
