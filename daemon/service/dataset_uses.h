@@ -37,7 +37,7 @@ class DatasetUses {
   struct Look {
     std::uint64_t fills = 0;          // between the two looks before
     std::vector<std::uint32_t> used;  // since the last one, each once
-    // Whose workers are to be asked about which datasets.
+    // The users whose workers zazend asks, and about which datasets.
     std::map<uid_t, std::vector<std::uint32_t>> said;
   };
   // To be called about once a second. `hit`: datasets, and whose counters say so.
