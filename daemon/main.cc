@@ -206,7 +206,7 @@ int run(const std::optional<std::string>& file, bool in_background) {
       require(Publisher::publish(config, node, cache_dev, store->instance()));
   Service service(config, *store, *publisher);
   std::unique_ptr<WorkerPool> pool = require(WorkerPool::listen(
-      config.runtime, config.all_users, std::move(forker), service.pool_hooks()));
+      config.runtime, config.all_users, std::move(forker), service.owner_of_workers()));
   service.start(*pool);
 
   // A worker of its own takes the pushes of other machines (start_listener()).

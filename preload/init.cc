@@ -4,25 +4,19 @@
 #include <time.h>
 
 #include "bodhi/lean/system/quiet_signals.h"
-#include "preload/calls/guard.h"
 #include "preload/calls/hook.h"
 #include "preload/calls/raw.h"
 #include "preload/calls/real.h"
 #include "preload/frames/serial_report.h"
-#include "preload/hooks/syscall_hook.h"
 #include "preload/process/current_run.h"
 #include "preload/process/current_view.h"
 #include "preload/process/mpi_session.h"
 #include "preload/process/node.h"
-#include "preload/process/path_prefilter.h"
 #include "preload/process/settings.h"
 
 extern "C" __attribute__((weak)) const char* gnu_get_libc_version();
 
 namespace zazen {
-
-constinit thread_local int guard_depth = 0;
-constinit thread_local bool mpi_starts = false;
 
 namespace {
 
@@ -35,7 +29,7 @@ std::int64_t start_ms() {
 
 // The loader of another C library (musl's) has loaded the shim. The hooks only forward there.
 // The shim tells the user why, once for a program and its children.
-void say_who_we_serve() {
+void explain_foreign_libc() {
   constexpr char kSaid[] = "ZAZEN_NO_GLIBC";
   constexpr char kReason[] =
       "zazen: libzazen.so needs glibc; this program has another C library (musl?) and runs "
@@ -50,8 +44,9 @@ void say_who_we_serve() {
 __attribute__((constructor)) void start(int, char**, char** environment) {
   ErrnoKeeper keep;
   real::prepare();
-  prepare_syscall_hook();
-  if (&::gnu_get_libc_version == nullptr) return say_who_we_serve();  // and has no arguments
+  real::prepare_syscall_hook();
+  if (&::gnu_get_libc_version == nullptr)
+    return explain_foreign_libc();  // and has no arguments
   read_settings(environment);
   if (!settings.active) return;
   path_prefilter.trust(&kNobodyServes);
@@ -74,7 +69,7 @@ __attribute__((destructor)) void end() {
   log_closing_line();
   end_run();
   note_ending(Ending::kExited);
-  put_away_own_view();
+  archive_own_view();
 }
 
 }  // namespace

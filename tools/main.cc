@@ -3,10 +3,13 @@
 // doctor); for run see run.cc.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <memory>
 
 #include "bodhi/config/config.h"
 #include "tools/commands/commands.h"
+#include "tools/commands/completion.h"
 #include "tools/support/output.h"
 
 namespace zazen {
@@ -42,9 +45,17 @@ CommandLine take_apart(int argc, char** argv) {
   return line;
 }
 
+// A command that was chosen: its options, and the function that they are for.
+struct Command {
+  CommonOptions* options;
+  std::function<int()> run;
+};
+using Commands = std::map<std::string, Command>;
+
 template <class Options>
-CLI::App* add_command(CLI::App& app, const char* name, const char* sentence,
-                      const char* example, Options& options) {
+CLI::App* add_command(CLI::App& app, Commands& commands, const char* name, const char* sentence,
+                      const char* example, Options& options, int (*run)(const Options&)) {
+  commands[name] = {&options, [&options, run] { return run(options); }};
   CLI::App* command = app.add_subcommand(name, sentence);
   command->group("Commands");
   command->allow_extras();  // zazenctl() reports them
@@ -52,6 +63,15 @@ CLI::App* add_command(CLI::App& app, const char* name, const char* sentence,
   command->add_flag("--json", options.json, "Print JSON");
   command->footer(std::string("Example:\n  ") + example);
   return command;
+}
+
+void add_paths(CLI::App* command, std::vector<std::string>& paths, const char* what,
+               bool is_required = false) {
+  command->add_option("PATH", paths, what)->type_name("")->required(is_required);
+}
+
+void add_frames(CLI::App* command, std::string& frames) {
+  command->add_option("--frames", frames, "Only these sequence numbers")->type_name("A-B");
 }
 
 void add_kinds(CLI::App* command, KindOptions& options) {
@@ -81,9 +101,11 @@ struct Invocation {
   ReportOptions report;
   ExplainOptions explain;
   DoctorOptions doctor;
+  std::string shell;  // of completion
 };
 
-void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& config) {
+void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& config,
+              Commands& commands) {
   app.set_version_flag("--version", "zazenctl " ZAZEN_VERSION);
   app.add_option("--config", config,
                  "The configuration file (default: $ZAZEN_CONFIG, ~/.config/zazen/zazen.toml, "
@@ -96,10 +118,10 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
   app.get_formatter()->label("REQUIRED", "");
   app.get_formatter()->label("Needs", "with");
 
-  CLI::App* init = add_command(app, "init",
+  CLI::App* init = add_command(app, commands, "init",
                                "Look at a directory of frames and write a configuration for "
                                "it, or add it to the one there is.",
-                               "zazenctl init /sim1", chosen.init);
+                               "zazenctl init /sim1", chosen.init, init_command);
   init->add_option("DIR", chosen.init.directory, "The directory of the frames")
       ->type_name("")
       ->required();
@@ -113,44 +135,46 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
       ->type_name("DIR");
   init->add_flag("--dry-run", chosen.init.dry_run, "Only print the configuration");
 
-  CLI::App* status = add_command(
-      app, "status", "Show whether the daemon of this node is healthy, and what it holds.",
-      "zazenctl --config zazen.toml status", chosen.status);
+  CLI::App* status =
+      add_command(app, commands, "status",
+                  "Show whether the daemon of this node is healthy, and what it holds.",
+                  "zazenctl --config zazen.toml status", chosen.status, status_command);
   status->add_flag("-x", chosen.status.problems_only,
                    "Print only problems; exit 4 if there are any");
   status->add_flag("-p", chosen.status.exact_bytes, "Print exact numbers of bytes");
   status->add_flag("--prometheus", chosen.status.prometheus,
                    "Print metrics, for node_exporter's textfile collector");
 
-  CLI::App* top = add_command(
-      app, "top", "Watch what this node does: hits, misses, copying, by dataset; q ends it.",
-      "zazenctl top --interval 5s", chosen.top);
+  CLI::App* top =
+      add_command(app, commands, "top",
+                  "Watch what this node does: hits, misses, copying, by dataset; q ends it.",
+                  "zazenctl top --interval 5s", chosen.top, top_command);
   top->add_option("--interval", chosen.top.interval, "How often to look")
       ->type_name("TIME")
       ->capture_default_str();
   top->add_flag("--once", chosen.top.once, "One interval only; exit 3 if no daemon answers");
 
-  CLI::App* ls =
-      add_command(app, "ls", "List the datasets of this node, or the frames that it holds.",
-                  "zazenctl ls /sim1 --pushed", chosen.ls);
-  ls->add_option("PATH", chosen.ls.paths, "Datasets, or frames in them")->type_name("");
+  CLI::App* ls = add_command(app, commands, "ls",
+                             "List the datasets of this node, or the frames that it holds.",
+                             "zazenctl ls /sim1 --pushed", chosen.ls, ls_command);
+  add_paths(ls, chosen.ls.paths, "Datasets, or frames in them");
   add_kinds(ls, chosen.ls);
   ls->add_flag("-l", chosen.ls.details,
                "Also whether it is pinned, the origin's modification time, the checksum");
 
-  CLI::App* evict = add_command(
-      app, "evict", "Drop copies from this node's cache; the origin is never touched.",
-      "zazenctl evict /sim1 --frames 0-99 --dry-run", chosen.evict);
-  evict->add_option("PATH", chosen.evict.paths, "Datasets, or frames in them")->type_name("");
+  CLI::App* evict =
+      add_command(app, commands, "evict",
+                  "Drop copies from this node's cache; the origin is never touched.",
+                  "zazenctl evict /sim1 --frames 0-99 --dry-run", chosen.evict, evict_command);
+  add_paths(evict, chosen.evict.paths, "Datasets, or frames in them");
   add_kinds(evict, chosen.evict);
-  evict->add_option("--frames", chosen.evict.frames, "Only these sequence numbers")
-      ->type_name("A-B");
+  add_frames(evict, chosen.evict.frames);
   evict->add_flag("--all", chosen.evict.all, "Everything on this node");
   evict->add_flag("--dry-run", chosen.evict.dry_run, "Only say what would go, and how much");
 
-  auto add_pin = [&app](const char* name, const char* sentence, const char* example,
-                        PinOptions& options) {
-    CLI::App* command = add_command(app, name, sentence, example, options);
+  auto add_pin = [&](const char* name, const char* sentence, const char* example,
+                     PinOptions& options, int (*run)(const PinOptions&)) {
+    CLI::App* command = add_command(app, commands, name, sentence, example, options, run);
     command->add_option("DIR", options.path, "A dataset, or a frame in it")
         ->type_name("")
         ->required();
@@ -158,12 +182,15 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
         ->type_name("");
   };
   add_pin("pin", "Keep frames: they are never evicted until they are unpinned.",
-          "zazenctl pin /sim1 0-99", chosen.pin);
-  add_pin("unpin", "Let pinned frames be evicted again.", "zazenctl unpin /sim1", chosen.unpin);
+          "zazenctl pin /sim1 0-99", chosen.pin,
+          [](const PinOptions& options) { return pin_command(options, true); });
+  add_pin("unpin", "Let pinned frames be evicted again.", "zazenctl unpin /sim1", chosen.unpin,
+          [](const PinOptions& options) { return pin_command(options, false); });
 
-  CLI::App* push = add_command(
-      app, "push", "Copy a dataset's frames to the nodes' caches, each to one node in turn.",
-      "zazenctl push /sim1", chosen.push);
+  CLI::App* push =
+      add_command(app, commands, "push",
+                  "Copy a dataset's frames to the nodes' caches, each to one node in turn.",
+                  "zazenctl push /sim1", chosen.push, push_command);
   push->add_option("DIR", chosen.push.directories, "Datasets")->type_name("")->required();
   push->add_option("--to", chosen.push.peers,
                    "unix:RUNTIME or HOST:PORT; may be repeated (default: the peers of the "
@@ -173,34 +200,30 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
       ->allow_extra_args(false);
   push->add_flag("--dry-run", chosen.push.dry_run, "Only say how many frames would be pushed");
 
-  CLI::App* warm = add_command(
-      app, "warm", "Bring frames into this node's cache before anybody asks for them.",
-      "zazenctl warm /sim1 --frames 0-999", chosen.warm);
-  warm->add_option("PATH", chosen.warm.paths, "Datasets, or frames in them")
-      ->type_name("")
-      ->required();
-  warm->add_option("--frames", chosen.warm.frames, "Only these sequence numbers")
-      ->type_name("A-B");
+  CLI::App* warm =
+      add_command(app, commands, "warm",
+                  "Bring frames into this node's cache before anybody asks for them.",
+                  "zazenctl warm /sim1 --frames 0-999", chosen.warm, warm_command);
+  add_paths(warm, chosen.warm.paths, "Datasets, or frames in them", true);
+  add_frames(warm, chosen.warm.frames);
   warm->add_option("--jobs", chosen.warm.jobs, "How many frames are under way at a time")
       ->type_name("N")
       ->capture_default_str();
   warm->add_flag("--dry-run", chosen.warm.dry_run,
                  "Only say how many frames would be brought, and about how much");
 
-  CLI::App* verify = add_command(
-      app, "verify", "Read the copies and compare their checksums; drop those that are bad.",
-      "zazenctl verify /sim1 --frames 0-99", chosen.verify);
-  verify
-      ->add_option("PATH", chosen.verify.paths,
-                   "Datasets, or frames in them (default: everything on this node)")
-      ->type_name("");
-  verify->add_option("--frames", chosen.verify.frames, "Only these sequence numbers")
-      ->type_name("A-B");
+  CLI::App* verify =
+      add_command(app, commands, "verify",
+                  "Read the copies and compare their checksums; drop those that are bad.",
+                  "zazenctl verify /sim1 --frames 0-99", chosen.verify, verify_command);
+  add_paths(verify, chosen.verify.paths,
+            "Datasets, or frames in them (default: everything on this node)");
+  add_frames(verify, chosen.verify.frames);
 
   CLI::App* run = add_command(
-      app, "run",
+      app, commands, "run",
       "Run a program with its frames from the cache; works with mpirun on either side.",
-      "mpirun -n 8 zazenctl run --verbose -- ./analyse /sim1", chosen.run);
+      "mpirun -n 8 zazenctl run --verbose -- ./analyse /sim1", chosen.run, run_command);
   run->add_option("--dataset", chosen.run.datasets,
                   "Divide only this dataset among the ranks; may be repeated")
       ->type_name("DIR")
@@ -228,9 +251,9 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
   run->prefix_command();
 
   CLI::App* report = add_command(
-      app, "report",
+      app, commands, "report",
       "List the recent jobs, say of one who read what and how long it took, or compare two.",
-      "zazenctl report last", chosen.report);
+      "zazenctl report last", chosen.report, report_command);
   report
       ->add_option("JOB", chosen.report.jobs,
                    "The beginning of a job's number, or: last (default: a list; two: compare)")
@@ -241,22 +264,50 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
       ->type_name("RUNTIME")
       ->allow_extra_args(false);
 
-  CLI::App* explain =
-      add_command(app, "explain", "Say what the shim does with a path, and which rule decides.",
-                  "zazenctl explain /sim1/f7 /sim1", chosen.explain);
-  explain->add_option("PATH", chosen.explain.paths, "Frames, directories, any files")
-      ->type_name("")
-      ->required();
+  CLI::App* explain = add_command(
+      app, commands, "explain", "Say what the shim does with a path, and which rule decides.",
+      "zazenctl explain /sim1/f7 /sim1", chosen.explain, explain_command);
+  add_paths(explain, chosen.explain.paths, "Frames, directories, any files", true);
   explain
       ->add_option("--view", chosen.explain.view,
                    "As a rank with this view sees it (default: $ZAZEN_VIEW)")
       ->type_name("DIR");
 
-  CLI::App* doctor =
-      add_command(app, "doctor", "Examine this node, and whether the shim reaches a program.",
-                  "zazenctl doctor ./analyse", chosen.doctor);
+  CLI::App* doctor = add_command(app, commands, "doctor",
+                                 "Examine this node, and whether the shim reaches a program.",
+                                 "zazenctl doctor ./analyse", chosen.doctor, doctor_command);
   doctor->add_option("PROGRAM", chosen.doctor.program, "A program, by path or name")
       ->type_name("");
+
+  CLI::App* completion = app.add_subcommand(
+      "completion", "Print the script by which a shell completes zazenctl's words.");
+  completion->group("Commands");
+  completion->add_option("SHELL", chosen.shell, "bash, zsh or fish")
+      ->type_name("")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  completion->footer("Example:\n  source <(zazenctl completion bash)");
+}
+
+CommandWords words_of(const CLI::App& command, const std::string& name) {
+  CommandWords words{name, command.get_description(), {}};
+  for (const CLI::Option* option : command.get_options()) {
+    OptionWords one{{}, option->get_description(), {}};
+    for (const std::string& letter : option->get_snames()) one.names.push_back("-" + letter);
+    for (const std::string& word : option->get_lnames()) one.names.push_back("--" + word);
+    if (option->get_items_expected_max() > 0) one.value = option->get_type_name();
+    if (!one.names.empty()) words.options.push_back(std::move(one));
+  }
+  return words;
+}
+
+int completion_command(const CLI::App& app, const std::string& shell) {
+  std::vector<CommandWords> commands = {words_of(app, "")};
+  for (const CLI::App* command : app.get_subcommands({})) {
+    commands.push_back(words_of(*command, command->get_name()));
+  }
+  std::fputs(completion_script(shell, commands).c_str(), stdout);
+  return kDone;
 }
 
 int usage_error(const CommandLine& line, const std::string& reason, const std::string& hint) {
@@ -274,11 +325,19 @@ std::string spelling_hint(const std::string& word, const std::vector<std::string
   return likely.empty() ? otherwise : "did you mean " + likely + "?";
 }
 
+// The option for frames that go by another word in the protocol; else the word itself.
+std::string option_for(const std::string& word) {
+  if (word == "--natives") return "--pushed";
+  if (word == "--aliens") return "--fetched";
+  return word;
+}
+
 int unknown_option(const CommandLine& line, const CLI::App& parser, const std::string& word) {
   std::vector<std::string> known;
   for (const CLI::Option* option : parser.get_options()) known.push_back(option->get_name());
-  return usage_error(line, word + ": no such option",
-                     spelling_hint(word, known, help_command(line) + " lists them"));
+  return usage_error(
+      line, word + ": no such option",
+      spelling_hint(option_for(word), known, help_command(line) + " lists them"));
 }
 
 // Errors that CLI11 would report less clearly: a word that is no command or no option.
@@ -307,8 +366,15 @@ int zazenctl(int argc, char** argv) {
   Invocation chosen;
   std::optional<std::string> config;
   CLI::App app("See and steer the cache of trajectory frames on this node.", "zazenctl");
-  describe(app, chosen, config);
+  Commands commands;
+  describe(app, chosen, config, commands);
 
+  // "help" and "version" work as words, too: "help status" is "status --help".
+  if (line.command == "help" || line.command == "version") {
+    line.words.erase(std::ranges::find(line.words, line.command));
+    line.words.push_back("--" + line.command);
+    line.command = line.words.front().starts_with("-") ? "" : line.words.front();
+  }
   if (std::optional<int> outcome = misspelt(app, line)) return *outcome;
   try {
     app.parse(std::vector<std::string>(line.words.rbegin(), line.words.rend()));
@@ -328,28 +394,15 @@ int zazenctl(int argc, char** argv) {
                        help_command(line) + " shows what is");
   }
 
-  auto with_config = [&](auto& options) -> auto& {
-    if (!options.config) options.config = config;
-    return options;
-  };
-  if (line.command == "init") return init_command(with_config(chosen.init));
-  if (line.command == "status") return status_command(with_config(chosen.status));
-  if (line.command == "ls") return ls_command(with_config(chosen.ls));
-  if (line.command == "evict") return evict_command(with_config(chosen.evict));
-  if (line.command == "report") return report_command(with_config(chosen.report));
-  if (line.command == "explain") return explain_command(with_config(chosen.explain));
-  if (line.command == "doctor") return doctor_command(with_config(chosen.doctor));
-  if (line.command == "pin") return pin_command(with_config(chosen.pin), true);
-  if (line.command == "unpin") return pin_command(with_config(chosen.unpin), false);
-  if (line.command == "push") return push_command(with_config(chosen.push));
-  if (line.command == "warm") return warm_command(with_config(chosen.warm));
-  if (line.command == "top") return top_command(with_config(chosen.top));
-  if (line.command == "verify") return verify_command(with_config(chosen.verify));
-
-  chosen.run.command = std::move(extra);
-  if (line.separated && !chosen.run.command.empty()) chosen.run.command.push_back("--");
-  for (std::string& word : line.trailing) chosen.run.command.push_back(std::move(word));
-  return run_command(with_config(chosen.run));
+  if (line.command == "completion") return completion_command(app, chosen.shell);
+  const Command& given = commands.at(line.command);
+  if (!given.options->config) given.options->config = config;
+  if (line.command == "run") {
+    chosen.run.command = std::move(extra);
+    if (line.separated && !chosen.run.command.empty()) chosen.run.command.push_back("--");
+    for (std::string& word : line.trailing) chosen.run.command.push_back(std::move(word));
+  }
+  return given.run();
 }
 
 }  // namespace

@@ -86,14 +86,11 @@ std::string text_of(const toml::node& node, const char* key) {
   return text->get();
 }
 
-std::string require_text(const toml::table& table, const char* key, const char* example) {
-  const toml::node* node = table.get(key);
-  if (!node) {
-    bool is_top_level = std::string_view(key) == "cache" || std::string_view(key) == "runtime";
-    complain(is_top_level ? 0 : line_of(table), fmt::format("missing key '{}'", key),
-             fmt::format("for example: {} = \"{}\"", key, example));
-  }
-  return text_of(*node, key);
+const toml::node& required(const toml::table& table, const char* key, const char* example) {
+  if (const toml::node* node = table.get(key)) return *node;
+  bool is_top_level = std::string_view(key) == "cache" || std::string_view(key) == "runtime";
+  complain(is_top_level ? 0 : line_of(table), fmt::format("missing key '{}'", key),
+           fmt::format("for example: {} = \"{}\"", key, example));
 }
 
 // Absolute and lexically normal, or a complaint.
@@ -116,9 +113,13 @@ std::string normal_path(const std::string& text, const char* key, std::uint32_t 
   return normal;
 }
 
-std::uint64_t size_of(const toml::table& table, const char* key) {
+std::string path_of(const toml::node& node, const char* key) {
+  return normal_path(text_of(node, key), key, line_of(node));
+}
+
+std::uint64_t size_of(const toml::table& table, const char* key, std::uint64_t otherwise) {
   const toml::node* node = table.get(key);
-  if (!node) return 0;
+  if (!node) return otherwise;
   if (const auto* number = node->as_integer(); number && number->get() >= 0) {
     return static_cast<std::uint64_t>(number->get());
   }
@@ -155,7 +156,7 @@ void read_native_share(const toml::table& table, Config* config) {
     config->native_share_percent = *percent;
     return;
   }
-  config->native_share_bytes = size_of(table, "native_share");
+  config->native_share_bytes = size_of(table, "native_share", 0);
   if (config->native_share_bytes == 0) {
     complain(line_of(*node), "'native_share' must be more than 0");
   }
@@ -166,12 +167,12 @@ void read_keep_free(const toml::table& table, Config* config) {
   if (!node) return;
   const auto percent = percent_of(*node, "keep_free");
   config->keep_free_percent = percent.value_or(0);
-  if (!percent) config->keep_free_bytes = size_of(table, "keep_free");
+  if (!percent) config->keep_free_bytes = size_of(table, "keep_free", 0);
 }
 
-std::uint64_t count_of(const toml::table& table, const char* key) {
+std::uint64_t count_of(const toml::table& table, const char* key, std::uint64_t otherwise) {
   const toml::node* node = table.get(key);
-  if (!node) return 0;
+  if (!node) return otherwise;
   const auto* number = node->as_integer();
   if (!number || number->get() < 0) {
     complain(line_of(*node), fmt::format("'{}' must be a whole number, 0 or more", key));
@@ -236,15 +237,16 @@ std::string node_name_of(const toml::table& table) {
 }
 
 std::string runtime_of(const toml::table& table, const std::string& text) {
-  std::string value = require_text(table, "runtime", "/run/zazen");
-  std::uint32_t line = line_of(*table.get("runtime"));
-  std::string normal = normal_path(value, "runtime", line);
+  const toml::node& node = required(table, "runtime", "/run/zazen");
+  const std::string value = text_of(node, "runtime");
+  const std::string normal = path_of(node, "runtime");
   char scanned[kMaxPath];
   std::size_t length = scan_runtime_line(text.data(), std::min(text.size(), kRuntimeScanBytes),
                                          scanned, sizeof scanned);
   if (std::string_view(scanned, length) != value) {
     complain(
-        line, "'runtime' must be the plain line  runtime = \"DIR\"  near the file's top",
+        line_of(node),
+        "'runtime' must be the plain line  runtime = \"DIR\"  near the file's top",
         "before any [table], in double quotes, no escapes; nothing that looks like it above");
   }
   return normal;
@@ -277,16 +279,13 @@ void read_network(const toml::table& table, Config* config) {
     config->known_as.push_back(text_of(item, "known_as"));
     require_address(config->known_as.back(), "known_as:", line_of(item));
   }
-  if (const toml::node* key_file = table.get("key_file")) {
-    config->key_file =
-        normal_path(text_of(*key_file, "key_file"), "key_file", line_of(*key_file));
+  if (const toml::node* file = table.get("key_file")) {
+    config->key_file = path_of(*file, "key_file");
   }
   config->key_grace_ms = period_of(table, "key_grace", config->key_grace_ms);
-  if (table.contains("max_frame")) config->max_frame_bytes = size_of(table, "max_frame");
-  if (table.contains("max_connections")) {
-    config->max_connections = count_of(table, "max_connections");
-  }
-  config->max_rate_bytes = size_of(table, "max_rate");
+  config->max_frame_bytes = size_of(table, "max_frame", config->max_frame_bytes);
+  config->max_connections = count_of(table, "max_connections", config->max_connections);
+  config->max_rate_bytes = size_of(table, "max_rate", config->max_rate_bytes);
 }
 
 std::vector<std::string> peers_of(const toml::table& table) {
@@ -307,19 +306,18 @@ std::vector<std::string> peers_of(const toml::table& table) {
 
 void read_writer_keys(const toml::table& table, Config* config) {
   constexpr std::uint64_t kLongestMs = 3'600'000;
-  if (table.get("writer_memory")) config->writer_memory_bytes = size_of(table, "writer_memory");
+  config->writer_memory_bytes = size_of(table, "writer_memory", config->writer_memory_bytes);
   config->writer_timeout_ms = period_of(table, "writer_timeout", config->writer_timeout_ms);
   if (config->writer_timeout_ms == 0 || config->writer_timeout_ms > kLongestMs) {
     complain(line_of(*table.get("writer_timeout")),
              "'writer_timeout' must be between one second and one hour");
   }
-  if (const toml::node* spool = table.get("spool")) {
-    config->spool = normal_path(text_of(*spool, "spool"), "spool", line_of(*spool));
+  if (const toml::node* spool = table.get("spool")) config->spool = path_of(*spool, "spool");
+  const toml::node* limit = table.get("spool_limit");
+  if (limit && config->spool.empty()) {
+    complain(line_of(*limit), "'spool_limit' without 'spool'");
   }
-  if (const toml::node* limit = table.get("spool_limit")) {
-    if (config->spool.empty()) complain(line_of(*limit), "'spool_limit' without 'spool'");
-    config->spool_limit_bytes = size_of(table, "spool_limit");
-  }
+  config->spool_limit_bytes = size_of(table, "spool_limit", config->spool_limit_bytes);
 }
 
 bool switch_of(const toml::table& table, const char* key, bool otherwise) {
@@ -347,9 +345,8 @@ FilterMode filter_of(const toml::table& table) {
 DatasetConfig dataset_of(const toml::table& table) {
   require_known_keys(table, kDatasetKeys);
   DatasetConfig dataset;
-  std::string path = require_text(table, "path", "/sim1");
-  dataset.path = normal_path(path, "path", line_of(*table.get("path")));
-  dataset.frames = require_text(table, "frames", "f{seq}");
+  dataset.path = path_of(required(table, "path", "/sim1"), "path");
+  dataset.frames = text_of(required(table, "frames", "f{seq}"), "frames");
   const char* why = "";
   if (!FrameName::parse(dataset.frames.data(), dataset.frames.size(), &dataset.name, &why)) {
     complain(line_of(*table.get("frames")),
@@ -475,11 +472,10 @@ Config read_table(const toml::table& table, const std::string& text, const std::
   Config config;
   config.file = file;
   config.node = node_name_of(table);
-  std::string cache = require_text(table, "cache", "/scratch/zazen");
-  config.cache = normal_path(cache, "cache", line_of(*table.get("cache")));
+  config.cache = path_of(required(table, "cache", "/scratch/zazen"), "cache");
   config.runtime = runtime_of(table, text);
-  config.capacity_bytes = size_of(table, "capacity");
-  config.max_files = count_of(table, "max_files");
+  config.capacity_bytes = size_of(table, "capacity", 0);
+  config.max_files = count_of(table, "max_files", 0);
   read_keep_free(table, &config);
   config.sweep_ms = period_of(table, "sweep", config.sweep_ms);
   config.read_order = choice_of<ReadOrderKey>(table, "read_order",
@@ -495,26 +491,6 @@ Config read_table(const toml::table& table, const std::string& text, const std::
   read_native_share(table, &config);
   read_datasets(table, follow, &config);
   return config;
-}
-
-// The number of edits that turn one word into the other; a swap of two neighbours is one edit.
-std::size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<std::vector<std::size_t>> cost(a.size() + 1,
-                                             std::vector<std::size_t>(b.size() + 1));
-  for (std::size_t i = 0; i <= a.size(); ++i) {
-    for (std::size_t j = 0; j <= b.size(); ++j) {
-      if (i == 0 || j == 0) {
-        cost[i][j] = i + j;
-        continue;
-      }
-      std::size_t change = cost[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-      cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, change});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
-      }
-    }
-  }
-  return cost[a.size()][b.size()];
 }
 
 }  // namespace
@@ -533,22 +509,6 @@ const DatasetConfig* Config::dataset_at(const std::string& path) const {
   auto found = std::find_if(datasets.begin(), datasets.end(),
                             [&](const DatasetConfig& dataset) { return dataset.path == path; });
   return found == datasets.end() ? nullptr : &*found;
-}
-
-std::string closest_spelling(const std::string& word, const std::vector<std::string>& known) {
-  constexpr std::size_t kLongestWord = 64;
-  if (word.size() > kLongestWord) return {};
-  std::string best;
-  std::size_t best_distance =
-      word.size() < 4 ? 2 : std::max<std::size_t>(2, word.size() / 3) + 1;
-  for (const std::string& candidate : known) {
-    std::size_t distance = edit_distance(word, candidate);
-    if (distance < best_distance) {
-      best_distance = distance;
-      best = candidate;
-    }
-  }
-  return best;
 }
 
 // Each path has its own thread, which may outlive the call.

@@ -30,7 +30,7 @@ struct DatasetConfig {
   std::vector<std::string> also_patterns() const;
 };
 
-enum class ReadOrderKey { kAuto, kFifo, kNone };  // kAuto: by the cache's device
+enum class ReadOrderKey { kAuto, kFifo, kNone };  // kAuto: by the measured cost of a seek
 
 struct Config {
   std::string file;  // where it was read from
@@ -90,7 +90,7 @@ Result<Config> parse_config(const std::string& text, const std::string& file,
 // --config, else $ZAZEN_CONFIG, else ~/.config/zazen/zazen.toml, else /etc/zazen/zazen.toml.
 Result<std::string> find_config(const std::optional<std::string>& command_line);
 
-// The likely spelling among `known`, or "".
+// The likely spelling among `known`, or "" (spelling.cc).
 std::string closest_spelling(const std::string& word, const std::vector<std::string>& known);
 
 }  // namespace zazen

@@ -3,12 +3,12 @@
 // answers to pushes before it makes another kind of request.
 #include "bodhi/node/client.h"
 
-#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include <chrono>
 #include <cstring>
 
+#include "bodhi/common/memory_file.h"
 #include "bodhi/lean/system/raw_call.h"
 
 namespace zazen {
@@ -52,11 +52,13 @@ Result<Reply> receive_reply(int socket, int timeout_ms) {
   return reply;
 }
 
-Result<Reply> exchange(int socket, const std::string& packet, int passed_fd, int timeout_ms) {
+Result<Reply> exchange(int socket, const Result<std::string>& packet, int timeout_ms,
+                       int passed_fd = -1) {
+  if (!packet) return packet.error();
   auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
   MessageHeader request;
-  std::memcpy(&request, packet.data(), sizeof request);
-  if (auto sent = send_request(socket, packet, passed_fd, timeout_ms); !sent) {
+  std::memcpy(&request, packet->data(), sizeof request);
+  if (auto sent = send_request(socket, *packet, passed_fd, timeout_ms); !sent) {
     return sent.error();
   }
   for (;;) {
@@ -81,22 +83,29 @@ Result<std::string> frame_packet(MessageType type, std::uint64_t request, std::u
   return packet;
 }
 
-// A header, a body that begins with a range of frames, and the dataset's path.
-template <class Body>
-Result<std::string> range_packet(MessageType type, std::uint64_t request, const Body& body,
-                                 const std::string& dataset) {
+// A header and a body.
+Result<std::string> packet_of(MessageType type, std::uint64_t request, std::string_view body) {
   MessageHeader header = {};
   header.magic = kWireMagic;
   header.version = kWireVersion;
   header.type = type;
-  header.length = static_cast<std::uint32_t>(sizeof body + dataset.size());
+  header.length = static_cast<std::uint32_t>(body.size());
   header.request = request;
   std::string packet(reinterpret_cast<const char*>(&header), sizeof header);
-  packet.append(reinterpret_cast<const char*>(&body), sizeof body);
-  packet += dataset;
+  packet += body;
   if (!message_is_valid(packet.data(), packet.size())) {
-    return Error{EINVAL, "'" + dataset + "' makes no request", {}};
+    return Error{EINVAL, "not a request", {}};
   }
+  return packet;
+}
+
+// The same with a body that begins with a range of frames, and the dataset's path.
+template <class Body>
+Result<std::string> range_packet(MessageType type, std::uint64_t request, const Body& body,
+                                 const std::string& dataset) {
+  std::string bytes(reinterpret_cast<const char*>(&body), sizeof body);
+  auto packet = packet_of(type, request, bytes + dataset);
+  if (!packet) return Error{EINVAL, "'" + dataset + "' makes no request", {}};
   return packet;
 }
 
@@ -112,15 +121,6 @@ Result<std::string> read_whole(const UniqueFd& fd) {
   return bytes;
 }
 
-Result<UniqueFd> memory_file(const std::string& bytes) {
-  UniqueFd fd(::memfd_create("zazen-listing", MFD_CLOEXEC));
-  if (!fd.valid()) return last_error("memfd_create");
-  if (int error = raw_write_all(fd.get(), bytes.data(), bytes.size())) {
-    return Error{-error, "write a memory file", {}};
-  }
-  return fd;
-}
-
 }  // namespace
 
 Result<Client> Client::connect(const std::string& runtime, int timeout_ms) {
@@ -134,21 +134,15 @@ Result<Client> Client::connect(const std::string& runtime, int timeout_ms) {
 }
 
 Result<std::string> Client::status() {
-  MessageHeader header = {};
-  header.magic = kWireMagic;
-  header.version = kWireVersion;
-  header.type = MessageType::kStatus;
-  header.request = next_request_++;
-  std::string packet(reinterpret_cast<const char*>(&header), sizeof header);
-  auto reply = exchange(socket_.get(), packet, -1, timeout_ms_);
+  auto packet = packet_of(MessageType::kStatus, next_request_++, "");
+  auto reply = exchange(socket_.get(), packet, timeout_ms_);
   if (!reply) return reply.error();
   return read_whole(reply->fd);
 }
 
 Result<std::vector<ListRecord>> Client::list(const std::string& dataset) {
   auto packet = frame_packet(MessageType::kList, next_request_++, 0, dataset, "");
-  if (!packet) return packet.error();
-  auto reply = exchange(socket_.get(), *packet, -1, timeout_ms_);
+  auto reply = exchange(socket_.get(), packet, timeout_ms_);
   if (!reply) return reply.error();
   auto bytes = read_whole(reply->fd);
   if (!bytes) return bytes.error();
@@ -177,8 +171,7 @@ Result<EvictReply> Client::ask_for_range(MessageType type, const std::string& da
                                          FrameRange range, std::uint32_t what) {
   EvictBody body = {range.first, range.last, what, static_cast<std::uint32_t>(dataset.size())};
   auto packet = range_packet(type, next_request_++, body, dataset);
-  if (!packet) return packet.error();
-  auto reply = exchange(socket_.get(), *packet, -1, timeout_ms_);
+  auto reply = exchange(socket_.get(), packet, timeout_ms_);
   if (!reply) return reply.error();
   EvictReply evicted;
   if (reply->body.size() != sizeof evicted) return Error{EPROTO, "the daemon's answer", {}};
@@ -190,8 +183,7 @@ Result<Client::Verified> Client::verify(const std::string& dataset, FrameSeq fir
                                         FrameSeq last) {
   VerifyBody body = {first, last, static_cast<std::uint32_t>(dataset.size()), 0};
   auto packet = range_packet(MessageType::kVerify, next_request_++, body, dataset);
-  if (!packet) return packet.error();
-  auto reply = exchange(socket_.get(), *packet, -1, timeout_ms_);
+  auto reply = exchange(socket_.get(), packet, timeout_ms_);
   if (!reply) return reply.error();
   Verified verified = {};
   const std::string& bytes = reply->body;
@@ -212,40 +204,30 @@ Result<Client::Verified> Client::verify(const std::string& dataset, FrameSeq fir
 
 Status Client::sample(const std::string& dataset) {
   auto packet = frame_packet(MessageType::kSample, next_request_++, kWaitForIt, dataset, "");
-  if (!packet) return packet.error();
-  auto reply = exchange(socket_.get(), *packet, -1, timeout_ms_);
+  auto reply = exchange(socket_.get(), packet, timeout_ms_);
   if (!reply) return reply.error();
   return Done{};
 }
 
 Status Client::keep_listing(const std::string& dataset, const std::string& encoded_listing) {
-  auto packet = frame_packet(MessageType::kKeepListing, next_request_++, 0, dataset, "");
-  if (!packet) return packet.error();
-  auto file = memory_file(encoded_listing);
+  auto file = sealed_memory(encoded_listing);
   if (!file) return file.error();
-  auto reply = exchange(socket_.get(), *packet, file->get(), timeout_ms_);
+  auto packet = frame_packet(MessageType::kKeepListing, next_request_++, 0, dataset, "");
+  auto reply = exchange(socket_.get(), packet, timeout_ms_, file->get());
   if (!reply) return reply.error();
   return Done{};
 }
 
 Status Client::tell(std::string_view notice) {
-  MessageHeader header = {};
-  header.magic = kWireMagic;
-  header.version = kWireVersion;
-  header.type = MessageType::kPeerNotice;
-  header.length = static_cast<std::uint32_t>(notice.size());
-  header.request = next_request_++;
-  std::string packet(reinterpret_cast<const char*>(&header), sizeof header);
-  packet += notice;
-  auto reply = exchange(socket_.get(), packet, -1, timeout_ms_);
+  auto packet = packet_of(MessageType::kPeerNotice, next_request_++, notice);
+  auto reply = exchange(socket_.get(), packet, timeout_ms_);
   if (!reply) return reply.error();
   return Done{};
 }
 
 Result<std::string> Client::history(const std::string& dataset, const std::string& name) {
   auto packet = frame_packet(MessageType::kHistory, next_request_++, 0, dataset, name);
-  if (!packet) return packet.error();
-  auto reply = exchange(socket_.get(), *packet, -1, timeout_ms_);
+  auto reply = exchange(socket_.get(), packet, timeout_ms_);
   if (!reply) return reply.error();
   return std::move(reply->body);
 }

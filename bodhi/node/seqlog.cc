@@ -72,14 +72,11 @@ int read_header(int fd, Extent* extent) {
 // Visits the records up to the first bad one, in chunks. Skips the first ones, as many as
 // *extent already has. 0 or an errno.
 template <class Show>
-int read_records(int fd, Extent* extent, Show&& show) {
-  if (!extent->header_is_good) return 0;
-  struct stat st;
-  std::size_t expected = raw_fstat(fd, &st) == 0
-                             ? static_cast<std::size_t>(st.st_size) / sizeof(LogRecord)
-                             : kChunkRecords;
-  Chunk chunk(std::min(kChunkRecords, expected + 1));
-  for (;;) {
+int read_records(int fd, std::uint64_t log_bytes, Extent* extent, Show&& show) {
+  Chunk chunk;
+  while (extent->header_is_good && extent->size_bytes() + sizeof(LogRecord) <= log_bytes) {
+    chunk.resize(std::min<std::uint64_t>(
+        kChunkRecords, (log_bytes - extent->size_bytes()) / sizeof(LogRecord)));
     long got =
         raw_read_at(fd, reinterpret_cast<char*>(chunk.data()), chunk.size() * sizeof(LogRecord),
                     static_cast<off_t>(extent->size_bytes()));
@@ -89,15 +86,15 @@ int read_records(int fd, Extent* extent, Show&& show) {
     while (good < whole && record_is_valid(chunk[good])) ++good;
     show(std::span<const LogRecord>(chunk.data(), good));
     extent->records += good;
-    if (good < chunk.size()) return 0;
+    if (good < chunk.size()) break;
   }
+  return 0;
 }
 
 // Visits an open log: the frames of its summary, if there is a valid one, and the other
 // records.
-int read_with_summary(int fd, int summary_fd, const LogVisitor& visitor, Extent* good) {
-  struct stat st;
-  if (int error = raw_fstat(fd, &st)) return -error;
+int read_with_summary(int fd, const struct stat& st, int summary_fd, const LogVisitor& visitor,
+                      Extent* good) {
   if (int error = read_header(fd, good)) return error;
   const auto log_bytes = static_cast<std::uint64_t>(st.st_size);
   if (summary_fd >= 0 && good->header_is_good)
@@ -106,7 +103,7 @@ int read_with_summary(int fd, int summary_fd, const LogVisitor& visitor, Extent*
       visitor.held(summary->runs);
       good->records = (summary->log_bytes - sizeof(LogHeader)) / sizeof(LogRecord);
     }
-  return read_records(fd, good, visitor.records);
+  return read_records(fd, log_bytes, good, visitor.records);
 }
 
 // The last record of each frame decides.
@@ -118,29 +115,27 @@ FrameSet replay(const std::vector<LogRecord>& records) {
     for (const LogRecord& record : records) frames.push_back(record.seq);
     return FrameSet(std::move(frames));
   }
-  struct Word {
+  struct Entry {
     FrameSeq seq;
     std::uint64_t position;
-    bool operator<(const Word& other) const {
+    bool operator<(const Entry& other) const {
       return seq != other.seq ? seq < other.seq : position < other.position;
     }
   };
-  std::vector<Word> words;
-  words.reserve(records.size());
-  for (std::size_t i = 0; i < records.size(); ++i) words.push_back({records[i].seq, i});
-  std::sort(words.begin(), words.end());
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    bool is_last = i + 1 == words.size() || words[i + 1].seq != words[i].seq;
-    if (is_last && is_add(records[words[i].position])) frames.push_back(words[i].seq);
+  std::vector<Entry> entries;
+  entries.reserve(records.size());
+  for (std::size_t i = 0; i < records.size(); ++i) entries.push_back({records[i].seq, i});
+  std::sort(entries.begin(), entries.end());
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    bool is_last = i + 1 == entries.size() || entries[i + 1].seq != entries[i].seq;
+    if (is_last && is_add(records[entries[i].position])) frames.push_back(entries[i].seq);
   }
   return FrameSet(std::move(frames));
 }
 
-Result<FrameSet> read_frames(int fd, int summary_fd, Extent* good) {
+Result<FrameSet> read_frames(int fd, const struct stat& st, int summary_fd, Extent* good) {
   std::vector<LogRecord> records;
-  struct stat st;
-  if (raw_fstat(fd, &st) == 0)
-    records.reserve(static_cast<std::size_t>(st.st_size) / sizeof(LogRecord));
+  records.reserve(static_cast<std::size_t>(st.st_size) / sizeof(LogRecord));
   const LogVisitor visitor{
       [&](std::span<const FrameRun> runs) {
         for (const FrameRun& run : runs)
@@ -150,7 +145,7 @@ Result<FrameSet> read_frames(int fd, int summary_fd, Extent* good) {
       [&](std::span<const LogRecord> some) {
         records.insert(records.end(), some.begin(), some.end());
       }};
-  if (int error = read_with_summary(fd, summary_fd, visitor, good))
+  if (int error = read_with_summary(fd, st, summary_fd, visitor, good))
     return Error{error, "read a sequence log", {}};
   return replay(records);
 }
@@ -177,15 +172,18 @@ int flush_parent(int directory_fd, const std::string& name) {
   return fd.valid() && ::fsync(fd.get()) == 0 ? 0 : errno;
 }
 
-// For readers other than the writer: a missing log is an empty one. The log is opened first,
-// then its summary (log_summary.h).
+// For readers other than the writer: a missing log is an empty one, and most nodes have empty
+// ones. The log is opened first, then its summary (log_summary.h).
 template <class Read>
 Status read_from(const std::string& path, Read&& read) {
   RawFd file(raw_open(path.c_str(), O_RDONLY | O_NONBLOCK));
   if (file.get() == -ENOENT) return Done{};
   if (!file.valid()) return Error{-file.get(), path + ": open", {}};
+  struct stat st;
+  if (int error = raw_fstat(file.get(), &st)) return Error{-error, path + ": stat", {}};
+  if (st.st_size <= static_cast<off_t>(sizeof(LogHeader))) return Done{};
   RawFd summary(raw_open(summary_of(path).c_str(), O_RDONLY | O_NONBLOCK));
-  if (int error = read(file.get(), summary.get())) return Error{error, path + ": read", {}};
+  if (int error = read(file.get(), st, summary.get())) return Error{error, path + ": read", {}};
   return Done{};
 }
 
@@ -203,10 +201,13 @@ Result<SequenceLog> SequenceLog::open(int directory_fd, const std::string& name,
     return Error{error, summary_of(name) + ": remove", {}};
   log.fd_ = open_file(directory_fd, name, O_CREAT);
   if (!log.fd_.valid()) return last_error(name + ": open");
+  struct stat st;
+  if (int error = raw_fstat(log.fd_.get(), &st)) return Error{-error, name + ": stat", {}};
   Extent good;
   int error = read_header(log.fd_.get(), &good);
   if (error == 0) {
-    error = read_records(log.fd_.get(), &good, [&](std::span<const LogRecord> records) {
+    const auto bytes = static_cast<std::uint64_t>(st.st_size);
+    error = read_records(log.fd_.get(), bytes, &good, [&](std::span<const LogRecord> records) {
       if (!visit) return;
       for (const LogRecord& record : records)
         visit(record.seq, record.operation == LogOperation::kAdd);
@@ -309,7 +310,7 @@ Status SequenceLog::summarize(int directory_fd, const std::string& name) {
   if (static_cast<std::uint64_t>(st.st_size) != size_bytes_) return Error{ESTALE, name, {}};
   const UniqueFd before = open_file(directory_fd, summary_of(name), 0);
   Extent good;
-  Result<FrameSet> frames = read_frames(fd_.get(), before.get(), &good);
+  Result<FrameSet> frames = read_frames(fd_.get(), st, before.get(), &good);
   if (!frames) return frames.error();
   // Stops at a record that the disk has damaged, as a reader without the summary does.
   Status done = write_log_summary(directory_fd, name, st.st_ino, good.size_bytes(), *frames);
@@ -338,9 +339,9 @@ std::vector<FrameSeq> SequenceLog::added_since(std::uint64_t first) const {
 
 Result<FrameSet> read_sequence_log(const std::string& path) {
   FrameSet frames;
-  Status seen = read_from(path, [&](int file, int summary) {
+  Status seen = read_from(path, [&](int file, const struct stat& st, int summary) {
     Extent good;
-    Result<FrameSet> all = read_frames(file, summary, &good);
+    Result<FrameSet> all = read_frames(file, st, summary, &good);
     if (!all) return all.error().code;
     frames = std::move(*all);
     return 0;
@@ -350,9 +351,9 @@ Result<FrameSet> read_sequence_log(const std::string& path) {
 }
 
 Status visit_sequence_log(const std::string& path, const LogVisitor& visitor) {
-  return read_from(path, [&](int file, int summary) {
+  return read_from(path, [&](int file, const struct stat& st, int summary) {
     Extent good;
-    return read_with_summary(file, summary, visitor, &good);
+    return read_with_summary(file, st, summary, visitor, &good);
   });
 }
 

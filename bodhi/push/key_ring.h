@@ -1,5 +1,6 @@
-// KeyRing: the credentials of a program or a daemon (credentials.h), while key files are
-// replaced.
+// KeyRing: the credentials of a program or a daemon, while key files are replaced. A writer
+// proves to a daemon on another machine that it may push: by MUNGE where it runs, else by a key
+// that both have in a file (mode 0600). Without either, only on loopback.
 //
 // A new key is used as soon as its file is read. The old key stays valid for a grace period, so
 // that an operator can replace the file on one machine after another. A listener accepts both
@@ -14,9 +15,18 @@
 #include <vector>
 
 #include "bodhi/common/result.h"
-#include "bodhi/push/credentials.h"
 
 namespace zazen {
+
+struct Credentials {
+  std::string key;                    // of the key file; "": none
+  bool munge = false;                 // a MUNGE daemon answers on this machine
+  std::vector<std::string> old_keys;  // replaced, but still valid
+};
+
+// The credentials from the configuration's key file ("": none) and from MUNGE, if it runs. An
+// error if others may read the file.
+Result<Credentials> load_credentials(const std::string& key_file);
 
 class KeyRing {
  public:

@@ -1,30 +1,18 @@
+// The link to a daemon of this machine: its socket carries descriptors, not content.
+//
 // A frame that the origin has is passed as the origin's descriptor, as by any client. Content
 // that the origin may not have is passed in a sealed memory file, or in the writer's own file.
-#include "bodhi/push/local_link.h"
-
-#include <fcntl.h>
-#include <sys/mman.h>
-
 #include <chrono>
 #include <map>
 
-#include "bodhi/lean/system/raw_call.h"
+#include "bodhi/common/memory_file.h"
 #include "bodhi/node/client.h"
+#include "bodhi/push/node_link.h"
 
 namespace zazen {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-Result<UniqueFd> sealed_file(std::span<const std::byte> bytes) {
-  UniqueFd fd(::memfd_create("zazen-frame", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!fd.valid()) return last_error("memfd_create");
-  int code = raw_write_all(fd.get(), reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (code != 0) return Error{-code, "write a memory file", {}};
-  constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
-  if (::fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0) return last_error("seal a memory file");
-  return fd;
-}
 
 class LocalLink : public NodeLink {
  public:
@@ -84,7 +72,8 @@ class LocalLink : public NodeLink {
       return content.origin ? client_.start_push(dataset, name, content.fd)
                             : client_.start_push_content(dataset, name, content.fd);
     }
-    Result<UniqueFd> file = sealed_file(content.bytes);
+    Result<UniqueFd> file = sealed_memory(
+        {reinterpret_cast<const char*>(content.bytes.data()), content.bytes.size()});
     if (!file) return file.error();
     return client_.start_push_content(dataset, name, file->get());
   }

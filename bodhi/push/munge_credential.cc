@@ -29,7 +29,8 @@ Result<std::string> encode_munge_credential(const Bytes32& secret, uid_t reader)
   char* text = nullptr;
   if (!context ||
       ::munge_ctx_set(context.get(), MUNGE_OPT_UID_RESTRICTION, reader) != EMUNGE_SUCCESS ||
-      ::munge_encode(&text, context.get(), secret.data(), secret.size()) != EMUNGE_SUCCESS) {
+      ::munge_encode(&text, context.get(), secret.data(), static_cast<int>(secret.size())) !=
+          EMUNGE_SUCCESS) {
     return Error{EACCES, "MUNGE makes no credential", "is munged running?"};
   }
   std::string credential(text);

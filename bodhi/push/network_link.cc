@@ -1,17 +1,20 @@
+// The link to a daemon on another machine (push_wire.h). start_push() returns when the whole
+// frame is sent. At most kWindowBytes are without an answer, unless a single frame is larger.
+//
+// The time limit is for silence. A node is not silent while its kernel acknowledges bytes,
+// which requires that its daemon receives them. Nor is it silent while the daemon sends
+// messages such as kWorking. A node that does neither for the time limit has failed.
+//
 // The socket does not block. A thread that waits to send also receives answers, so the two
 // sides never wait for each other to read.
 //
 // The link holds at most one message and one buffer of bytes whose MAC is not yet verified. An
 // attacker on the network can inject bytes; the first injected message ends the link.
-#include "bodhi/push/network_link.h"
-
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/ioctl.h>
-#include <sys/sendfile.h>
 #include <sys/uio.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -26,6 +29,7 @@
 #include "bodhi/config/push_address.h"
 #include "bodhi/lean/frames/identity.h"
 #include "bodhi/push/munge_credential.h"
+#include "bodhi/push/node_link.h"
 #include "bodhi/push/push_keys.h"
 #include "bodhi/push/push_target.h"
 #include "bodhi/push/push_wire.h"
@@ -63,33 +67,6 @@ Result<UniqueFd> connect_to(const SocketAddress& address, int timeout_ms) {
   return fd;
 }
 
-// sendfile() has no MSG_NOSIGNAL, and the program may not expect SIGPIPE. So this thread's
-// SIGPIPE is blocked and discarded.
-class NoPipeSignal {
- public:
-  NoPipeSignal() {
-    sigset_t pending;
-    ::sigpending(&pending);
-    was_pending_ = ::sigismember(&pending, SIGPIPE) == 1;
-    ::sigemptyset(&pipe_);
-    ::sigaddset(&pipe_, SIGPIPE);
-    ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
-  }
-  ~NoPipeSignal() {
-    int code = errno;
-    const timespec at_once = {};
-    if (!was_pending_) ::sigtimedwait(&pipe_, nullptr, &at_once);
-    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-    errno = code;
-  }
-  NoPipeSignal(const NoPipeSignal&) = delete;
-  NoPipeSignal& operator=(const NoPipeSignal&) = delete;
-
- private:
-  sigset_t pipe_, before_;
-  bool was_pending_;
-};
-
 class NetworkLink : public NodeLink {
  public:
   NetworkLink(UniqueFd socket, std::string peer, bool is_local, int timeout_ms)
@@ -120,8 +97,6 @@ class NetworkLink : public NodeLink {
   int send(const void* bytes, std::size_t size, int flags = 0);
   int send_message(PushHeader header, std::string_view body, int flags = 0);
   int send_content(const PushContent& content, std::uint64_t bytes, ContentEnd* end);
-  int send_piece(const PushContent& content, std::uint64_t at, const char* piece,
-                 std::size_t size);
   int take_in();        // the available bytes; EAGAIN if there are none
   int take_messages();  // the complete messages that arrive during a send
   int receive(void* bytes, std::size_t size);
@@ -374,31 +349,6 @@ Status NetworkLink::introduce(const Credentials& credentials) {
   return Done{};
 }
 
-int NetworkLink::send_piece(const PushContent& content, std::uint64_t at, const char* piece,
-                            std::size_t size) {
-  // The bytes that were tagged must be the bytes that are sent, even if the file changes.
-  if (content.fd < 0 || is_tagged_) return send(piece, size, MSG_MORE);
-  NoPipeSignal no_signal;
-  auto offset = static_cast<off_t>(at);
-  while (size > 0) {
-    if (!socket_.valid()) return EPIPE;
-    ssize_t sent = ::sendfile(socket_.get(), content.fd, &offset, size);
-    if (sent > 0) {
-      size -= static_cast<std::size_t>(sent);
-      sent_bytes_ += static_cast<std::uint64_t>(sent);
-      continue;
-    }
-    // The file does not support sendfile, or is shorter than announced: send the bytes as read.
-    if (sent == 0 || (errno != EAGAIN && errno != EINTR)) {
-      std::size_t done = static_cast<std::size_t>(offset) - at;
-      return send(piece + done, size, MSG_MORE);
-    }
-    if (int code = wait(POLLIN | POLLOUT); code != 0) return code;
-    if (int code = take_messages(); code != 0) return code;
-  }
-  return 0;
-}
-
 // Sends the announced number of bytes, even if the file changes. In that case the checksum is
 // wrong and the daemon reports it.
 int NetworkLink::send_content(const PushContent& content, std::uint64_t bytes,
@@ -427,7 +377,7 @@ int NetworkLink::send_content(const PushContent& content, std::uint64_t bytes,
     }
     XXH3_64bits_update(hash.get(), piece, size);
     if (tag) tag->add(piece, size);
-    if (int code = send_piece(content, at, piece, size); code != 0) return code;
+    if (int code = send(piece, size, MSG_MORE); code != 0) return code;
     at += size;
   }
   struct stat now;
@@ -539,6 +489,16 @@ Result<std::unique_ptr<NodeLink>> connect_with(const Credentials& credentials,
 }
 
 }  // namespace
+
+Result<std::unique_ptr<NodeLink>> NodeLink::connect(const std::string& peer,
+                                                    const Credentials& credentials,
+                                                    int timeout_ms) {
+  constexpr std::string_view kLocal = "unix:";
+  if (peer.starts_with(kLocal)) {
+    return connect_local_link(peer.substr(kLocal.size()), timeout_ms);
+  }
+  return connect_network_link(peer, credentials, timeout_ms);
+}
 
 Result<std::unique_ptr<NodeLink>> connect_network_link(const std::string& peer,
                                                        const Credentials& credentials,

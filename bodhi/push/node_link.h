@@ -19,7 +19,7 @@
 
 #include "bodhi/common/result.h"
 #include "bodhi/node/frame_set.h"
-#include "bodhi/push/credentials.h"
+#include "bodhi/push/key_ring.h"
 
 namespace zazen {
 
@@ -61,5 +61,12 @@ class NodeLink {
   // way. EOPNOTSUPP: a daemon of an older version, without notices.
   virtual Status tell(std::string_view notice) = 0;
 };
+
+// The two kinds of links: local_link.cc and network_link.cc.
+Result<std::unique_ptr<NodeLink>> connect_local_link(const std::string& runtime,
+                                                     int timeout_ms);
+Result<std::unique_ptr<NodeLink>> connect_network_link(const std::string& peer,
+                                                       const Credentials& credentials,
+                                                       int timeout_ms);
 
 }  // namespace zazen

@@ -1,6 +1,7 @@
 #include "bodhi/writer/write_queue.h"
 
 #include <algorithm>
+#include <random>
 #include <utility>
 
 namespace zazen {
@@ -16,6 +17,21 @@ bool refused(const QueuedFrame& frame, std::size_t node) {
 }
 
 }  // namespace
+
+Placement::Placement(std::size_t nodes, std::uint64_t seed) : dead_(nodes, false), cursor_(0) {
+  if (nodes == 0) return;
+  std::mt19937_64 random(seed);
+  cursor_ = std::uniform_int_distribution<std::size_t>(0, nodes - 1)(random);
+}
+
+std::optional<std::size_t> Placement::next() {
+  for (std::size_t tried = 0; tried < dead_.size(); ++tried) {
+    std::size_t node = cursor_;
+    cursor_ = (cursor_ + 1) % dead_.size();
+    if (!dead_[node]) return node;
+  }
+  return std::nullopt;
+}
 
 WriteQueue::WriteQueue(std::size_t nodes, std::uint64_t seed, std::uint64_t memory_limit,
                        bool spools, std::size_t most_homes)

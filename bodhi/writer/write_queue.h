@@ -1,6 +1,6 @@
 // WriteQueue: the frames of a writer that wait for a node or are under way to one.
 //
-// A frame gets its node when it is added (section 3.1 of the paper, placement.h). It keeps the
+// A frame gets its node when it is added (section 3.1 of the paper). It keeps the
 // node unless that fails; then it goes to the next one in turn. So the nodes that never fail
 // differ by one frame at most. A frame that is written again goes to its previous node, as long
 // as that is remembered. So no other node keeps the old content. A failed node is on probation
@@ -27,7 +27,6 @@
 #include "bodhi/common/unique_fd.h"
 #include "bodhi/lean/system/base_types.h"
 #include "bodhi/writer/frame_memory.h"
-#include "bodhi/writer/placement.h"
 
 namespace zazen {
 
@@ -45,6 +44,24 @@ struct QueuedFrame {
   std::uint32_t losses = 0;        // connections that ended before an answer
   std::uint32_t delays = 0;        // it is being written, or this process is short of something
   std::vector<std::size_t> refused_by;  // nodes that refused it
+};
+
+// Chooses the node for the next frame: the first node at random, then its peers in turn. A node
+// that is marked dead is skipped. The only state is the cursor, so many writers spread their
+// frames evenly without communicating.
+class Placement {
+ public:
+  Placement(std::size_t nodes, std::uint64_t seed);
+
+  // The node for the next frame; nothing if all are marked dead.
+  std::optional<std::size_t> next();
+  void mark_dead(std::size_t node) { dead_[node] = true; }
+  void mark_alive(std::size_t node) { dead_[node] = false; }
+  bool is_dead(std::size_t node) const { return dead_[node]; }
+
+ private:
+  std::vector<bool> dead_;
+  std::size_t cursor_;
 };
 
 class WriteQueue {

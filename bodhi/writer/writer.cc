@@ -241,6 +241,7 @@ std::optional<Writer::NodeFigures> Writer::node_figures(std::size_t node) {
   if (node >= nodes_.size()) return std::nullopt;
   NodeFigures figures = nodes_[node]->figures;
   figures.answers = !queue_.is_dead(node);
+  figures.under_way = nodes_[node]->outstanding.size();
   return figures;
 }
 

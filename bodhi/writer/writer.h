@@ -44,8 +44,9 @@ class Writer : public std::enable_shared_from_this<Writer> {
   struct NodeFigures {
     std::string peer;
     std::uint64_t pushed = 0, bytes = 0;
-    bool answers = true;  // as far as is known
-    int failure = 0;      // an errno: why the writer skipped it the last time
+    std::size_t under_way = 0;  // frames that it has not answered yet
+    bool answers = true;        // as far as is known
+    int failure = 0;            // an errno: why the writer skipped it the last time
     std::chrono::steady_clock::time_point known_at;  // when it last answered, or failed to
   };
   // Reports the result of a queued frame: 0, or why its push was given up. Called on threads of

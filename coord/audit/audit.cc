@@ -84,16 +84,16 @@ std::string percent(std::uint64_t part, std::uint64_t whole) {
 
 }  // namespace
 
-std::uint64_t Audit::sum(std::uint64_t DatasetAudit::*figure) const {
-  std::uint64_t total = 0;
-  for (const DatasetAudit& dataset : datasets) total += dataset.*figure;
-  return total;
+Audit::Audit() : JobReport{} {
+  frames_arrived_later = -1;
+  duration_seconds = -1;
 }
 
 Audit merge_fragments(const Agreement& agreement,
                       const std::vector<std::optional<Fragment>>& fragments) {
   Audit audit;
   audit.filtered = agreement.filtered;
+  audit.nodes = agreement.nodes;
   audit.ranks = agreement.ranks;
   audit.by_rank.resize(static_cast<std::size_t>(agreement.ranks));
 
@@ -101,8 +101,10 @@ Audit merge_fragments(const Agreement& agreement,
   std::map<std::string, DatasetParts> parts_by_path;
   std::map<std::string, int> early_ranks;  // ranks that did not list again
   for (std::size_t r = 0; r < audit.by_rank.size(); ++r) {
-    RankAudit& rank = audit.by_rank[r];
-    if (r < agreement.places.size()) rank.node = agreement.places[r].node;
+    RankReport& rank = audit.by_rank[r];
+    rank.rank = static_cast<std::int32_t>(r);
+    if (r < agreement.places.size())
+      agreement.places[r].node.copy(rank.node, sizeof rank.node - 1);
     if (r >= fragments.size() || !fragments[r] ||
         fragments[r]->filtered != agreement.filtered) {
       ++audit.ranks_missing;
@@ -147,11 +149,35 @@ Audit merge_fragments(const Agreement& agreement,
     const auto early = early_ranks.find(path);
     if (early != early_ranks.end()) audit.datasets.back().early_rank = early->second;
   }
+  for (const DatasetAudit& dataset : audit.datasets) {
+    audit.frames_listed += dataset.listed;
+    audit.frames_read += dataset.read;
+    audit.frames_read_twice += dataset.read_twice;
+    audit.frames_never_read += dataset.never_read;
+  }
   audit.complete = all_reported && whole;
   audit.exactly_once = audit.complete && !audit.datasets.empty() &&
-                       audit.sum(&DatasetAudit::never_read) == 0 &&
-                       audit.sum(&DatasetAudit::read_twice) == 0;
+                       audit.frames_never_read == 0 && audit.frames_read_twice == 0;
+  audit.rank_reports = audit.by_rank.data();
+  audit.rank_count = audit.by_rank.size();
   return audit;
+}
+
+void add_others(const std::vector<std::optional<Fragment>>& others, RunRecord& own) {
+  std::map<std::string, FrameSet> opened;
+  for (const std::optional<Fragment>& other : others) {
+    if (!other) continue;
+    own.other_hits += other->hits;
+    own.other_misses += other->misses;
+    own.other_bytes_local += other->bytes_local;
+    own.other_bytes_origin += other->bytes_origin;
+    if (!other->whole) own.ledger.overflowed = 1;
+    for (const DatasetFragment& dataset : other->datasets)
+      opened[dataset.path] = set_union(opened[dataset.path], dataset.opened_frames);
+  }
+  for (const DatasetFragment& dataset : fragment_of_ledger(own.ledger, 0).datasets)
+    opened[dataset.path] = set_difference(opened[dataset.path], dataset.opened_frames);
+  for (const auto& [path, frames] : opened) own.other_frames += frames.size();
 }
 
 std::vector<std::string> start_message(const Agreement& agreement, double seconds) {
@@ -223,19 +249,17 @@ std::vector<std::string> loss_message(const Audit& audit) {
 }
 
 std::vector<std::string> closing_message(const Audit& audit) {
-  const std::uint64_t listed = audit.sum(&DatasetAudit::listed);
-  const std::uint64_t twice = audit.sum(&DatasetAudit::read_twice);
-  if (listed == 0) return {"zazen: no frame was listed or read"};
+  if (audit.frames_listed == 0) return {"zazen: no frame was listed or read"};
   std::string how = audit.exactly_once ? ", each once" : "";
-  if (!audit.exactly_once && twice != 0)
-    how += fmt::format(", {} of them by several ranks", format_count(twice));
+  if (!audit.exactly_once && audit.frames_read_twice != 0)
+    how += fmt::format(", {} of them by several ranks", format_count(audit.frames_read_twice));
   if (audit.ranks_missing != 0)
     how += fmt::format(", the figures of {} of {} ranks did not arrive", audit.ranks_missing,
                        audit.ranks);
   const std::uint64_t opens = audit.hits + audit.misses;
   if (opens != 0) how += fmt::format("; {} local", percent(audit.hits, opens));
-  return {fmt::format("zazen: read {} of {} frames{}",
-                      format_count(audit.sum(&DatasetAudit::read)), format_count(listed), how)};
+  return {fmt::format("zazen: read {} of {} frames{}", format_count(audit.frames_read),
+                      format_count(audit.frames_listed), how)};
 }
 
 }  // namespace zazen

@@ -1,5 +1,5 @@
 // The audit: merges the fragments of all ranks into the figures of the job, and describes the
-// result in plain English. Pure: no MPI, no files.
+// result in plain English. Pure, except for the record of a run: no MPI, no files.
 //
 // The audit makes no claim about a rank whose fragment did not arrive; then `complete` is
 // false. It omits datasets that no rank listed or opened: the job did not use them.
@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "bodhi/lean/run/report.h"
+#include "bodhi/lean/run/run_record.h"
 #include "coord/audit/tally_fragment.h"
 #include "coord/job/job.h"
 
@@ -26,28 +28,25 @@ struct DatasetAudit {
   std::uint64_t never_read = 0;
 };
 
-struct RankAudit {
-  std::string node;
-  bool reported = false;
-  std::uint64_t assigned = 0, read = 0, hits = 0, misses = 0;
-};
+// The report of the job, with its parts. The caller adds when frames arrived, how long the
+// protocol took, and why there was no filter.
+struct Audit : JobReport {
+  Audit();
+  Audit(Audit&&) = default;
+  Audit& operator=(Audit&&) = default;
 
-struct Audit {
-  bool filtered = false;
-  bool complete = false;
-  bool exactly_once = false;
-  int ranks = 1;
   int ranks_missing = 0;
   std::vector<DatasetAudit> datasets;
-  std::vector<RankAudit> by_rank;
-  std::uint64_t hits = 0, misses = 0, bytes_local = 0, bytes_origin = 0;
-
-  std::uint64_t sum(std::uint64_t DatasetAudit::*figure) const;
+  std::vector<RankReport> by_rank;
 };
 
 // One fragment for each rank, in order; no value for one that did not arrive.
 Audit merge_fragments(const Agreement& agreement,
                       const std::vector<std::optional<Fragment>>& fragments);
+
+// Rank 0 adds the figures of ranks with other records to its own record. A frame that several
+// nodes opened counts once; the bytes of each node count.
+void add_others(const std::vector<std::optional<Fragment>>& others, RunRecord& own);
 
 // For the log, when the views are agreed on.
 std::vector<std::string> start_message(const Agreement& agreement, double seconds);

@@ -2,12 +2,10 @@
 #include "coord/job/assignment.h"
 
 #include <algorithm>
-#include <functional>
 #include <optional>
 #include <stdexcept>
 
 #include "coord/protocol/division.h"
-#include "coord/protocol/held_frames.h"
 #include "coord/ranks/job_ranks.h"
 
 namespace zazen {
@@ -58,14 +56,12 @@ Result<Assignment> Assignment::agree(Communicator& world, const AssignmentReques
     if (me->selection != first.selection)
       throw std::runtime_error("another range of frames than that of rank 0");
     domain = Domain::range(request.begin, request.end, request.stride);
-    auto look_up = [&](Protocol& protocol) {
-      if (dataset == nullptr) return;
-      const std::string directory = std::string(table->cache) + dataset->path + '/';
-      protocol.natives(0) = held_frames(directory + kNativeLog, domain);
-      protocol.aliens(0) = held_frames(directory + kAlienLog, domain);
-      protocol.can_cache(0) = true;
-    };
-    division.emplace(all, first.protocol, std::vector{domain.size()}, std::ref(look_up));
+    const bool holds = all.is_leader() && dataset != nullptr;
+    const PackedSet none(domain.size());
+    division.emplace(
+        all, first.protocol,
+        std::vector{holds ? holdings_of_node(table->cache + request.dataset, domain)
+                          : NodeHoldings{none, none}});
   });
   if (!all.vote() || !all.form_groups()) return failed();
   std::vector<Share> shares = division->run();

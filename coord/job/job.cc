@@ -8,18 +8,15 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <functional>
 #include <optional>
 #include <span>
 #include <stdexcept>
 
-#include "bodhi/node/packed_listing.h"
+#include "coord/job/dataset_start.h"
 #include "coord/job/directory_looks.h"
-#include "coord/job/listing_keeper.h"
+#include "coord/job/shared_listings.h"
 #include "coord/job/view_writer.h"
 #include "coord/protocol/division.h"
-#include "coord/protocol/held_frames.h"
-#include "coord/ranks/byte_stream.h"
 #include "coord/ranks/job_messages.h"
 #include "coord/ranks/job_ranks.h"
 
@@ -83,18 +80,6 @@ class JobStart {
     first_error_.collective_step([&] { agreement_.reason = reason; });
     return false;
   }
-
-  struct DatasetStart {
-    NamedDataset named;
-    FrameName name;  // its template, compiled
-    const TableDataset* own =
-        nullptr;           // in this node's table; null: its daemon does not know it
-    DirectoryState state;  // by rank 0's word
-    DirectoryState here;   // as this rank finds it, or its node's leader
-    std::optional<PackedListing> listing;
-    Domain domain;
-    Share share;
-  };
 
   // Who is there, and on which node? Rank 0 says the rest with it, if it can.
   void introduce() {
@@ -379,131 +364,45 @@ class JobStart {
   // Of all datasets that can be listed.
   void make_division() {
     const Introduction& first = all_.members()[0];
-    std::vector<std::size_t> domains;
+    std::vector<NodeHoldings> holdings;
     divided_.clear();
     for (DatasetStart& dataset : datasets_) {
       if (dataset.state.code != 0) continue;
       dataset.domain = Domain(dataset.listing->runs(), first.selection);
-      domains.push_back(dataset.domain.size());
+      holdings.push_back(holdings_here(dataset));
       divided_.push_back(&dataset);
     }
-    auto look_up = [&](Protocol& protocol) {
-      for (std::size_t i = 0; i < divided_.size(); ++i) {
-        const DatasetStart& dataset = *divided_[i];
-        if (dataset.own == nullptr) continue;
-        protocol.natives(i) = held_frames(state_path(dataset, kNativeLog), dataset.domain);
-        protocol.aliens(i) = held_frames(state_path(dataset, kAlienLog), dataset.domain);
-        protocol.can_cache(i) = true;
-      }
-    };
-    division_.emplace(all_, first.protocol, std::move(domains), std::ref(look_up));
+    division_.emplace(all_, first.protocol, std::move(holdings));
   }
 
-  static std::uint64_t listing_checksum(const DatasetStart& dataset) {
-    return dataset.listing ? std::min(dataset.listing->checksum(), kNobody - 1) : kNobody;
+  // The frames that this node holds; only its leader looks for them.
+  NodeHoldings holdings_here(const DatasetStart& dataset) const {
+    if (all_.is_leader() && dataset.own != nullptr)
+      return holdings_of_node(host_.table->cache + dataset.named.path, dataset.domain);
+    const PackedSet none(dataset.domain.size());
+    return {none, none};
   }
+
   std::uint64_t listings_checksum() const {
     std::uint64_t word = 0;
     for (const DatasetStart& dataset : datasets_) {
       if (dataset.state.code != 0) continue;
       if (!dataset.listing) return kNobody;
-      word = word * 0x9e3779b97f4a7c15 + listing_checksum(dataset);
+      word = word * 0x9e3779b97f4a7c15 + dataset.listing_checksum();
     }
     return std::min(word, kNobody - 1);
   }
 
-  // If the nodes do not keep the same listings: for each dataset, are they the same? If not,
-  // all get one of them: from the lowest rank that has it, or else the one that rank 0 takes
-  // now (D20). What a rank has that is not a leader has not been checked.
+  // If the nodes do not keep the same listings, all get the same ones (D20).
   bool share_listings() {
     if (listings_agree_) return true;
-    std::vector<std::uint64_t> minima;
-    std::vector<UnsharedListing> unshared;
-    first_error_.local_step([&] {
-      minima.assign(1 + 2 * datasets_.size(), kNobody);
-      unshared.reserve(datasets_.size());
-      for (std::size_t i = 0; i < datasets_.size(); ++i) {
-        if (!all_.is_leader()) datasets_[i].listing.reset();
-        minima[1 + 2 * i] = listing_checksum(datasets_[i]);
-        minima[2 + 2 * i] = ~listing_checksum(datasets_[i]);
-      }
-    });
-    // Without memory for them a rank cannot take part in a vote on them.
-    if (!all_.vote() || !all_.vote(minima)) return false;
-    for (std::size_t i = 0; i < datasets_.size(); ++i) {
-      const std::uint64_t least = minima[1 + 2 * i], greatest = ~minima[2 + 2 * i];
-      if (datasets_[i].state.code != 0 || (least == greatest && least != kNobody)) continue;
-      unshared.push_back(
-          {&datasets_[i], least != kNobody && listing_checksum(datasets_[i]) == least});
-    }
-    const std::span holders = std::span(minima).first(unshared.size());
-    for (std::size_t i = 0; i < unshared.size(); ++i)
-      holders[i] = unshared[i].is_here ? static_cast<std::uint64_t>(rank_) : kNobody;
-    world_.all_min(holders);
-    for (std::uint64_t& holder : holders)
-      if (holder == kNobody) holder = 0;
-    // One message from each rank that has some to give.
-    for (std::uint64_t root = 0; root < static_cast<std::uint64_t>(world_.size()); ++root)
-      if (std::ranges::find(holders, root) != holders.end())
-        share_listings_of(static_cast<int>(root), holders, unshared);
-    if (!unshared.empty()) agreement_.listing_seconds = seconds_since(phase_began_);
+    std::optional<bool> shared = zazen::share_listings(all_, host_.runtime, datasets_);
+    if (!shared) return false;
+    if (*shared) agreement_.listing_seconds = seconds_since(phase_began_);
     end_phase("list");
     first_error_.local_step([&] { make_division(); });
     end_phase("logs");
     return all_.vote();
-  }
-
-  struct UnsharedListing {
-    DatasetStart* dataset;
-    bool is_here;
-  };
-
-  // Collective. The nodes that had none keep what they get.
-  void share_listings_of(int root, std::span<const std::uint64_t> holders,
-                         std::span<const UnsharedListing> unshared) {
-    std::vector<UnsharedListing> given;
-    std::string bytes;
-    first_error_.local_step([&] {
-      for (std::size_t i = 0; i < unshared.size(); ++i)
-        if (holders[i] == static_cast<std::uint64_t>(root)) given.push_back(unshared[i]);
-      ByteWriter out;
-      for (const auto& [dataset, is_here] : given)
-        if (rank_ == root)
-          out.text(encode_listing_answer(is_here ? kept(*dataset) : list(*dataset)));
-      bytes = out.take();
-    });
-    first_error_.collective_step([&] { world_.broadcast(bytes, root); });
-    first_error_.local_step([&] {
-      ByteReader in(bytes);
-      for (const auto& [dataset, is_here] : given) {
-        std::string_view answer;
-        if (!in.text(&answer, bytes.size())) throw std::runtime_error("communication failed");
-        if (!is_here) take_listing(*dataset, decode_listing_answer(std::string(answer)));
-      }
-    });
-  }
-
-  void take_listing(DatasetStart& dataset, ListingAnswer answer) {
-    dataset.listing.reset();
-    dataset.state.code = answer.code;
-    if (answer.code != 0) return;
-    Result<PackedListing> listing = PackedListing::read(std::move(answer.listing));
-    if (!listing) fail(listing.error());
-    dataset.listing = std::move(*listing);
-    if (all_.is_leader() && dataset.own != nullptr)
-      keeper_.keep(host_.runtime, dataset.named.path, *dataset.listing);
-  }
-
-  static ListingAnswer kept(const DatasetStart& dataset) {
-    Result<std::string> bytes = dataset.listing->bytes();
-    if (!bytes) fail(bytes.error());
-    return {0, std::move(*bytes)};
-  }
-  static ListingAnswer list(const DatasetStart& dataset) {
-    Result<Listing> listing =
-        list_directory(frame_directory(dataset.named.path, dataset.name), dataset.name);
-    if (!listing) return {listing.error().code, {}};
-    return {0, encode_listing(*listing)};
   }
 
   // Collective: from the listings to this rank's frames. All ranks left out the same datasets.
@@ -613,7 +512,6 @@ class JobStart {
   std::vector<DatasetStart*> divided_;       // of these, those that can be listed
   std::optional<Division> division_;         // of those
   bool listings_agree_ = false;
-  ListingKeeper keeper_;
   ViewContent view_;
   std::string directory_;
 };

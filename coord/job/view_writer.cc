@@ -20,6 +20,17 @@
 namespace zazen {
 namespace {
 
+// The arguments of this process, separated by blanks; "" if they cannot be read.
+std::string own_command() {
+  char words[kMaxCommand];
+  UniqueFd file(::open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC));
+  ssize_t size = file.valid() ? ::read(file.get(), words, sizeof words - 1) : 0;
+  std::string command(words, static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  while (!command.empty() && command.back() == '\0') command.pop_back();
+  std::ranges::replace(command, '\0', ' ');
+  return command;
+}
+
 std::uint64_t tally_size_of(const ViewContent& content) {
   std::uint64_t tally = sizeof(Tally) + content.datasets.size() * sizeof(TallyDataset);
   for (const ViewDatasetContent& dataset : content.datasets)

@@ -16,7 +16,7 @@
 #include "bodhi/node/frame_set.h"
 #include "bodhi/node/listing.h"
 #include "bodhi/node/packed_listing.h"
-#include "coord/ranks/job_identity.h"
+#include "coord/ranks/job_messages.h"
 #include "coord/sets/domain.h"
 #include "coord/sets/packed_set.h"
 

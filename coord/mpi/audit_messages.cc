@@ -9,7 +9,6 @@
 #include <cstring>
 
 #include "coord/mpi/backoff.h"
-#include "coord/mpi/clock.h"
 
 namespace zazen {
 namespace {
@@ -88,17 +87,17 @@ std::vector<std::optional<std::string>> receive_messages(MPI_Comm comm, int tag,
     return false;
   };
   const double deadline = seconds_now() + wait_seconds;
-  Backoff patience;
+  Backoff backoff;
   while (waiting()) {
     int arrived = 0;
     MPI_Status status;
     if (PMPI_Iprobe(MPI_ANY_SOURCE, tag, comm, &arrived, &status) != MPI_SUCCESS) break;
     if (seconds_now() > deadline) break;
     if (arrived == 0) {
-      patience.rest();
+      backoff.pause();
       continue;
     }
-    patience = {};
+    backoff = {};
     Piece piece;
     int size = 0;
     if (PMPI_Recv(&piece, sizeof piece, MPI_BYTE, status.MPI_SOURCE, tag, comm, &status) !=

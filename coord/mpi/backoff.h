@@ -15,10 +15,17 @@
 
 namespace zazen {
 
+// Wall time in seconds, for time limits and for protocol_seconds.
+inline double seconds_now() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+}
+
 class Backoff {
  public:
   // Pauses between two tests.
-  void rest() {
+  void pause() {
     if (asked_++ < kAtOnce) return;
     const timespec pause{0, pause_ns_};
     ::nanosleep(&pause, nullptr);
@@ -34,7 +41,7 @@ class Backoff {
 
 // MPI's error code.
 inline int wait_for(MPI_Request* requests, int count) {
-  for (Backoff patience;; patience.rest()) {
+  for (Backoff backoff;; backoff.pause()) {
     int done = 0;
     const int code = PMPI_Testall(count, requests, &done, MPI_STATUSES_IGNORE);
     if (code != MPI_SUCCESS || done != 0) return code;

@@ -16,10 +16,10 @@ namespace {
 
 constexpr int kBelow = 64;  // ranks that connect to one rank
 constexpr double kLeastNewsSeconds =
-    600;  // for rank 0's word, which waits for the slowest rank
+    600;  // for rank 0's message, which waits for the slowest rank
 constexpr double kLeastEndSeconds =
-    60;                           // from here on for the ranks below, if the job was short
-constexpr double kPatience = 10;  // times the age of the job
+    60;                            // from here on for the ranks below, if the job was short
+constexpr double kAgeFactor = 10;  // times the age of the job
 constexpr double kConnectSeconds = 10;
 constexpr time_t kUnwatchedSeconds = 5;  // for ranks that could not connect
 
@@ -56,7 +56,7 @@ void share_loss(MPI_Comm comm, bool is_lost, double job_seconds) {
   PMPI_Comm_size(comm, &ranks);
   if (rank != 0) {
     const std::string news = news_from(comm, (rank - 1) / kBelow, ranks,
-                                       std::max(kLeastNewsSeconds, kPatience * job_seconds));
+                                       std::max(kLeastNewsSeconds, kAgeFactor * job_seconds));
     is_lost = !news.empty();
     if (is_lost) hold_connection(news);
   }
@@ -69,7 +69,7 @@ void share_loss(MPI_Comm comm, bool is_lost, double job_seconds) {
 
   const bool all_came = below == 0 || (watch && watch->admit(below, kConnectSeconds) == below);
   ending =
-      new Ending{::getpid(), rank == 0, std::max(kLeastEndSeconds, kPatience * job_seconds),
+      new Ending{::getpid(), rank == 0, std::max(kLeastEndSeconds, kAgeFactor * job_seconds),
                  all_came, std::move(watch)};
   ::on_exit(at_exit, nullptr);
 }

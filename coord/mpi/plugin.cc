@@ -18,14 +18,11 @@
 #include "bodhi/lean/run/report.h"
 #include "bodhi/lean/system/last_words.h"
 #include "coord/audit/audit.h"
-#include "coord/audit/audit_report.h"
-#include "coord/audit/run_gathering.h"
 #include "coord/job/job.h"
 #include "coord/job/undivided.h"
 #include "coord/mpi/api.h"
 #include "coord/mpi/audit_messages.h"
 #include "coord/mpi/backoff.h"
-#include "coord/mpi/clock.h"
 #include "coord/mpi/loss_status.h"
 #include "coord/mpi/mpi_communicator.h"
 #include "coord/mpi/presence.h"
@@ -34,8 +31,8 @@ namespace zazen {
 namespace {
 
 constexpr double kReminderSeconds = 10.0;
-constexpr double kAuditPatience = 10.0;  // times the age of the job
-constexpr double kViewSeconds = 5.0;     // rank 0 sends it at once
+constexpr double kAuditFactor = 10.0;  // times the age of the job
+constexpr double kViewSeconds = 5.0;   // rank 0 sends it at once
 
 struct Job {
   bool has_launcher = false;
@@ -80,7 +77,7 @@ MPI_Comm duplicate_world(int rank, bool is_vouched_for) {
   if (PMPI_Comm_idup(MPI_COMM_WORLD, &comm, &request) != MPI_SUCCESS) return MPI_COMM_NULL;
   const double began = seconds_now();
   bool reminded = !is_vouched_for;
-  for (Backoff patience;; patience.rest()) {
+  for (Backoff backoff;; backoff.pause()) {
     int done = 0;
     if (PMPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return MPI_COMM_NULL;
     if (done != 0) return comm;
@@ -202,12 +199,8 @@ std::int64_t frames_arrived_later(const Agreement& agreement, const Audit& audit
   return arrived;
 }
 
-void write_job_report(const Audit& audit, std::int64_t arrived_later, const char* reason,
-                      const RunRecord* run = nullptr) {
+void write_job_report(Audit report, const char* reason, const RunRecord* run = nullptr) {
   const Agreement& agreement = job->agreement;
-  AuditReport figures(audit, agreement.nodes);
-  JobReport& report = figures.report();
-  report.frames_arrived_later = arrived_later;
   std::vector<PhaseReport> phases;
   for (const Phase& phase : agreement.phases) phases.push_back({phase.name, phase.seconds});
   if (run != nullptr)
@@ -227,8 +220,7 @@ void begin_report() {
   const std::string& path = job->settings.report;
   struct stat st;
   if (path.empty() || (::lstat(path.c_str(), &st) == 0 && !S_ISREG(st.st_mode))) return;
-  write_job_report(merge_fragments(job->agreement, {}), -1,
-                   "the job did not reach MPI_Finalize");
+  write_job_report(merge_fragments(job->agreement, {}), "the job did not reach MPI_Finalize");
 }
 
 // One rank, the speaker, prints the message. If the job must end, the others sleep first;
@@ -313,7 +305,7 @@ std::vector<std::optional<Fragment>> receive_fragments(const PluginHost& host, i
   // Ranks with more work come later, and the real MPI_Finalize would wait for them anyway. So
   // the limit is much longer than the job has run. It exists in case a rank never comes.
   const double wait =
-      std::max(host.audit_seconds, kAuditPatience * (seconds_now() - job->started_at));
+      std::max(host.audit_seconds, kAuditFactor * (seconds_now() - job->started_at));
   std::vector<std::optional<std::string>> arrived =
       receive_messages(job->comm, tag, expected, wait);
   const std::uint64_t most_frames = most_frames_of_a_fragment(job->agreement.view);
@@ -374,16 +366,18 @@ bool audit(const PluginHost& host) {
     fragments = receive_fragments(host, kFragmentTag, expected);
   }
   fragments[0] = std::move(mine);
-  const Audit merged = merge_fragments(agreement, fragments);
+  Audit merged = merge_fragments(agreement, fragments);
   // The exit status of a spawned job would end the job that spawned it.
   const bool is_lost = !program_asked() && !was_spawned() && is_failure(merged);
   if (!program_asked()) say(loss_message(merged));
   if (is_lost)
     say({"zazen: so the job's exit status is 120 (audit = \"warn\": only a message)."});
   say_if_asked(job->settings, closing_message(merged));
-  if (!job->settings.report.empty())
-    write_job_report(merged, agreement.filtered ? frames_arrived_later(agreement, merged) : 0,
-                     agreement.filtered ? nullptr : agreement.reason.c_str(), host.run);
+  if (job->settings.report.empty()) return is_lost;
+  merged.frames_arrived_later =
+      agreement.filtered ? frames_arrived_later(agreement, merged) : 0;
+  write_job_report(std::move(merged), agreement.filtered ? nullptr : agreement.reason.c_str(),
+                   host.run);
   return is_lost;
 }
 

@@ -9,7 +9,7 @@
 
 // Part of the key: increases with every change of the messages between the ranks or of their
 // order. So plug-ins of two versions do not recognise each other.
-#define ZAZEN_MESSAGES "8"
+#define ZAZEN_MESSAGES "9"
 
 namespace zazen {
 

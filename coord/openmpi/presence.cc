@@ -31,9 +31,9 @@ constexpr useconds_t kShortestPauseUs = 500, kLongestPauseUs = 20'000;
 bool announced = false;
 pmix_proc_t me{};
 
-bool put_word(const char* key, std::uint32_t word) {
+bool put_value(const char* key, std::uint32_t number) {
   pmix_value_t value;
-  PMIX_VALUE_LOAD(&value, &word, PMIX_UINT32);
+  PMIX_VALUE_LOAD(&value, &number, PMIX_UINT32);
   const bool put =
       PMIx_Put(PMIX_GLOBAL, key, &value) == PMIX_SUCCESS && PMIx_Commit() == PMIX_SUCCESS;
   PMIX_VALUE_DESTRUCT(&value);
@@ -41,8 +41,8 @@ bool put_word(const char* key, std::uint32_t word) {
 }
 
 // `how` is PMIX_IMMEDIATE or PMIX_GET_REFRESH_CACHE.
-pmix_status_t get_word(int rank, const char* key, const char* how, bool set,
-                       std::uint32_t* word) {
+pmix_status_t get_value(int rank, const char* key, const char* how, bool set,
+                        std::uint32_t* word) {
   pmix_proc_t proc = me;
   proc.rank = static_cast<pmix_rank_t>(rank);
   int timeout_seconds = 1;
@@ -63,7 +63,7 @@ pmix_status_t get_word(int rank, const char* key, const char* how, bool set,
 bool is_present(int rank) {
   std::uint32_t word = 0;
   pmix_status_t status;
-  do status = get_word(rank, presence_key, PMIX_IMMEDIATE, true, &word);
+  do status = get_value(rank, presence_key, PMIX_IMMEDIATE, true, &word);
   while (status == PMIX_ERR_TIMEOUT);
   return status == PMIX_SUCCESS;
 }
@@ -75,11 +75,11 @@ bool is_slurm() {
 // A key that was put after MPI_Init is found on another host only with a refreshed cache, and
 // on this host only without (PMIx 4.2). So both are tried in turn. Meanwhile MPI processes
 // messages that another tool's MPI_Init may have begun.
-std::uint32_t wait_for_word(int rank, const char* key) {
+std::uint32_t wait_for_value(int rank, const char* key) {
   std::uint32_t word = 0;
   useconds_t pause = kShortestPauseUs;
   for (bool refresh = false;
-       get_word(rank, key, PMIX_GET_REFRESH_CACHE, refresh, &word) != PMIX_SUCCESS;
+       get_value(rank, key, PMIX_GET_REFRESH_CACHE, refresh, &word) != PMIX_SUCCESS;
        refresh = !refresh) {
     int arrived = 0;
     PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &arrived, MPI_STATUS_IGNORE);
@@ -95,8 +95,8 @@ bool all_have_left(int ranks, bool found_all) {
   for (int distance = 1; distance < ranks; distance *= 2) {
     char key[sizeof presence_key + 32];
     std::snprintf(key, sizeof key, "%s.left.%d", presence_key, distance);
-    put_word(key, found_all ? 1 : 0);
-    found_all = found_all && wait_for_word((rank + ranks - distance) % ranks, key) == 1;
+    put_value(key, found_all ? 1 : 0);
+    found_all = found_all && wait_for_value((rank + ranks - distance) % ranks, key) == 1;
   }
   return found_all;
 }
@@ -124,7 +124,7 @@ bool announce_presence() {
   if (::secure_getenv("PMIX_NAMESPACE") == nullptr || ::secure_getenv("PMIX_RANK") == nullptr)
     return false;
   if (PMIx_Init(&me, nullptr, 0) != PMIX_SUCCESS) return false;
-  announced = put_word(presence_key, 1);
+  announced = put_value(presence_key, 1);
   if (!announced) PMIx_Finalize(nullptr, 0);
   return announced;
 }

@@ -36,12 +36,12 @@ struct Counters {
 };
 
 // The messages between the nodes about all datasets, in one operation.
-class Correspondence {
+class NodeMessages {
  public:
   // Collective. `message(d, n)` is the message to node n about dataset d.
   template <class Message>
-  Correspondence(Communicator& leaders, FirstError& first_error, std::size_t datasets,
-                 Message&& message) {
+  NodeMessages(Communicator& leaders, FirstError& first_error, std::size_t datasets,
+               Message&& message) {
     const auto nodes = static_cast<std::size_t>(leaders.size());
     std::vector<MessagePair> to;
     first_error.local_step([&] {
@@ -78,20 +78,8 @@ void demand(bool sensible) {
   if (!sensible) throw std::runtime_error("another node's verdict is malformed");
 }
 
-// Up to this number of frames of a chunk, lists of positions are faster than words. A list
-// takes 3.3 ns for each frame; words take 3.6 us for the chunk and 1.5 ns for each frame.
-constexpr std::size_t kFewFrames = 2048;
-static_assert(kFewFrames <= kFewMembers);
-
 bool same(const PackedChunk& a, const PackedChunk& b) {
   return a.form == b.form && a.count == b.count && std::ranges::equal(a.payload, b.payload);
-}
-
-bool are_sparse(const PackedChunk& native, const PackedChunk& alien, const PackedChunk& lost,
-                const PackedChunk& adopted) {
-  return is_sparse(native) && is_sparse(alien) && is_sparse(adopted) &&
-         (lost.form == ChunkForm::kPart || is_sparse(lost)) &&
-         native.count + alien.count + lost.count + adopted.count <= kFewFrames;
 }
 
 // Few frames of the node change, and it loses only aliens.
@@ -112,7 +100,7 @@ PackedSet apply_verdicts(PackedSet natives, const PackedSet& aliens,
   const std::size_t domain = natives.domain();
   PackedSetUpdate own(std::move(natives));
   ChunkWords aliens_here, lost_here, adopted_here;
-  ChunkPositions few_aliens, few_lost, few_adopted;
+  std::vector<std::uint16_t> few_aliens, few_adopted;
   for (std::size_t owner = 0; owner < verdicts.size(); ++owner) {
     PackedReader losses(verdicts[owner].first), adoptions(verdicts[owner].second);
     const Block slice = slice_of(domain, owner, verdicts.size());
@@ -121,36 +109,28 @@ PackedSet apply_verdicts(PackedSet natives, const PackedSet& aliens,
       const PackedChunk native = own.next(), alien = aliens.chunk(c);
       PackedChunk lost, adopted;
       demand(losses.next(limit, &lost) && adoptions.next(limit, &adopted));
-      const bool none_adopted = adopted.count == 0;
-      const std::int64_t gained = std::int64_t{alien.count} - lost.count + adopted.count;
-      if (none_adopted &&
+      if (adopted.count == 0 &&
           ((lost.count == 0 && alien.count == 0) || (native.count == 0 && same(lost, alien))))
         own.keep();
-      else if (are_sparse(native, alien, lost, adopted))
-        demand(read_chunk(alien, limit, &few_aliens) &&
-               read_part(lost, limit, few_aliens.all(), &few_lost) &&
-               read_chunk(adopted, limit, &few_adopted) &&
-               own.change(few_aliens.all(), few_lost.all(), few_adopted.all()));
       else if (are_few(alien, lost, adopted))
-        demand(read_chunk(alien, limit, &few_aliens) && part_is_sound(lost, alien.count) &&
-               read_chunk(adopted, limit, &few_adopted) &&
-               own.change(few_aliens.all(), lost.payload, few_adopted.all(), gained));
+        demand(read_positions(alien, limit, &few_aliens) && part_is_sound(lost, alien.count) &&
+               read_positions(adopted, limit, &few_adopted) &&
+               own.change(few_aliens, lost.payload, few_adopted));
       else
         demand(read_chunk(alien, limit, &aliens_here) &&
-               read_part(lost, limit, aliens_here, &lost_here) &&
+               read_part(lost, limit, alien, &lost_here) &&
                read_chunk(adopted, limit, &adopted_here) &&
-               own.change(aliens_here, lost_here, adopted_here, gained));
+               own.change(aliens_here, lost_here, adopted_here));
     }
     demand(losses.done() && adoptions.done());
   }
   return own.take();
 }
 
-ExchangeProtocol::ExchangeProtocol(std::vector<std::size_t> domains,
+ExchangeProtocol::ExchangeProtocol(std::vector<NodeHoldings> holdings,
                                    std::vector<std::uint64_t> ranks)
-    : ranks_(std::move(ranks)), counters_(domains.size() * Counters::size(ranks_.size()) + 1) {
-  for (std::size_t domain : domains)
-    datasets_.push_back({PackedSet(domain), PackedSet(domain), PackedSet(domain)});
+    : ranks_(std::move(ranks)), counters_(holdings.size() * Counters::size(ranks_.size()) + 1) {
+  for (NodeHoldings& held : holdings) datasets_.push_back({std::move(held)});
 }
 
 void ExchangeProtocol::run(Communicator& leaders, FirstError first_error) {
@@ -161,20 +141,19 @@ void ExchangeProtocol::run(Communicator& leaders, FirstError first_error) {
   std::vector<SliceVerdicts> slices;
 
   {  // Step 1: the claims.
-    const Correspondence claims(
-        leaders, first_error, datasets_.size(),
-        [&](std::size_t d, std::size_t n) -> MessagePair {
-          const Dataset& dataset = datasets_[d];
-          const Block slice = slice_of(dataset.own.domain(), n, nodes);
-          return {dataset.natives.bytes(slice), dataset.aliens.bytes(slice)};
-        });
+    const NodeMessages claims(leaders, first_error, datasets_.size(),
+                              [&](std::size_t d, std::size_t n) -> MessagePair {
+                                const NodeHoldings& held = datasets_[d].held;
+                                const Block slice = slice_of(held.natives.domain(), n, nodes);
+                                return {held.natives.bytes(slice), held.aliens.bytes(slice)};
+                              });
     // Step 2: the slices of this node.
     first_error.local_step([&] {
       for (std::size_t d = 0; d < datasets_.size(); ++d) {
         std::vector<Claims> here;
         for (const MessagePair& message : claims.from(d))
           here.push_back({message.first, message.second});
-        const std::size_t domain = datasets_[d].own.domain();
+        const std::size_t domain = datasets_[d].held.natives.domain();
         SliceOwner owner(slice_frames(domain, slice_of(domain, me, nodes)), me, ranks_);
         owner.decide(here);
         // Without the owner's rows, which take at least 16 KB for each node.
@@ -183,7 +162,7 @@ void ExchangeProtocol::run(Communicator& leaders, FirstError first_error) {
         Counters mine = counters(d);
         std::ranges::copy(slice.wins(), mine.wins.begin());
         mine.residues[me] = slice.residue_count();
-        mine.caches[me] = datasets_[d].can_cache ? 1 : 0;
+        mine.caches[me] = datasets_[d].held.can_cache ? 1 : 0;
         mine.lost = slice.lost_count();
       }
     });
@@ -203,7 +182,7 @@ void ExchangeProtocol::run(Communicator& leaders, FirstError first_error) {
 
   // Step 4: the exceptions, if there are any. The caller handles nodes that fail from here on.
   std::vector<std::vector<PackedSet>> adopted;  // by dataset and node
-  std::optional<Correspondence> verdicts;
+  std::optional<NodeMessages> verdicts;
   if (exceptions) {
     first_error.local_step([&] {
       for (std::size_t d = 0; d < datasets_.size(); ++d) {
@@ -227,7 +206,7 @@ void ExchangeProtocol::run(Communicator& leaders, FirstError first_error) {
     const std::vector<MessagePair> none(nodes);
     for (std::size_t d = 0; d < datasets_.size(); ++d)
       datasets_[d].own =
-          apply_verdicts(std::move(datasets_[d].natives), datasets_[d].aliens,
+          apply_verdicts(std::move(datasets_[d].held.natives), datasets_[d].held.aliens,
                          verdicts ? verdicts->from(d) : std::span<const MessagePair>(none));
   });
   if (first_error.any()) throw std::runtime_error(first_error.text());

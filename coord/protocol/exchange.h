@@ -16,24 +16,19 @@
 #include <cstdint>
 #include <vector>
 
+#include "coord/protocol/held_frames.h"
 #include "coord/ranks/communicator.h"
 #include "coord/ranks/first_error.h"
-#include "coord/sets/packed_set.h"
 
 namespace zazen {
 
 class ExchangeProtocol {
  public:
-  // The domains of the datasets. ranks: the number on each node, by leader.
-  ExchangeProtocol(std::vector<std::size_t> domains, std::vector<std::uint64_t> ranks);
-  ExchangeProtocol(std::size_t domain, std::vector<std::uint64_t> ranks)
-      : ExchangeProtocol(std::vector{domain}, std::move(ranks)) {}
+  // The frames of each dataset that this node holds. ranks: the number on each node, by leader.
+  ExchangeProtocol(std::vector<NodeHoldings> holdings, std::vector<std::uint64_t> ranks);
 
-  // Before run(): the frames of the domain that this node holds, and whether it can cache more
-  // of them (coord/protocol/quotas.h).
-  PackedSet& natives(std::size_t dataset = 0) { return datasets_[dataset].natives; }
-  PackedSet& aliens(std::size_t dataset = 0) { return datasets_[dataset].aliens; }
-  bool& can_cache(std::size_t dataset = 0) { return datasets_[dataset].can_cache; }
+  // Until run() begins.
+  const NodeHoldings& held(std::size_t dataset) const { return datasets_[dataset].held; }
 
   // Collective; every leader has the same domains and ranks. `trouble` is an earlier failure of
   // this rank.
@@ -47,8 +42,8 @@ class ExchangeProtocol {
 
  private:
   struct Dataset {
-    PackedSet natives, aliens, own;
-    bool can_cache = false;
+    NodeHoldings held;
+    PackedSet own = {};
     std::uint64_t residue_count = 0;
   };
 

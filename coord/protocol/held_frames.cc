@@ -1,10 +1,10 @@
 // The last record of a frame decides, so the records set and clear bits in their order.
 #include "coord/protocol/held_frames.h"
 
+#include "bodhi/lean/frames/table.h"
 #include "bodhi/node/seqlog.h"
 
 namespace zazen {
-
 namespace {
 
 // If all numbers from the first to the last are frames of the domain, their indexes have the
@@ -25,6 +25,11 @@ void add_run(const FrameRun& run, DomainFinder& finder, Bitmap& held) {
 }
 
 }  // namespace
+
+NodeHoldings holdings_of_node(const std::string& directory, const Domain& domain) {
+  return {held_frames(directory + '/' + kNativeLog, domain),
+          held_frames(directory + '/' + kAlienLog, domain), true};
+}
 
 PackedSet held_frames(const std::string& log, const Domain& domain) {
   Bitmap held(domain.size());

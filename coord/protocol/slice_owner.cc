@@ -83,9 +83,21 @@ void SliceOwner::decide_chunk(std::size_t chunk) {
   }
   for (std::size_t n = 0; n < nodes_.size(); ++n)
     if (nodes_[n].loses_aliens_only)
-      lost_[n].put_part(chunk, rows_[n].words, alien_rows_[n].words);
+      put_lost_aliens(n, chunk, limit);
     else if (nodes_[n].has_row)
       lost_[n].put_chunk(chunk, rows_[n].words);
+}
+
+// The lost ones as a bit for each alien of the node.
+void SliceOwner::put_lost_aliens(std::size_t node, std::size_t chunk, std::size_t limit) {
+  demand(read_positions(nodes_[node].aliens, limit, &positions_));
+  lost_bits_.assign((positions_.size() + 63) / 64, 0);
+  const ChunkWords& row = rows_[node].words;
+  for (std::size_t i = 0; i < positions_.size(); ++i) {
+    const std::uint64_t is_lost = row[positions_[i] / 64] >> (positions_[i] % 64) & 1;
+    lost_bits_[i / 64] |= is_lost << (i % 64);
+  }
+  lost_[node].put_part(chunk, lost_bits_, positions_);
 }
 
 // Returns how many frames are native somewhere. If this equals the number of claims, no frame
@@ -108,7 +120,7 @@ std::size_t SliceOwner::decide_natives(std::size_t limit, std::size_t claims) {
   }
   for (std::size_t n = 0; n < nodes_.size(); ++n)
     if (nodes_[n].has_row) wins_[n] -= intersect(row(n), twice, &row(n));
-  settle_rows(twice);
+  break_ties_in_rows(twice);
   return frames;
 }
 
@@ -157,8 +169,7 @@ void SliceOwner::decide_aliens(std::size_t limit) {
     const ChunkWords& aliens = alien_rows_[n].words;
     if (!node.has_row && (any_native == 0 || node.natives.count == 0)) {
       node.has_row = true;
-      node.loses_aliens_only =
-          node.aliens.form == ChunkForm::kGaps || node.aliens.form == ChunkForm::kList;
+      node.loses_aliens_only = is_sparse(node.aliens);
       wins_[n] += node.aliens.count - intersect(aliens, disputed, &rows_[n].words);
       continue;
     }
@@ -169,44 +180,41 @@ void SliceOwner::decide_aliens(std::size_t limit) {
     ChunkWords& lost = row(n);
     for (std::size_t w = 0; w < claimed.size(); ++w) lost[w] |= claimed[w];
   }
-  settle_rows(contested);
+  break_ties_in_rows(contested);
 }
 
-// Returns false and decides nothing if there are many aliens, if an alien is also a native, or
-// if a native is contested.
+// Returns false and decides nothing if there are many aliens or claimants, if an alien is also
+// a native, or if a native is contested.
 bool SliceOwner::decide_few_aliens(std::size_t chunk, std::size_t limit, std::size_t claims) {
   claimant_nodes_.clear();
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const std::size_t n = (first_ + i) % nodes_.size();
-    const PackedChunk& aliens = nodes_[n].aliens;
-    if (nodes_[n].has_row || !is_sparse(aliens) || aliens.form == ChunkForm::kRuns ||
-        aliens.form == ChunkForm::kStride)
-      return false;
-    if (aliens.count != 0) claimant_nodes_.push_back(n);
+    if (nodes_[n].has_row || !is_sparse(nodes_[n].aliens)) return false;
+    if (nodes_[n].aliens.count != 0) claimant_nodes_.push_back(n);
   }
-  if (!SparseTieBreak::suits(claimant_nodes_.size(), claims)) return false;
+  if (!MaskTieBreak::suits(claimant_nodes_.size())) return false;
 
   few_.clear();
-  positions_.resize(claims);
+  all_positions_.resize(claims);
   lost_bits_.assign(claims / 64 + claimant_nodes_.size(), 0);
-  std::uint16_t* end = positions_.data();
+  std::uint16_t* end = all_positions_.data();
   std::uint64_t* bits = lost_bits_.data();
-  ChunkPositions aliens;
   for (std::size_t n : claimant_nodes_) {
-    demand(read_chunk(nodes_[n].aliens, limit, &aliens));
-    for (std::size_t position : aliens.all().first(std::min(kSample, aliens.size())))
+    demand(read_positions(nodes_[n].aliens, limit, &positions_));
+    for (std::size_t position :
+         std::span(positions_).first(std::min(kSample, positions_.size())))
       if ((native_[position / 64] >> (position % 64) & 1) != 0) return false;
-    few_.push_back({{end, aliens.size()}, bits, wins_[n], step_[n]});
-    end = std::copy_n(aliens.all().data(), aliens.size(), end);
-    bits += (aliens.size() + 63) / 64;
+    few_.push_back({{end, positions_.size()}, bits, wins_[n], step_[n]});
+    end = std::ranges::copy(positions_, end).out;
+    bits += (positions_.size() + 63) / 64;
   }
-  contest_.enter(few_);
-  if (have_common(contest_.claimed(), native_)) {
-    contest_.withdraw();
+  tie_break_.enter(few_);
+  if (have_common(tie_break_.claimed(), native_)) {
+    tie_break_.withdraw();
     return false;
   }
-  contest_.settle(few_);
-  alien_ = contest_.claimed();
+  tie_break_.break_ties(few_);
+  alien_ = tie_break_.claimed();
   for (std::size_t i = 0; i < few_.size(); ++i) {
     const std::size_t n = claimant_nodes_[i];
     wins_[n] = few_[i].wins;
@@ -228,7 +236,7 @@ ChunkWords& SliceOwner::row(std::size_t node) {
   return rows_[node].words;
 }
 
-void SliceOwner::settle_rows(const ChunkWords& contested) {
+void SliceOwner::break_ties_in_rows(const ChunkWords& contested) {
   claimants_.clear();
   std::vector<std::size_t> nodes;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -237,7 +245,7 @@ void SliceOwner::settle_rows(const ChunkWords& contested) {
     claimants_.push_back({rows_[n].words.data(), wins_[n], step_[n]});
     nodes.push_back(n);
   }
-  settle(contested, claimants_);
+  break_ties(contested, claimants_);
   for (std::size_t i = 0; i < nodes.size(); ++i) wins_[nodes[i]] = claimants_[i].wins;
 }
 

@@ -13,8 +13,8 @@
 // all go to node 0.
 //
 // Pure: no communication. It works chunk by chunk, 8 KB for each set of bits. If every frame of
-// a chunk is native exactly once, it only ors and counts. If no native is contested and the
-// aliens are few, it uses lists of their positions.
+// a chunk is native exactly once, it only ors and counts. If no native is contested and few
+// nodes have few aliens, it uses lists of their positions.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -84,11 +84,12 @@ class SliceOwner : public SliceVerdicts {
   void decide_chunk(std::size_t chunk);
   std::size_t decide_natives(std::size_t limit, std::size_t claims);
   void decide_aliens(std::size_t limit);
+  void put_lost_aliens(std::size_t node, std::size_t chunk, std::size_t limit);
   bool decide_few_aliens(std::size_t chunk, std::size_t limit, std::size_t claims);
   void hand_back_aliens(std::size_t chunk, std::size_t limit);
   void make_rows();
   ChunkWords& row(std::size_t node);
-  void settle_rows(const ChunkWords& contested);
+  void break_ties_in_rows(const ChunkWords& contested);
 
   std::size_t first_;                // where the search for the least loaded starts
   std::vector<std::uint64_t> step_;  // the load that a frame adds to a node
@@ -101,10 +102,10 @@ class SliceOwner : public SliceVerdicts {
   std::vector<Claimant> claimants_;  // the nodes with a row
 
   // For a chunk with few aliens.
-  SparseTieBreak contest_;
+  MaskTieBreak tie_break_;
   std::vector<std::size_t> claimant_nodes_;
-  std::vector<FewClaims> few_;  // of these nodes
-  std::vector<std::uint16_t> positions_;
+  std::vector<FewClaims> few_;                            // of these nodes
+  std::vector<std::uint16_t> all_positions_, positions_;  // of all of them, of one
   std::vector<std::uint64_t> lost_bits_;
 };
 

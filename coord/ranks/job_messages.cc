@@ -2,9 +2,14 @@
 // are those of bodhi/lean/system/base_types.h.
 #include "coord/ranks/job_messages.h"
 
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <ctime>
 #include <limits>
 #include <stdexcept>
 
+#include "bodhi/lean/frames/identity.h"
 #include "coord/ranks/byte_stream.h"
 
 namespace zazen {
@@ -23,6 +28,17 @@ bool take_code(ByteReader& in, int* code) {
 }
 
 }  // namespace
+
+JobIdentity new_job_identity() {
+  JobIdentity identity;
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  identity.started_ns = to_ns(now);
+  if (::getrandom(&identity.id, sizeof identity.id, GRND_NONBLOCK) != sizeof identity.id)
+    identity.id = static_cast<std::uint64_t>(identity.started_ns) << 24 ^
+                  static_cast<std::uint64_t>(::getpid());
+  return identity;
+}
 
 std::string encode_introduction(const Introduction& introduction) {
   ByteWriter out;

@@ -8,12 +8,22 @@
 
 #include "bodhi/lean/frames/table.h"
 #include "bodhi/node/listing.h"
-#include "coord/ranks/job_identity.h"
-#include "coord/ranks/node_groups.h"
 #include "coord/sets/domain.h"
 #include "coord/settings.h"
 
 namespace zazen {
+
+struct JobIdentity {            // by which the files of the ranks are matched later
+  std::uint64_t id = 0;         // random
+  std::int64_t started_ns = 0;  // since 1970
+  bool operator==(const JobIdentity&) const = default;
+};
+JobIdentity new_job_identity();
+
+struct Member {  // the node of a rank; a rank without a daemon is none
+  bool has_daemon;
+  NodeId node;
+};
 
 struct Introduction {
   Member member;

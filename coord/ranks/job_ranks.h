@@ -8,6 +8,7 @@
 #pragma once
 #include <limits>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,11 +16,26 @@
 #include "coord/ranks/first_error.h"
 #include "coord/ranks/job_messages.h"
 #include "coord/ranks/lone_communicator.h"
-#include "coord/ranks/node_groups.h"
 
 namespace zazen {
 
 inline constexpr std::uint64_t kNobody = std::numeric_limits<std::uint64_t>::max();
+
+// Which ranks share a node. A node is a daemon (D11): ranks that reach the same daemon form a
+// group, whose leader is its lowest rank. A rank without a daemon is a group of its own that
+// holds nothing. Pure: every rank computes the same result from the same members.
+struct NodeGroups {
+  std::vector<std::vector<int>> ranks;  // of each group, ascending; groups by their leader
+  std::vector<int> group_of;            // of each rank
+  int nodes = 0;                        // groups with a daemon
+
+  bool is_leader(int rank) const { return ranks[group(rank)].front() == rank; }
+  std::size_t group(int rank) const {
+    return static_cast<std::size_t>(group_of[static_cast<std::size_t>(rank)]);
+  }
+};
+
+NodeGroups group_by_node(std::span<const Member> members);
 
 class JobRanks {
  public:

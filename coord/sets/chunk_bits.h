@@ -22,7 +22,8 @@ struct Extent {
   std::size_t members = 0;
   std::size_t runs = 0;  // of consecutive members
 };
-Extent extent_of(const ChunkWords& words);
+// The words may be those of a chunk's beginning.
+Extent extent_of(std::span<const std::uint64_t> words);
 
 // into |= the words of a whole chunk; returns the number of their members.
 std::size_t unite(std::span<const std::byte, sizeof(ChunkWords)> words, ChunkWords* into);
@@ -33,40 +34,22 @@ void count_in(const ChunkWords& words, ChunkWords* once, ChunkWords* twice);
 // out = a & b; returns the number of members.
 std::size_t intersect(const ChunkWords& a, const ChunkWords& b, ChunkWords* out);
 
-// The change of a node's part of a chunk: add `more`, remove `lost`, add `adopted`.
-struct Revised {
-  bool sensible;  // lost frames were present, adopted ones were not
-  bool disjoint;  // no frame of `more` was present
-};
-Revised revise(std::span<std::byte, sizeof(ChunkWords)> words, const ChunkWords& more,
-               const ChunkWords& lost, const ChunkWords& adopted);
+// The change of a node's part of a chunk: adds `more`, removes `lost`, adds `adopted`. False if
+// a lost frame was not present, or an adopted one was.
+bool revise(std::span<std::byte, sizeof(ChunkWords)> words, const ChunkWords& more,
+            const ChunkWords& lost, const ChunkWords& adopted);
 
 // Adds the positions to a chunk's words, but removes those whose bit in `lost` is set (an empty
 // `lost`: none). False, with the same result, if the words had one of them already.
 bool merge(std::span<const std::uint16_t> positions, std::span<const std::byte> lost,
            std::span<std::byte, sizeof(ChunkWords)> words);
 
-// Gaps: one byte b for each member: b frames are skipped before it; 255: skip 255 frames
-// without a member. The decoded members replace `words`. False, with undefined `words`, if the
-// gaps are malformed: not `count` members, or one of them not below `limit`.
-bool read_gaps(std::span<const std::byte> gaps, std::size_t count, std::size_t limit,
-               ChunkWords* words);
-// The same, but adds to `words`.
-bool add_gaps(std::span<const std::byte> gaps, std::size_t count, std::size_t limit,
-              ChunkWords* words);
-
 // The positions of the `count` members. `out` needs room for kListRoom more.
 inline constexpr std::size_t kListRoom = 8;
 void list_members(const ChunkWords& words, std::size_t count, std::uint16_t* out);
 
-// The bits of `words` at the members of `mask`, packed: one for each member, in their order.
-// The rest of the last word of `out` is zero. Returns the number of words.
-std::size_t gather_bits(const ChunkWords& words, const ChunkWords& mask, ChunkWords* out);
-// The inverse; false if `packed` has the wrong size, or a bit beyond the members of the mask.
-bool scatter_bits(std::span<const std::byte> packed, const ChunkWords& mask, ChunkWords* words);
-
 template <class Visit>
-void for_each_bit(const ChunkWords& words, Visit&& visit) {
+void for_each_bit(std::span<const std::uint64_t> words, Visit&& visit) {
   for (std::size_t w = 0; w < words.size(); ++w)
     for (std::uint64_t bits = words[w]; bits != 0; bits &= bits - 1)
       visit(w * 64 + static_cast<std::size_t>(std::countr_zero(bits)));

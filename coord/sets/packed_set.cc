@@ -18,7 +18,6 @@ struct ChunkHead {
 static_assert(sizeof(ChunkHead) == 8);
 
 constexpr std::size_t kPositionBytes = 2;
-constexpr std::size_t kGapsMost = sizeof(ChunkWords) * 3 / 4;
 
 std::size_t padded(std::size_t bytes) {
   return (bytes + 7) / 8 * 8;
@@ -42,67 +41,43 @@ bool is_of_size(std::span<const std::byte> bytes, std::size_t bits) {
          (bits % 64 == 0 || load_word(bytes.data(), words - 1) >> (bits % 64) == 0);
 }
 
-struct Stride {
-  std::size_t first = 0, step = 0;
-};
+// The distance of a chunk's members if all have the same, else 0. There are at least three.
+std::size_t stride_of(const ChunkWords& words, std::size_t count) {
+  std::size_t w = 0;
+  while (words[w] == 0) ++w;
+  const std::size_t first = w * 64 + static_cast<std::size_t>(std::countr_zero(words[w]));
+  std::uint64_t rest = words[w] & (words[w] - 1);
+  while (rest == 0) rest = words[++w];
+  const std::size_t second = w * 64 + static_cast<std::size_t>(std::countr_zero(rest));
+  const std::size_t step = second - first, last = first + step * (count - 1);
+  for (std::size_t position = first; position <= last; position += step)
+    if (position >= kChunkFrames || (words[position / 64] >> (position % 64) & 1) == 0)
+      return 0;
+  return step;
+}
 
-// The operations of put_members() on a chunk's members; another struct has the other form.
-struct WordMembers {
-  const ChunkWords& words;
-
-  Extent extent() const { return extent_of(words); }
-  // The stride of a chunk whose members all have the same distance, else a step of 0.
-  Stride stride(std::size_t count) const {
-    std::size_t first = 0, second = 0, last = 0, w = 0;
-    while (words[w] == 0) ++w;
-    first = w * 64 + static_cast<std::size_t>(std::countr_zero(words[w]));
-    std::uint64_t rest = words[w] & (words[w] - 1);
-    while (rest == 0) rest = words[++w];
-    second = w * 64 + static_cast<std::size_t>(std::countr_zero(rest));
-    for (w = words.size() - 1; words[w] == 0;) --w;
-    last = w * 64 + 63 - static_cast<std::size_t>(std::countl_zero(words[w]));
-    const std::size_t step = second - first;
-    if (first + step * (count - 1) != last) return {};
-    for (std::size_t position = first; position <= last; position += step)
-      if ((words[position / 64] >> (position % 64) & 1) == 0) return {};
-    return {first, step};
+// Some members of a chunk; of a single run without decoding it.
+void put_ranked(const PackedChunk& chunk, std::size_t c, Block members, PackedSet* part) {
+  std::array<std::byte, 3 * kPositionBytes> run;
+  if (chunk.form == ChunkForm::kRuns && chunk.payload.size() == run.size()) {
+    const std::size_t stride = load_position(chunk.payload.data(), 0);
+    const std::size_t first = load_position(chunk.payload.data(), 1);
+    store_position(run.data(), 0, stride);
+    store_position(run.data(), 1, first + members.begin * stride);
+    store_position(run.data(), 2, first + (members.end - 1) * stride);
+    const auto count = static_cast<std::uint32_t>(members.end - members.begin);
+    return part->put_chunk(c, {ChunkForm::kRuns, count, run});
   }
-  // The chunk has at most `most` members.
-  std::size_t gaps(std::size_t count, std::size_t most, std::byte* out) const {
-    std::array<std::uint16_t, kGapsMost + kListRoom> positions;
-    list_members(words, count, positions.data());
-    return write_gaps(std::span(positions).first(count), most, out);
-  }
-  template <class Visit>
-  void for_each(Visit&& visit) const {
-    for_each_bit(words, visit);
-  }
-  void bitmap(std::byte* out, std::size_t size) const { std::memcpy(out, words.data(), size); }
-};
-
-struct PositionMembers {
-  std::span<const std::uint16_t> positions;
-
-  Extent extent() const { return extent_of(positions); }
-  Stride stride(std::size_t count) const {
-    const std::size_t first = positions[0], step = positions[1] - first;
-    for (std::size_t i = 2; i < count; ++i)
-      if (positions[i] != first + i * step) return {};
-    return {first, step};
-  }
-  std::size_t gaps(std::size_t, std::size_t most, std::byte* out) const {
-    return write_gaps(positions, most, out);
-  }
-  template <class Visit>
-  void for_each(Visit&& visit) const {
-    for (std::size_t position : positions) visit(position);
-  }
-  void bitmap(std::byte* out, std::size_t size) const {
-    std::fill_n(out, size, std::byte{0});
-    for (std::size_t position : positions)
-      out[position / 8] |= std::byte{1} << static_cast<int>(position % 8);
-  }
-};
+  ChunkWords words, wanted{};
+  read_chunk(chunk, part->chunk_limit(c), &words);
+  const auto here = std::span(words).first((part->chunk_limit(c) + 63) / 64);
+  for_each_bit(here, [&, number = std::size_t{0}](std::size_t position) mutable {
+    if (number >= members.begin && number < members.end)
+      wanted[position / 64] |= std::uint64_t{1} << (position % 64);
+    ++number;
+  });
+  part->put_chunk(c, wanted);
+}
 
 }  // namespace
 
@@ -116,14 +91,18 @@ bool part_is_sound(const PackedChunk& chunk, std::size_t whole) {
 }
 
 bool read_chunk(const PackedChunk& chunk, std::size_t limit, ChunkWords* words) {
-  if (chunk.form == ChunkForm::kGaps)
-    return read_gaps(chunk.payload, chunk.count, limit, words);
   words->fill(0);
   return add_chunk(chunk, limit, words);
 }
 
 bool add_chunk(const PackedChunk& chunk, std::size_t limit, ChunkWords* words) {
-  if (chunk.form == ChunkForm::kGaps) return add_gaps(chunk.payload, chunk.count, limit, words);
+  if (chunk.form == ChunkForm::kGaps) {
+    std::array<std::uint16_t, kMostGaps> positions;
+    if (!read_gaps(chunk.payload, chunk.count, limit, positions.data())) return false;
+    for (std::size_t position : std::span(positions).first(chunk.count))
+      (*words)[position / 64] |= std::uint64_t{1} << (position % 64);
+    return true;
+  }
   if (chunk.form == ChunkForm::kBitmap && chunk.payload.size() == sizeof(ChunkWords)) {
     return is_of_size(chunk.payload, limit) &&
            unite(chunk.payload.first<sizeof(ChunkWords)>(), words) == chunk.count;
@@ -133,10 +112,18 @@ bool add_chunk(const PackedChunk& chunk, std::size_t limit, ChunkWords* words) {
                       }});
 }
 
-bool read_part(const PackedChunk& chunk, std::size_t limit, const ChunkWords& whole,
+bool read_part(const PackedChunk& chunk, std::size_t limit, const PackedChunk& whole,
                ChunkWords* words) {
   if (chunk.form != ChunkForm::kPart) return read_chunk(chunk, limit, words);
-  return count_bits(chunk.payload) == chunk.count && scatter_bits(chunk.payload, whole, words);
+  std::vector<std::uint16_t> positions;
+  if (!is_sparse(whole) || !read_positions(whole, limit, &positions) ||
+      !part_is_sound(chunk, whole.count))
+    return false;
+  words->fill(0);
+  for (std::size_t i = 0; i < positions.size(); ++i)
+    if ((load_word(chunk.payload.data(), i / 64) >> (i % 64) & 1) != 0)
+      (*words)[positions[i] / 64] |= std::uint64_t{1} << (positions[i] % 64);
+  return true;
 }
 
 bool is_sound(const PackedChunk& chunk, std::size_t limit) {
@@ -144,34 +131,29 @@ bool is_sound(const PackedChunk& chunk, std::size_t limit) {
 }
 
 bool is_sparse(const PackedChunk& chunk) {
-  return chunk.form != ChunkForm::kBitmap && chunk.form != ChunkForm::kPart &&
-         chunk.count <= kFewMembers &&
-         (chunk.form != ChunkForm::kGaps || chunk.payload.size() <= kFewMembers);
+  return chunk.form == ChunkForm::kEmpty || chunk.form == ChunkForm::kGaps ||
+         (chunk.form == ChunkForm::kRuns && chunk.count <= kMostGaps);
 }
 
-bool read_chunk(const PackedChunk& chunk, std::size_t limit, ChunkPositions* positions) {
-  if (chunk.form == ChunkForm::kGaps)
-    return positions->read_gaps(chunk.payload, chunk.count, limit);
+bool read_positions(const PackedChunk& chunk, std::size_t limit,
+                    std::vector<std::uint16_t>* positions) {
+  if (chunk.form == ChunkForm::kGaps) {
+    positions->resize(chunk.payload.size());
+    const bool sound = read_gaps(chunk.payload, chunk.count, limit, positions->data());
+    positions->resize(sound ? chunk.count : 0);
+    return sound;
+  }
   struct Append {
-    ChunkPositions& to;
+    std::vector<std::uint16_t>& to;
     std::size_t most;
-    void bit(std::size_t position) { range(position, position); }
-    void stride(std::size_t first, std::size_t stride, std::size_t count) {
-      for (std::size_t i = 0; i < count; ++i) bit(first + i * stride);
-    }
-    void range(std::size_t first, std::size_t last) {
-      for (; first <= last && to.size() < most; ++first) to.append(first);
+    void run(std::size_t first, std::size_t stride, std::size_t count) {
+      for (std::size_t i = 0; i < count && to.size() < most; ++i)
+        to.push_back(static_cast<std::uint16_t>(first + i * stride));
     }
     void words(const std::byte*, std::size_t) {}
   };
   positions->clear();
   return decode_chunk(chunk, limit, Append{*positions, chunk.count});
-}
-
-bool read_part(const PackedChunk& chunk, std::size_t limit,
-               std::span<const std::uint16_t> whole, ChunkPositions* positions) {
-  if (chunk.form != ChunkForm::kPart) return read_chunk(chunk, limit, positions);
-  return positions->select(whole, chunk.payload) && positions->size() == chunk.count;
 }
 
 void PackedSet::begin_chunk(std::size_t chunk) {
@@ -194,61 +176,41 @@ std::byte* PackedSet::extend(ChunkForm form, std::size_t count, std::size_t payl
 }
 
 void PackedSet::put_chunk(std::size_t chunk, const ChunkWords& words) {
-  put_members(chunk, WordMembers{words});
-}
-
-void PackedSet::put_chunk(std::size_t chunk, std::span<const std::uint16_t> positions) {
-  put_members(chunk, PositionMembers{positions});
-}
-
-template <class Members>
-void PackedSet::put_members(std::size_t chunk, const Members& members) {
-  const auto [count, run_count] = members.extent();
+  const std::span here = std::span(words).first((chunk_limit(chunk) + 63) / 64);
+  const auto [count, run_count] = extent_of(here);
   if (count == 0) return;
   begin_chunk(chunk);
-  const std::size_t bitmap = (chunk_limit(chunk) + 63) / 64 * 8;
-  const std::size_t runs = run_count * 2 * kPositionBytes;
-  const std::size_t list = count * kPositionBytes;
-  if (runs > 2 * kPositionBytes && count > 2) {
-    if (const Stride stride = members.stride(count); stride.step != 0) {
-      std::byte* out = extend(ChunkForm::kStride, count, 2 * kPositionBytes);
-      store_position(out, 0, stride.first);
-      store_position(out, 1, stride.step);
-      return;
+  const std::size_t distance = run_count > 1 && count > 2 ? stride_of(words, count) : 0;
+  const std::size_t stride = std::max<std::size_t>(distance, 1);
+  const std::size_t bitmap = here.size_bytes();
+  const std::size_t runs = (1 + 2 * (distance == 0 ? run_count : 1)) * kPositionBytes;
+  const std::size_t gaps_below = std::min(runs, bitmap * 3 / 4);
+  if (count < gaps_below && put_gaps(words, count, gaps_below - 1)) return;
+  if (runs > bitmap) {
+    std::memcpy(extend(ChunkForm::kBitmap, count, bitmap), words.data(), bitmap);
+    return;
+  }
+  std::byte* out = extend(ChunkForm::kRuns, count, runs);
+  store_position(out, 0, stride);
+  std::size_t filled = 1, next = kChunkFrames;
+  for_each_bit(here, [&](std::size_t position) {
+    if (position != next) {
+      store_position(out, filled, position);
+      filled += 2;
     }
-  }
-  const std::size_t least = std::min({runs, list, bitmap});
-  const std::size_t gaps_below = std::min(least, bitmap * 3 / 4);
-  if (count < gaps_below && put_gaps(members, count, gaps_below - 1)) return;
-  if (runs == least) {
-    std::byte* out = extend(ChunkForm::kRuns, count, runs);
-    std::size_t filled = 0, next = kChunkFrames;
-    members.for_each([&](std::size_t position) {
-      if (position != next) store_position(out, 2 * filled++, position);
-      store_position(out, 2 * filled - 1, position);
-      next = position + 1;
-    });
-  } else if (list == least) {
-    std::byte* out = extend(ChunkForm::kList, count, list);
-    std::size_t filled = 0;
-    members.for_each([&](std::size_t position) { store_position(out, filled++, position); });
-  } else {
-    members.bitmap(extend(ChunkForm::kBitmap, count, bitmap), bitmap);
-  }
-}
-
-void PackedSet::put_part(std::size_t chunk, const ChunkWords& words, const ChunkWords& whole) {
-  ChunkWords bits;
-  const std::size_t size = gather_bits(words, whole, &bits);
-  if (!put_bits(chunk, std::span(bits).first(size))) put_chunk(chunk, words);
+    store_position(out, filled - 1, position);
+    next = position + stride;
+  });
 }
 
 void PackedSet::put_part(std::size_t chunk, std::span<const std::uint64_t> bits,
                          std::span<const std::uint16_t> whole) {
   if (put_bits(chunk, bits)) return;
-  ChunkPositions part;
-  part.select(whole, std::as_bytes(bits));
-  put_chunk(chunk, part.all());
+  ChunkWords words{};
+  for (std::size_t i = 0; i < whole.size(); ++i)
+    if ((bits[i / 64] >> (i % 64) & 1) != 0)
+      words[whole[i] / 64] |= std::uint64_t{1} << (whole[i] % 64);
+  put_chunk(chunk, words);
 }
 
 // False if they would not be shorter than a byte for each member.
@@ -263,11 +225,13 @@ bool PackedSet::put_bits(std::size_t chunk, std::span<const std::uint64_t> bits)
 }
 
 // Written in place, and then truncated to the used length.
-template <class Members>
-bool PackedSet::put_gaps(const Members& members, std::size_t count, std::size_t most) {
+bool PackedSet::put_gaps(const ChunkWords& words, std::size_t count, std::size_t most) {
+  std::array<std::uint16_t, kMostGaps + kListRoom> positions;
+  list_members(words, count, positions.data());
   const std::size_t at = bytes_.size();
   bytes_.resize(at + sizeof(ChunkHead) + padded(most));
-  const std::size_t size = members.gaps(count, most, bytes_.data() + at + sizeof(ChunkHead));
+  const std::size_t size = write_gaps(std::span(positions).first(count), most,
+                                      bytes_.data() + at + sizeof(ChunkHead));
   bytes_.resize(at);
   if (size != 0) extend(ChunkForm::kGaps, count, size);
   return size != 0;
@@ -386,18 +350,11 @@ PackedSet ranked_part(const PackedSet& set, Block members) {
   for (std::size_t c = 0; c < set.chunks() && before < members.end; ++c) {
     const PackedChunk chunk = set.chunk(c);
     const std::size_t after = before + chunk.count;
-    if (before >= members.begin && after <= members.end) {
+    const Block wanted{std::max(before, members.begin), std::min(after, members.end)};
+    if (before >= members.begin && after <= members.end)
       part.put_chunk(c, chunk);
-    } else if (after > members.begin) {
-      ChunkWords words, wanted{};
-      read_chunk(chunk, set.chunk_limit(c), &words);
-      for_each_bit(words, [&, number = before](std::size_t position) mutable {
-        if (number >= members.begin && number < members.end)
-          wanted[position / 64] |= std::uint64_t{1} << (position % 64);
-        ++number;
-      });
-      part.put_chunk(c, wanted);
-    }
+    else if (wanted.begin < wanted.end)
+      put_ranked(chunk, c, {wanted.begin - before, wanted.end - before}, &part);
     before = after;
   }
   return part;

@@ -1,8 +1,8 @@
 // PackedSet: a set of frame indexes [0, domain) in a compact form that is sent as it is in
 // memory.
 //
-// The domain is cut into chunks of 65,536 frames, and each chunk takes the cheapest form: a
-// list, runs, a stride, gaps of one byte, or a bitmap of 8 KB. One buffer has all chunks in
+// The domain is cut into chunks of 65,536 frames, and each chunk takes the cheapest form: runs,
+// gaps of one byte, or a bitmap of 8 KB. One buffer has all chunks in
 // sequence in the form of a message. So the part of a slice (whole chunks) is sent without
 // encoding. A node that holds 1 of p frames at random needs a byte for each of its frames if p
 // is above 10. Otherwise it needs a bit for each frame of the domain.
@@ -21,7 +21,7 @@
 #include "coord/sets/bitmap.h"
 #include "coord/sets/bulk_bytes.h"
 #include "coord/sets/chunk_bits.h"
-#include "coord/sets/chunk_positions.h"
+#include "coord/sets/gaps.h"
 #include "coord/sets/rules.h"
 
 namespace zazen {
@@ -32,10 +32,8 @@ inline std::size_t chunk_count(std::size_t domain) {
 
 enum class ChunkForm : std::uint8_t {
   kEmpty,
-  kList,    // positions of 16 bits
-  kRuns,    // first and last position of each, never touching
-  kStride,  // first position and stride
-  kGaps,    // of one byte (chunk_bits.h)
+  kRuns,    // the stride of all runs, and the first and last position of each; never touching
+  kGaps,    // of one byte (gaps.h)
   kBitmap,  // 64-bit words
   kPart,    // bits, one for each member of another set, which the reader has; not decodable
 };
@@ -61,13 +59,11 @@ class PackedSet {
     return std::min(kChunkFrames, domain_ - chunk * kChunkFrames);
   }
 
-  // Chunks are put in ascending order; omitted ones are empty.
+  // Chunks are put in ascending order; omitted ones are empty. Words past the domain are zero.
   void put_chunk(std::size_t chunk, const ChunkWords& words);
-  void put_chunk(std::size_t chunk, std::span<const std::uint16_t> positions);
   void put_chunk(std::size_t chunk, const PackedChunk& packed);
-  // Puts the words as a part of another set, `whole`, if that is shorter than a list or gaps.
-  void put_part(std::size_t chunk, const ChunkWords& words, const ChunkWords& whole);
-  // The same with a bit for each of the positions of `whole`.
+  // Puts a part of another set: those of its members in the chunk, `whole`, whose bit is set.
+  // It takes another form if that is shorter than a bit for each of `whole`.
   void put_part(std::size_t chunk, std::span<const std::uint64_t> bits,
                 std::span<const std::uint16_t> whole);
   // The words of a chunk that is the bitmap of a whole chunk, to be changed in place; empty for
@@ -93,10 +89,7 @@ class PackedSet {
  private:
   void begin_chunk(std::size_t chunk);
   std::byte* extend(ChunkForm form, std::size_t count, std::size_t payload);
-  template <class Members>
-  void put_members(std::size_t chunk, const Members& members);
-  template <class Members>
-  bool put_gaps(const Members& members, std::size_t count, std::size_t most);
+  bool put_gaps(const ChunkWords& words, std::size_t count, std::size_t most);
   bool put_bits(std::size_t chunk, std::span<const std::uint64_t> bits);
 
   std::size_t domain_ = 0;
@@ -159,13 +152,27 @@ inline std::size_t load_position(const std::byte* bytes, std::size_t index) {
   return value;
 }
 
+// words = chunk. False, with undefined `words`, if the chunk is malformed.
+bool read_chunk(const PackedChunk& chunk, std::size_t limit, ChunkWords* words);
+// words |= chunk.
+bool add_chunk(const PackedChunk& chunk, std::size_t limit, ChunkWords* words);
+// As read_chunk() for a chunk that may be a part of the other set's chunk `whole`.
+bool read_part(const PackedChunk& chunk, std::size_t limit, const PackedChunk& whole,
+               ChunkWords* words);
+bool is_sound(const PackedChunk& chunk, std::size_t limit);
+
+// It can be read as positions: it has few members, and is not a bitmap.
+bool is_sparse(const PackedChunk& chunk);
+// False, with undefined positions, if the sparse chunk is malformed.
+bool read_positions(const PackedChunk& chunk, std::size_t limit,
+                    std::vector<std::uint16_t>* positions);
+
 bool bitmap_is_sound(const PackedChunk& chunk, std::size_t limit);
 // The chunk is a part of a set with this number of members in the chunk, or empty.
 bool part_is_sound(const PackedChunk& chunk, std::size_t whole);
 
-// Calls visitor.bit(position), .range(first, last), .stride(first, stride, count) or
-// .words(bytes, count), ascending, with positions below `limit`. False, perhaps after some
-// calls, if the payload is malformed.
+// Calls visitor.run(first, stride, count) or .words(bytes, count), ascending, with positions
+// below `limit`. False, perhaps after some calls, if the payload is malformed.
 template <class Visitor>
 bool decode_chunk(const PackedChunk& chunk, std::size_t limit, Visitor&& visitor) {
   const std::byte* payload = chunk.payload.data();
@@ -173,39 +180,25 @@ bool decode_chunk(const PackedChunk& chunk, std::size_t limit, Visitor&& visitor
   switch (chunk.form) {
     case ChunkForm::kEmpty:
       return count == 0 && size == 0;
-    case ChunkForm::kList: {
-      if (size != 2 * count) return false;
-      for (std::size_t i = 0, least = 0; i < count; ++i) {
-        const std::size_t position = load_position(payload, i);
-        if (position < least || position >= limit) return false;
-        visitor.bit(position);
-        least = position + 1;
-      }
-      return true;
-    }
     case ChunkForm::kRuns: {
-      if (size % 4 != 0) return false;
+      if (size % 4 != 2) return false;
+      const std::size_t stride = load_position(payload, 0);
       std::size_t found = 0, least = 0;
       for (std::size_t i = 0; i < size / 4; ++i) {
-        const std::size_t first = load_position(payload, 2 * i);
-        const std::size_t last = load_position(payload, 2 * i + 1);
-        if (first < least || last < first || last >= limit) return false;
-        visitor.range(first, last);
-        found += last - first + 1;
+        const std::size_t first = load_position(payload, 2 * i + 1);
+        const std::size_t last = load_position(payload, 2 * i + 2);
+        if (stride == 0 || first < least || last < first || last >= limit ||
+            (last - first) % stride != 0)
+          return false;
+        visitor.run(first, stride, (last - first) / stride + 1);
+        found += (last - first) / stride + 1;
         least = last + 2;
       }
       return found == count;
     }
-    case ChunkForm::kStride: {
-      if (size != 4) return false;
-      const std::size_t first = load_position(payload, 0), stride = load_position(payload, 1);
-      if (count < 2 || stride == 0 || first + stride * (count - 1) >= limit) return false;
-      visitor.stride(first, stride, count);
-      return true;
-    }
     case ChunkForm::kGaps: {
-      ChunkWords words;
-      if (!read_gaps(chunk.payload, count, limit, &words)) return false;
+      ChunkWords words{};
+      if (!add_chunk(chunk, limit, &words)) return false;
       visitor.words(std::as_bytes(std::span(words)).data(), (limit + 63) / 64);
       return true;
     }
@@ -224,7 +217,11 @@ bool decode_chunk(const PackedChunk& chunk, std::size_t limit, Visitor&& visitor
 template <class Op>
 struct ByWords {
   Op op;
-  void bit(std::size_t position) { op(position / 64, std::uint64_t{1} << (position % 64)); }
+  void run(std::size_t first, std::size_t stride, std::size_t count) {
+    if (stride == 1) return range(first, first + count - 1);
+    for (std::size_t i = 0, at = first; i < count; ++i, at += stride)
+      op(at / 64, std::uint64_t{1} << (at % 64));
+  }
   void range(std::size_t first, std::size_t last) {
     const std::uint64_t all = ~std::uint64_t{0};
     const std::uint64_t head = all << (first % 64), tail = all >> (63 - last % 64);
@@ -233,31 +230,12 @@ struct ByWords {
     for (std::size_t w = first / 64 + 1; w < last / 64; ++w) op(w, all);
     op(last / 64, tail);
   }
-  void stride(std::size_t first, std::size_t stride, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) bit(first + i * stride);
-  }
   void words(const std::byte* bytes, std::size_t count) {
     for (std::size_t w = 0; w < count; ++w) op(w, load_word(bytes, w));
   }
 };
 template <class Op>
 ByWords(Op) -> ByWords<Op>;
-
-// words = chunk. False, with undefined `words`, if the chunk is malformed.
-bool read_chunk(const PackedChunk& chunk, std::size_t limit, ChunkWords* words);
-// words |= chunk.
-bool add_chunk(const PackedChunk& chunk, std::size_t limit, ChunkWords* words);
-// As read_chunk() for a chunk that may be a part of `whole`.
-bool read_part(const PackedChunk& chunk, std::size_t limit, const ChunkWords& whole,
-               ChunkWords* words);
-bool is_sound(const PackedChunk& chunk, std::size_t limit);
-
-// It can be read as positions: it has few members, and is not a bitmap.
-bool is_sparse(const PackedChunk& chunk);
-// The same for a sparse chunk, and for a part, sparse or not, of positions.
-bool read_chunk(const PackedChunk& chunk, std::size_t limit, ChunkPositions* positions);
-bool read_part(const PackedChunk& chunk, std::size_t limit,
-               std::span<const std::uint16_t> whole, ChunkPositions* positions);
 
 template <class Visit>
 void PackedSet::for_each(Visit&& visit) const {
@@ -275,15 +253,13 @@ void PackedSet::for_each_run(Visit&& visit) const {
   struct ByRuns {
     std::size_t begin;  // of the chunk
     Visit& visit;
-    void bit(std::size_t position) { visit(begin + position, std::size_t{1}, std::size_t{1}); }
-    void range(std::size_t first, std::size_t last) { stride(first, 1, last - first + 1); }
-    void stride(std::size_t first, std::size_t stride, std::size_t count) {
+    void run(std::size_t first, std::size_t stride, std::size_t count) {
       visit(begin + first, stride, count);
     }
     void words(const std::byte* bytes, std::size_t count) {
       for (std::size_t w = 0; w < count; ++w)
         for (std::uint64_t bits = load_word(bytes, w); bits != 0; bits &= bits - 1)
-          bit(w * 64 + static_cast<std::size_t>(std::countr_zero(bits)));
+          run(w * 64 + static_cast<std::size_t>(std::countr_zero(bits)), 1, 1);
     }
   };
   for (std::size_t c = 0; c < offsets_.size(); ++c)

@@ -25,59 +25,42 @@ void PackedSetUpdate::keep() {
   ++chunk_;
 }
 
-// revise(bytes) changes the words of the chunk.
+// revise(bytes) changes the words of the chunk. A bitmap is changed in place.
 template <class Revise>
-bool PackedSetUpdate::change_words(std::int64_t gained, Revise&& revise) {
+bool PackedSetUpdate::change_words(Revise&& revise) {
   ChunkWords words;
   const std::span<std::byte> bitmap = anew_ ? std::span<std::byte>() : set_.bitmap(chunk_);
-  std::span<std::byte> bytes = bitmap;
-  if (bitmap.empty()) {
-    read_chunk(old_, set_.chunk_limit(chunk_), &words);
-    bytes = std::as_writable_bytes(std::span(words));
-  }
-  const Revised revised = revise(bytes.first<sizeof(ChunkWords)>());
-  if (!revised.sensible) return false;
-  std::size_t count = 0;
-  if (!bitmap.empty())
-    count =
-        revised.disjoint ? static_cast<std::size_t>(old_.count + gained) : count_bits(bitmap);
-  if (count != 0) {
-    set_.recount(chunk_, count);
+  if (!bitmap.empty()) {
+    if (!revise(bitmap.first<sizeof(ChunkWords)>())) return false;
+    if (const std::size_t count = count_bits(bitmap); count != 0) {
+      set_.recount(chunk_++, count);
+      return true;
+    }
+    words.fill(0);
   } else {
-    if (!bitmap.empty()) words.fill(0);
-    put_rest_anew();
-    set_.put_chunk(chunk_, words);
+    read_chunk(old_, set_.chunk_limit(chunk_), &words);
+    if (!revise(std::as_writable_bytes(std::span(words)))) return false;
   }
-  ++chunk_;
+  put_rest_anew();
+  set_.put_chunk(chunk_++, words);
   return true;
 }
 
 bool PackedSetUpdate::change(const ChunkWords& more, const ChunkWords& lost,
-                             const ChunkWords& adopted, std::int64_t gained) {
-  return change_words(gained, [&](std::span<std::byte, sizeof(ChunkWords)> words) {
+                             const ChunkWords& adopted) {
+  return change_words([&](std::span<std::byte, sizeof(ChunkWords)> words) {
     return revise(words, more, lost, adopted);
   });
 }
 
 bool PackedSetUpdate::change(std::span<const std::uint16_t> more,
                              std::span<const std::byte> lost,
-                             std::span<const std::uint16_t> adopted, std::int64_t gained) {
-  return change_words(gained, [&](std::span<std::byte, sizeof(ChunkWords)> words) {
+                             std::span<const std::uint16_t> adopted) {
+  return change_words([&](std::span<std::byte, sizeof(ChunkWords)> words) {
     const bool adopts_new = merge(adopted, {}, words), disjoint = merge(more, lost, words);
     // `more` may overlap the present frames or the adopted ones.
-    return Revised{adopts_new && (disjoint || !have_common(more, adopted)), disjoint};
+    return adopts_new && (disjoint || !have_common(more, adopted));
   });
-}
-
-bool PackedSetUpdate::change(std::span<const std::uint16_t> more,
-                             std::span<const std::uint16_t> lost,
-                             std::span<const std::uint16_t> adopted) {
-  read_chunk(old_, set_.chunk_limit(chunk_), &had_);
-  if (!has_.revise(had_.all(), more, lost, adopted)) return false;
-  put_rest_anew();
-  set_.put_chunk(chunk_, has_.all());
-  ++chunk_;
-  return true;
 }
 
 void PackedSetUpdate::put_rest_anew() {

@@ -15,22 +15,17 @@ class PackedSetUpdate {
   // The next chunk, unchanged; its payload is valid until it is kept or changed.
   PackedChunk next();
   void keep();
-  // Adds `more`, removes `lost`, adds `adopted`. `gained` is the number of additional members
-  // if no frame of `more` is present. False, and the set becomes unusable, if a lost frame was
-  // not present, or an adopted one was.
-  bool change(const ChunkWords& more, const ChunkWords& lost, const ChunkWords& adopted,
-              std::int64_t gained);
+  // Adds `more`, removes `lost`, adds `adopted`. False, and the set becomes unusable, if a lost
+  // frame was not present, or an adopted one was.
+  bool change(const ChunkWords& more, const ChunkWords& lost, const ChunkWords& adopted);
   // The same for few changes; `lost` has a bit for each of `more`, or is empty.
   bool change(std::span<const std::uint16_t> more, std::span<const std::byte> lost,
-              std::span<const std::uint16_t> adopted, std::int64_t gained);
-  // The same for a sparse chunk; all together have at most kFewMembers.
-  bool change(std::span<const std::uint16_t> more, std::span<const std::uint16_t> lost,
               std::span<const std::uint16_t> adopted);
   PackedSet take() { return std::move(set_); }
 
  private:
   template <class Revise>
-  bool change_words(std::int64_t gained, Revise&& revise);
+  bool change_words(Revise&& revise);
   void put_rest_anew();
 
   PackedSet set_;
@@ -39,7 +34,6 @@ class PackedSetUpdate {
   bool anew_ = false;    // set_ ends before the current chunk, and
   BulkBytes rest_;       // this has the chunks from there on
   PackedReader reader_;  // at the chunk after the current one
-  ChunkPositions had_, has_;
 };
 
 }  // namespace zazen

@@ -1,4 +1,5 @@
-// The rules of section 4 of the paper, as pure functions on the sets of one dataset. They
+// The rules of section 4 of the paper, for ZAZEN_PROTOCOL=paper (the exchange has its own in
+// coord/protocol/slice_owner.h), as pure functions on the sets of one dataset. They
 // decide which node reads which frame, given the frames that the nodes hold. They allocate
 // nothing: the caller passes the bitmaps, all of the domain's size.
 //

@@ -19,11 +19,11 @@ struct Claimant {
 };
 inline constexpr std::size_t kClaimantsAtMost = 65'536;
 
-// Every contested frame is in a row; settle() removes it from the row of the winner.
-void settle(const ChunkWords& contested, std::span<Claimant> claimants);
+// Every contested frame is in a row; break_ties() removes it from the row of the winner.
+void break_ties(const ChunkWords& contested, std::span<Claimant> claimants);
 
-// The same for few claims, as lists of positions. The time is in proportion to the claims, not
-// to frames times claimants.
+// The same for claims as lists of positions, by a mask for each frame with a bit for each
+// claimant. The time is in proportion to the claims, not to frames times claimants.
 struct FewClaims {
   std::span<const std::uint16_t> positions;
   std::uint64_t* lost;  // a bit for each; afterwards set for those that it has lost
@@ -31,45 +31,24 @@ struct FewClaims {
   std::uint64_t step;
 };
 
-// With up to 16 claimants, each frame has a mask with a bit for each of them. With more, or on
-// a processor without AVX2, the claims of a frame are in a linked list.
-class SparseTieBreak {
+class MaskTieBreak {
  public:
-  // Whether this number of claims is settled faster than in rows.
-  static bool suits(std::size_t claimants, std::size_t claims);
+  // Needs AVX2 and at most 16 claimants.
+  static bool suits(std::size_t claimants);
 
   // First enter() the claims; claimed() then has the frames that a claimant claims. Then
-  // settle() with the same claimants, or discard. settle() first awards the frames with one
-  // claim.
+  // break_ties() with the same claimants, or withdraw(). break_ties() first awards the frames
+  // with one claim.
   void enter(std::span<const FewClaims> claimants);
   const ChunkWords& claimed() const { return claimed_; }
-  void settle(std::span<FewClaims> claimants);
+  void break_ties(std::span<FewClaims> claimants);
   void withdraw();
 
  private:
-  struct Claim {
-    std::uint32_t next;  // the next claim on the same frame, from 1 on; 0: none
-    std::uint32_t claimant;
-    std::uint32_t number;  // among the claimant's positions
-  };
-
-  void enter_lists(std::span<const FewClaims> claimants);
-  void settle_lists(std::span<FewClaims> claimants);
-  template <class Mask>
-  void enter_masks(std::span<const FewClaims> claimants);
-  template <class Mask>
-  void settle_masks(std::span<FewClaims> claimants);
-  template <class Mask>
   void win_alone(std::span<FewClaims> claimants, std::size_t count);
-  template <class Mask>
-  Mask* masks() {
-    return reinterpret_cast<Mask*>(masks_.data());
-  }
 
   ChunkWords claimed_{}, contested_{};
-  std::vector<std::uint32_t> heads_;  // by position; 0: no claim
-  std::vector<Claim> claims_;
-  std::vector<std::uint16_t> masks_;  // by position, of 8 or 16 bits; 0: no claim
+  std::vector<std::uint16_t> masks_;  // by position; 0: no claim
   std::vector<std::uint16_t> positions_;
 };
 

@@ -3,7 +3,8 @@
 //
 // - Natives never go by themselves: a writer was told that they are stored, and who pushed them
 //   need not have them elsewhere. `zazenctl evict` drops them. Pinned frames never go, either.
-// - A native takes the place of aliens at once, those of the longest unused dataset first.
+// - A native takes the place of aliens at once, those of the longest unused dataset first
+//   (RoomLedger: the owner's own aliens before those of others).
 // - An alien takes the place of aliens of idle datasets at once, the longest unused first. A
 //   dataset is idle when kIdleFills misses of others have come since it was last used: opened,
 //   pushed to, or asked about (dataset_uses.h). So it is by use and not by time, and a slow

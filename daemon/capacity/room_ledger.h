@@ -18,7 +18,6 @@
 
 #include "bodhi/config/config.h"
 #include "daemon/capacity/eviction.h"
-#include "daemon/capacity/frame_cursor.h"
 #include "daemon/capacity/inventory.h"
 #include "daemon/capacity/pins.h"
 #include "daemon/disk/cache_disk.h"

@@ -92,7 +92,7 @@ std::vector<ReportedChanges::Told> ReportedChanges::read_frames(
   return frames;
 }
 
-ReportedChanges::Judgement ReportedChanges::judge(std::uint32_t dataset, const Told& told,
+ReportedChanges::Judgement ReportedChanges::weigh(std::uint32_t dataset, const Told& told,
                                                   ExactCopy* exact) const {
   if (!store_.find(dataset, told.seq) || store_.is_waiting(dataset, told.seq)) {
     return Judgement::kCurrent;
@@ -115,7 +115,7 @@ void ReportedChanges::apply(std::uint32_t dataset, const std::vector<Told>& fram
   std::vector<FrameSeq> unknown;
   for (const Told& told : frames) {
     ExactCopy copy;
-    const Judgement judgement = judge(dataset, told, &copy);
+    const Judgement judgement = weigh(dataset, told, &copy);
     if (judgement == Judgement::kUnknown) unknown.push_back(told.seq);
     if (judgement != Judgement::kStale) continue;
     stale.push_back(copy);

@@ -72,7 +72,7 @@ class ReportedChanges {
   void meet(const ChangeNotice& notice);
   void put_in_doubt(std::uint32_t dataset, const std::string& why);
   std::vector<Told> read_frames(std::uint32_t dataset, const ChangeNotice& notice) const;
-  Judgement judge(std::uint32_t dataset, const Told& told, ExactCopy* copy) const;
+  Judgement weigh(std::uint32_t dataset, const Told& told, ExactCopy* copy) const;
   void apply(std::uint32_t dataset, const std::vector<Told>& frames);
   void drop(std::uint32_t dataset, const std::vector<ExactCopy>& copies,
             const std::vector<Told>& why);

@@ -23,7 +23,7 @@ struct LinkTag {  // what a reply repeats
 };
 
 struct LinkPacket {
-  LinkType type = LinkType::kStop;
+  LinkType type = {};
   bool is_reply = false;
   std::uint64_t request = 0;  // a reply repeats it; 0: there is no reply
   std::int32_t status = 0;    // of a reply
@@ -31,10 +31,20 @@ struct LinkPacket {
   std::vector<UniqueFd> files;  // from zazend to the worker only; kMostPassed at most
 
   LinkTag tag() const { return {type, request}; }
+  LinkPacket copy() const { return {type, is_reply, request, status, body, {}}; }  // no files
   UniqueFd take_file() {  // of a message with one at most
     return files.empty() ? UniqueFd() : std::move(files.front());
   }
 };
+
+// The packet of an ask or an order.
+template <class Message>
+LinkPacket packet_of(Message message) {
+  LinkPacket packet;
+  packet.type = kLinkType<Message>;
+  packet.body = encode_link_body(message);
+  return packet;
+}
 
 struct LinkEnds {
   UniqueFd send;     // zazend's socket

@@ -1,9 +1,10 @@
 // The bytes of messages between zazend and its workers.
 //
-// A message is a struct whose fields() names its members. Integers, enumerations and the plain
-// structs of the kernel are copied as they are: both sides are the same program on one machine.
-// A length is checked against the bytes that are there before memory is taken for it,
-// and a message must fill its packet exactly: zazend takes a worker for hostile.
+// A message is a struct whose fields() names its members: ZAZEN_LINK_FIELDS makes it. Integers,
+// enumerations and the plain structs of the kernel are copied as they are: both sides are the
+// same program on one machine. A length is checked against the bytes that are there before
+// memory is taken for it, and a message must fill its packet exactly: zazend takes a worker for
+// hostile.
 #pragma once
 #include <sys/stat.h>
 
@@ -20,6 +21,12 @@
 #include "bodhi/lean/frames/identity.h"
 
 namespace zazen {
+
+#define ZAZEN_LINK_FIELDS(...) \
+  template <class A>           \
+  void fields(A& a) {          \
+    a(__VA_ARGS__);            \
+  }
 
 template <class T>
 inline constexpr bool kIsPlain =

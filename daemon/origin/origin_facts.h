@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "bodhi/lean/frames/identity.h"
 #include "daemon/origin/access_list.h"
 
 namespace zazen {
@@ -90,6 +91,18 @@ struct OriginLook {              // of a frame whose content was pushed
   template <class A>
   void fields(A& a) {
     a(status, is_there, origin, digest);
+  }
+};
+
+enum class Comparison : std::uint8_t { kSame, kStale, kGone, kArrived, kUnknown };
+
+struct CopyToCompare {
+  FrameSeq seq = 0;
+  OriginIdentity identity = {};
+  bool is_waiting = false;  // a native that the origin did not have
+  template <class A>
+  void fields(A& a) {
+    a(seq, identity, is_waiting);
   }
 };
 

@@ -19,6 +19,7 @@
 #include <span>
 #include <system_error>
 
+#include "bodhi/lean/requests/wire.h"
 #include "daemon/link/link_codec.h"
 #include "daemon/process/daemonize.h"
 #include "daemon/process/log.h"
@@ -132,28 +133,16 @@ std::optional<Received> receive_order(int socket, std::string& bytes) {
   return received;
 }
 
-// 0 or an errno.
+// 0 or an errno. It waits until the forker takes the order.
 int send_order(int socket, ForkOrder order, std::span<const int> fds) {
   std::string body = encode_link_body(order);
   struct iovec part = {body.data(), body.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(kEnds * sizeof(int))] = {};
-  struct msghdr message = {};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  if (!fds.empty()) {
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    cmsghdr* rights = CMSG_FIRSTHDR(&message);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(fds.size_bytes());
-    std::memcpy(CMSG_DATA(rights), fds.data(), fds.size_bytes());
+  for (;;) {
+    const int code = -send_once(socket, {&part, 1}, fds);
+    if (code != EAGAIN) return code;
+    struct pollfd room = {socket, POLLOUT, 0};
+    ::poll(&room, 1, -1);
   }
-  ssize_t sent;
-  do {
-    sent = ::sendmsg(socket, &message, MSG_NOSIGNAL);
-  } while (sent < 0 && errno == EINTR);
-  return sent < 0 ? errno : 0;
 }
 
 struct Child {

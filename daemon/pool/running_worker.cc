@@ -20,10 +20,51 @@ constexpr std::chrono::seconds kContentLimit(10);
 constexpr std::chrono::milliseconds kContentPause(5);
 
 bool is_content(LinkType type) {
-  return type == LinkType::kStatus || type == LinkType::kList || type == LinkType::kNatives;
+  return type == kLinkType<StatusAsk> || type == kLinkType<ListAsk> ||
+         type == kLinkType<Natives>;
 }
 
 }  // namespace
+
+int RunningWorker::exchange(LinkPacket& packet, std::uint32_t dataset,
+                            std::chrono::milliseconds limit) {
+  if (packet.body.size() > kLongestLinkBody) return EMSGSIZE;
+  std::unique_lock lock(mutex_);
+  if (is_gone_ || has_left_) return EPIPE;
+  if (!answers(dataset)) return ETIMEDOUT;
+  const std::shared_ptr<Order> order = enqueue_order(packet, true);
+  if (!order) return ETIMEDOUT;
+  order->answered.wait_for(lock, limit,
+                           [&] { return order->reply.has_value() || order->is_over; });
+  if (order->is_over) return ECANCELED;
+  if (!order->reply) {
+    orders_.erase(order->number);
+    overdue_.emplace(order->number, dataset);
+    return ETIMEDOUT;
+  }
+  packet = std::move(*order->reply);
+  return packet.status;
+}
+
+// Nobody is asked for figures while an earlier answer is overdue.
+std::shared_ptr<RunningWorker::Order> RunningWorker::begin_order(const LinkPacket& order) {
+  LinkPacket packet = order.copy();
+  std::lock_guard lock(mutex_);
+  if (order.type == kLinkType<ReportFigures> && late_figures_ != 0) return nullptr;
+  return enqueue_order(packet, false);
+}
+
+std::optional<LinkPacket> RunningWorker::end_order(const std::shared_ptr<Order>& order,
+                                                   Clock::time_point deadline) {
+  std::unique_lock lock(mutex_);
+  order->answered.wait_until(lock, deadline,
+                             [&] { return order->reply.has_value() || order->is_over; });
+  if (!order->reply && !order->is_over) {
+    orders_.erase(order->number);
+    if (order->type == kLinkType<ReportFigures>) late_figures_ = order->number;
+  }
+  return std::move(order->reply);
+}
 
 void RunningWorker::post(std::uint32_t dataset, std::function<void()> work) {
   if (dataset == kNoDataset) {
@@ -134,7 +175,8 @@ bool RunningWorker::enqueue_connection(UniqueFd& socket, pid_t pid) {
 std::shared_ptr<RunningWorker::Order> RunningWorker::enqueue_order(LinkPacket& packet,
                                                                    bool is_use) {
   auto order = std::make_shared<Order>();
-  packet.request = next_order_++;
+  order->type = packet.type;
+  order->number = packet.request = next_order_++;
   const auto kept = orders_.emplace(packet.request, order).first;
   if (enqueue(packet, is_use)) return order;
   orders_.erase(kept);
@@ -177,10 +219,7 @@ bool RunningWorker::send_waiting() {
 int RunningWorker::send_connections() {
   while (!connections_.empty()) {
     const ConnectionQueue::Front next = connections_.front();
-    Connection connection{next.pid};
-    LinkPacket packet;
-    packet.type = Connection::kType;
-    packet.body = encode_link_body(connection);
+    LinkPacket packet = packet_of(Connection{next.pid});
     packet.files.push_back(std::move(next.socket));
     if (int code = send(packet); code != 0) {
       next.socket = std::move(packet.files.front());

@@ -53,6 +53,10 @@ class RunningWorker : public std::enable_shared_from_this<RunningWorker> {
   WorkerId id() const { return id_; }
   const WorkerCredentials& credentials() const { return credentials_; }
 
+  // Sends an order and waits for the reply, which takes the packet's place. 0, or an errno:
+  // EPIPE: the worker is gone, ETIMEDOUT, ECANCELED.
+  int exchange(LinkPacket& packet, std::uint32_t dataset, std::chrono::milliseconds limit);
+
   // `work` on a thread of the worker's: one of the dataset, or one for what names none, or one
   // for what takes long. It answers by reply().
   void post(std::uint32_t dataset, std::function<void()> work);
@@ -70,11 +74,17 @@ class RunningWorker : public std::enable_shared_from_this<RunningWorker> {
  private:
   friend class WorkerPool;
   struct Order {
+    LinkType type = {};
+    std::uint64_t number = 0;
     std::condition_variable answered;
     std::optional<LinkPacket> reply;
     bool is_over = false;  // there will be none
   };
 
+  // For an order to many workers. Null: it is not sent.
+  std::shared_ptr<Order> begin_order(const LinkPacket& order);
+  std::optional<LinkPacket> end_order(const std::shared_ptr<Order>& order,
+                                      std::chrono::steady_clock::time_point deadline);
   void end_ask();
   int send(const LinkPacket& packet);  // these two: mutex_ is held
   void forget_taken_contents();
@@ -82,8 +92,7 @@ class RunningWorker : public std::enable_shared_from_this<RunningWorker> {
   // These two are false if it is not to be sent; then it stays with the caller.
   bool enqueue(LinkPacket& packet, bool is_use = true);
   bool enqueue_connection(UniqueFd& socket, pid_t pid);
-  // Null: it is not to be sent. The packet's number is the order's.
-  std::shared_ptr<Order> enqueue_order(LinkPacket& packet, bool is_use);
+  std::shared_ptr<Order> enqueue_order(LinkPacket& packet, bool is_use);  // or null
   bool answers(std::uint32_t dataset) const;
   void take_reply(LinkPacket packet);
   // These four: mutex_ is held.

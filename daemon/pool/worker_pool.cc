@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "bodhi/lean/frames/table.h"
 #include "bodhi/lean/requests/wire.h"
@@ -29,6 +30,7 @@ constexpr std::uint64_t kListener = 1, kWake = 2, kStop = 3, kLastStop = 4, kFor
 constexpr std::uint64_t kOutput = std::uint64_t{1} << 63;  // with a worker's id: can be sent to
 constexpr std::chrono::milliseconds kCloseLimit(200);
 constexpr std::int64_t kTickMs = 1'000;
+constexpr int kCloserMs = 10;  // to look whether it is behind
 constexpr int kAcceptedInARow = 128, kAsksInARow = 64;
 // If at least kMostDeaths workers of a user die within kDeathsPeriod, the user gets none until
 // the period is over.
@@ -40,21 +42,21 @@ constexpr std::size_t kMostLast = 1'024;  // users whose groups are remembered
 
 }  // namespace
 
-WorkerPool::WorkerPool(std::string runtime, bool all_users, Forker forker, Hooks hooks,
+WorkerPool::WorkerPool(std::string runtime, bool all_users, Forker forker, Owner& owner,
                        WorkerLimits limits)
     : runtime_(std::move(runtime)),
       all_users_(all_users),
       own_uid_(::geteuid()),
       own_gid_(::getegid()),
       forker_(std::move(forker)),
-      hooks_(std::move(hooks)),
+      owner_(owner),
       limits_(limits) {}
 
 Result<std::unique_ptr<WorkerPool>> WorkerPool::listen(const std::string& runtime,
                                                        bool all_users, Forker forker,
-                                                       Hooks hooks, WorkerLimits limits) {
+                                                       Owner& owner, WorkerLimits limits) {
   std::unique_ptr<WorkerPool> pool(
-      new WorkerPool(runtime, all_users, std::move(forker), std::move(hooks), limits));
+      new WorkerPool(runtime, all_users, std::move(forker), owner, limits));
   std::string path = runtime + "/" + kSocketFile;
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) return failed_call("socket " + path);
   pool->listener_ =
@@ -105,8 +107,9 @@ void WorkerPool::loop(const std::function<void()>& beat, const std::function<voi
   std::int64_t next_beat_ms = monotonic_ms(), next_tick_ms = next_beat_ms;
   std::array<epoll_event, 256> events;
   for (;;) {
-    int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
-                             static_cast<int>(kHeartbeatPeriodMs));
+    int count =
+        ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
+                     waits_for_closer_ ? kCloserMs : static_cast<int>(kHeartbeatPeriodMs));
     bool stop = false;
     for (int i = 0; i < std::max(count, 0); ++i) {
       const epoll_event& event = events[static_cast<std::size_t>(i)];
@@ -141,6 +144,7 @@ void WorkerPool::loop(const std::function<void()>& beat, const std::function<voi
     }
     if (must_watch_again_) must_watch_again_ = !despite_shortage([&] { watch_again(); });
     if (stop) return;
+    if (waits_for_closer_ && !closer_.is_behind()) go_on_accepting();
     const std::int64_t now_ms = monotonic_ms();
     if (beat && now_ms >= next_beat_ms) {
       next_beat_ms = now_ms + kHeartbeatPeriodMs;
@@ -148,9 +152,7 @@ void WorkerPool::loop(const std::function<void()>& beat, const std::function<voi
     }
     if (tick && now_ms >= next_tick_ms) {
       next_tick_ms = now_ms + kTickMs;
-      if (!std::exchange(is_accepting_, true) && listener_.valid()) {
-        watch(listener_.get(), kListener);
-      }
+      go_on_accepting();
       hold_funerals();
       despite_shortage([&] { look_for_silent_workers(); });
       despite_shortage(tick);
@@ -189,17 +191,31 @@ void WorkerPool::stop() {
 // ---- Connections
 
 void WorkerPool::accept_clients() {
+  if (closer_.is_behind()) {  // the kernel keeps the connections
+    waits_for_closer_ = true;
+    return pause_accepting();
+  }
   for (int i = 0; i < kAcceptedInARow; ++i) {
     UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket.valid()) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       if (errno == EAGAIN) return;
-      // Accepting resumes at the next tick if descriptors or memory are short.
-      is_accepting_ = false;
-      ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listener_.get(), nullptr);
-      return;
+      return pause_accepting();  // descriptors or memory are short
     }
     pass_on(std::move(socket));
+  }
+}
+
+// Until the next tick, unless it goes on before.
+void WorkerPool::pause_accepting() {
+  is_accepting_ = false;
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listener_.get(), nullptr);
+}
+
+void WorkerPool::go_on_accepting() {
+  waits_for_closer_ = false;
+  if (!std::exchange(is_accepting_, true) && listener_.valid()) {
+    watch(listener_.get(), kListener);
   }
 }
 
@@ -317,7 +333,7 @@ WorkerPool::WorkerPointer WorkerPool::start(const WorkerCredentials& credentials
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, worker->receive_.get(), &event) != 0) {
     return nullptr;
   }
-  LinkPacket first = hooks_.first_order(credentials);
+  LinkPacket first = owner_.first_order(credentials);
   {
     std::lock_guard lock(worker->mutex_);
     worker->enqueue(first);
@@ -353,14 +369,12 @@ std::size_t WorkerPool::size() const {
 }
 
 std::vector<WorkerFigures> WorkerPool::figures(uid_t uid, std::chrono::milliseconds limit) {
-  ReportFigures order;
-  exchange_all(
-      ReportFigures::kType, encode_link_body(order), limit,
-      [](Worker& worker, const LinkPacket& reply) {
-        WorkerFigures figures;
-        if (decode_link_body(reply.body, &figures)) worker.note(std::move(figures));
-      },
-      [uid](const Worker& worker) { return worker.credentials_.uid == uid; });
+  const auto is_users = [uid](const Worker& worker) { return worker.credentials_.uid == uid; };
+  for (const auto& [worker, reply] :
+       exchange_all(packet_of(ReportFigures{}), limit, is_users)) {
+    WorkerFigures own;
+    if (decode_link_body(reply.body, &own)) worker->note(std::move(own));
+  }
   std::vector<WorkerPointer> all;
   {
     std::lock_guard lock(mutex_);
@@ -416,7 +430,7 @@ bool WorkerPool::read_asks(Worker& worker) {
     // written.
     { std::lock_guard lock(worker.mutex_); }
     ++worker.asks_;
-    if (!hooks_.take(worker, std::move(packet))) {
+    if (!owner_.take(worker, std::move(packet))) {
       log_line(LogLevel::kError, "worker_broke_the_rules",
                {{"uid", std::to_string(worker.credentials_.uid)}});
       return false;
@@ -510,7 +524,8 @@ void WorkerPool::hold_funerals_locked() {
     if (worker->is_buried_) continue;
     auto funeral = [this, worker = worker.get()] {
       worker->stop_threads();
-      hooks_.ended(worker->id_, worker->credentials_, worker->figures_, worker->has_left_);
+      owner_.worker_ended(worker->id_, worker->credentials_, worker->figures_,
+                          worker->has_left_);
       worker->drop_waiting();
       std::unique_lock ending(mutex_);
       const auto last = dead_.extract(worker->id_);
@@ -521,5 +536,62 @@ void WorkerPool::hold_funerals_locked() {
 }
 
 // ---- Orders
+
+int WorkerPool::exchange(WorkerId id, LinkPacket& packet, std::uint32_t dataset,
+                         std::chrono::milliseconds limit) {
+  const WorkerPointer worker = find(id);
+  return worker ? worker->exchange(packet, dataset, limit) : EPIPE;
+}
+
+std::vector<std::pair<WorkerPool::WorkerPointer, LinkPacket>> WorkerPool::exchange_all(
+    const LinkPacket& order, std::chrono::milliseconds limit, const Whom& whom) {
+  const Clock::time_point deadline = Clock::now() + limit;
+  std::vector<std::pair<WorkerPointer, std::shared_ptr<Worker::Order>>> asked;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [id, worker] : workers_) {
+      if (whom(*worker)) asked.emplace_back(worker, nullptr);
+    }
+  }
+  for (auto& [worker, sent] : asked) sent = worker->begin_order(order);
+  std::vector<std::pair<WorkerPointer, LinkPacket>> replies;
+  for (const auto& [worker, sent] : asked) {
+    std::optional<LinkPacket> reply = sent ? worker->end_order(sent, deadline) : std::nullopt;
+    if (reply && reply->status == 0) replies.emplace_back(worker, std::move(*reply));
+  }
+  return replies;
+}
+
+bool WorkerPool::tell_worker(WorkerId id, LinkPacket packet, bool is_use) {
+  const WorkerPointer worker = find(id);
+  if (!worker) return false;
+  std::lock_guard lock(worker->mutex_);
+  return worker->enqueue(packet, is_use);
+}
+
+bool WorkerPool::tell_workers_of(uid_t uid, const LinkPacket& order, bool with_all_groups) {
+  std::set<WorkerCredentials> whom;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [credentials, id] : by_credentials_) {
+      if (credentials.uid == uid && !credentials.is_listener) whom.insert(credentials);
+    }
+    const auto last = last_credentials_.find(uid);
+    if (last != last_credentials_.end() && (with_all_groups || whom.empty())) {
+      whom.insert(last->second);
+    }
+  }
+  const bool has_account_groups =
+      std::ranges::any_of(whom, [](const auto& one) { return one.looks_up_groups; });
+  if (whom.empty() || (with_all_groups && !has_account_groups)) {
+    whom.insert({uid, kNobody, {}, true});
+  }
+  bool is_told = true;
+  for (const WorkerCredentials& credentials : whom) {
+    const WorkerPointer worker = find_or_start(credentials, false, true);
+    is_told = worker && tell_worker(worker->id(), order.copy(), with_all_groups) && is_told;
+  }
+  return is_told;
+}
 
 }  // namespace zazen

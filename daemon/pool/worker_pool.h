@@ -11,7 +11,8 @@
 // the rules, or that is silent for a while.
 //
 // There is a limit for the workers of a user and one for all. At a limit, a new worker replaces
-// the one that was last asked longest ago.
+// the one that was last asked longest ago, if that is over a second. Otherwise the connection
+// is closed, and the program reads the origin.
 //
 // order() asks a worker and waits, up to a limit. All such waits end with the worker or with
 // stop(). Thread safe but for run().
@@ -47,21 +48,22 @@ class WorkerPool {
   static constexpr int kBacklog = 4096;
 
   using Worker = RunningWorker;
-  struct Hooks {
+  class Owner {  // of the workers: it answers what they ask
+   public:
+    virtual ~Owner() = default;
     // Returns the first order for a new worker.
-    std::function<LinkPacket(const WorkerCredentials& credentials)> first_order;
+    virtual LinkPacket first_order(const WorkerCredentials& credentials) = 0;
     // Takes an ask of a worker, on the serving thread. False: no worker of ours asks this.
-    std::function<bool(Worker& worker, LinkPacket packet)> take;
+    virtual bool take(Worker& worker, LinkPacket packet) = 0;
     // A worker has ended. Called on another thread, when none of its asks or orders is under
     // way.
-    std::function<void(WorkerId worker, const WorkerCredentials& credentials,
-                       const WorkerFigures& figures, bool has_left)>
-        ended;
+    virtual void worker_ended(WorkerId worker, const WorkerCredentials& credentials,
+                              const WorkerFigures& figures, bool has_left) = 0;
   };
 
   // Binds <runtime>/socket and replaces a dead daemon's socket. The errors are whole sentences.
   static Result<std::unique_ptr<WorkerPool>> listen(const std::string& runtime, bool all_users,
-                                                    Forker forker, Hooks hooks,
+                                                    Forker forker, Owner& owner,
                                                     WorkerLimits limits = {});
   ~WorkerPool();
 
@@ -89,13 +91,11 @@ class WorkerPool {
 
   // 0 and the reply, or an errno: EPIPE there is no such worker, ETIMEDOUT, ECANCELED.
   template <class Order>
-  int order(WorkerId worker, Order order, typename Order::Reply* reply,
+  int order(WorkerId worker, Order order, LinkReply<Order>* reply,
             std::chrono::milliseconds limit) {
-    LinkPacket packet;
-    packet.type = Order::kType;
-    packet.body = encode_link_body(order);
     std::uint32_t dataset = kNoDataset;
     if constexpr (requires { order.dataset; }) dataset = order.dataset;
+    LinkPacket packet = packet_of(std::move(order));
     int status = exchange(worker, packet, dataset, limit);
     if (status == 0 && !decode_link_body(packet.body, reply)) status = EBADMSG;
     return status;
@@ -105,28 +105,27 @@ class WorkerPool {
   using Whom = std::function<bool(const Worker& worker)>;
   template <class Order>
   void order_all(Order order, std::chrono::milliseconds limit, const Whom& whom) {
-    exchange_all(Order::kType, encode_link_body(order), limit, {}, whom);
+    exchange_all(packet_of(std::move(order)), limit, whom);
   }
-  using Look = std::function<void(Worker& worker, const LinkPacket& reply)>;
-  void exchange_all(LinkType type, const std::string& body, std::chrono::milliseconds limit,
-                    const Look& look, const Whom& whom);
   static bool everybody(const Worker&) { return true; }
   // Sends an order and does not wait for a reply. False: there is no such worker, or it has too
   // many messages waiting.
   template <class Order>
-  bool tell(WorkerId worker, Order order, const UniqueFd& file = {}) {
-    return tell_worker(worker, Order::kType, encode_link_body(order), file);
+  bool tell(WorkerId worker, Order order, UniqueFd file = {}) {
+    LinkPacket packet = packet_of(std::move(order));
+    if (file.valid()) packet.files.push_back(std::move(file));
+    return tell_worker(worker, std::move(packet), true);
   }
   // Tells all workers of this user, among them one with the groups of the account and one with
   // those of the user's last program; both are started if necessary. False: not all were told.
   template <class Order>
   bool tell_user(uid_t uid, Order order) {
-    return tell_workers_of(uid, Order::kType, encode_link_body(order), true);
+    return tell_workers_of(uid, packet_of(std::move(order)), true);
   }
   // To those that run, or to one that is made. It is not what they are needed for.
   template <class Order>
   bool tell_running(uid_t uid, Order order) {
-    return tell_workers_of(uid, Order::kType, encode_link_body(order), false);
+    return tell_workers_of(uid, packet_of(std::move(order)), false);
   }
   // The figures of all workers. Workers of this user are asked, within the limit. The others'
   // figures are at most a second old, so a busy user delays nobody else's status.
@@ -137,15 +136,19 @@ class WorkerPool {
   using WorkerPointer = std::shared_ptr<Worker>;
   static constexpr uid_t kNobody = 65'534;
 
-  WorkerPool(std::string runtime, bool all_users, Forker forker, Hooks hooks,
+  WorkerPool(std::string runtime, bool all_users, Forker forker, Owner& owner,
              WorkerLimits limits);
   // The packet becomes the reply.
   int exchange(WorkerId worker, LinkPacket& packet, std::uint32_t dataset,
                std::chrono::milliseconds limit);
-  bool tell_worker(WorkerId worker, LinkType type, const std::string& body,
-                   const UniqueFd& file, bool is_use = true);
-  bool tell_workers_of(uid_t uid, LinkType type, const std::string& body, bool with_all_groups);
+  // Returns the replies that came in time.
+  std::vector<std::pair<WorkerPointer, LinkPacket>> exchange_all(
+      const LinkPacket& order, std::chrono::milliseconds limit, const Whom& whom);
+  bool tell_worker(WorkerId worker, LinkPacket packet, bool is_use);
+  bool tell_workers_of(uid_t uid, const LinkPacket& order, bool with_all_groups);
   void accept_clients();
+  void pause_accepting();
+  void go_on_accepting();
   WorkerPointer find(WorkerId worker) const;
   WorkerPointer find_or_start(const WorkerCredentials& credentials, bool any_groups,
                               bool is_for_zazend);
@@ -171,10 +174,11 @@ class WorkerPool {
   const uid_t own_uid_;
   const gid_t own_gid_;
   const Forker forker_;
-  const Hooks hooks_;
+  Owner& owner_;
   const WorkerLimits limits_;
   UniqueFd listener_, epoll_, wake_;
-  bool is_accepting_ = true, has_failed_ = false, must_watch_again_ = false;
+  bool is_accepting_ = true, waits_for_closer_ = false, has_failed_ = false,
+       must_watch_again_ = false;
   bool is_closing_ = false;
   ConnectionCloser closer_;
 

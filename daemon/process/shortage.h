@@ -1,6 +1,7 @@
 // Shortage: the system refuses memory or a thread (RLIMIT_NPROC, RLIMIT_AS, TasksMax). One unit
 // of work fails, never the daemon. The log says so at most once a second.
 #pragma once
+#include <cerrno>
 #include <chrono>
 #include <new>
 #include <system_error>
@@ -24,6 +25,14 @@ bool despite_shortage(Work&& work) {
     note_shortage(error);
   }
   return false;
+}
+
+// Returns the result of `work`, 0 or an errno; ENOMEM if the system refused memory or a thread.
+template <class Work>
+int code_despite_shortage(Work&& work) {
+  int code = ENOMEM;
+  despite_shortage([&] { code = work(); });
+  return code;
 }
 
 // Repeats the work until it succeeds: for a loop that must not end, and for a step that must be

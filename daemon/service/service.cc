@@ -31,27 +31,21 @@ Service::Service(const Config& config, Store& store, Publisher& publisher)
       trust_([&publisher](std::uint32_t dataset, std::uint32_t doubts) {
         publisher.note_doubts(dataset, doubts);
       }),
-      cache_(store, trust_,
-             {.verify = [this](WorkerId worker,
-                               std::span<FinishedCopy> batch) { verify(worker, batch); },
-              .mirror =
-                  [this](WorkerId worker, std::uint32_t dataset,
-                         const ReachedDirectories& reached) {
-                    if (!store_.is_mirrored(dataset, reached)) mirror_rights(dataset, worker);
-                  }}),
+      origins_(store),
+      cache_(store, trust_, origins_),
       changes_(config, store,
                {.doubt = [this](std::uint32_t dataset) { doubt(dataset); },
                 .compare = [this](std::uint32_t dataset,
                                   std::vector<FrameSeq> frames) { compare(dataset, frames); }},
                {.watch =
                     [this](std::uint32_t dataset, FrameSeq seq) {
-                      pool_->tell(worker_for(dataset), WatchChanges{{dataset, seq}});
+                      pool_->tell(origins_.worker_for(dataset), WatchChanges{{dataset, seq}});
                     },
                 .tell = [this](const TellPeers& news) { tell_peers(news); }}),
       sweep_(store, trust_, config.sweep_ms,
              {.drop = [this](std::uint32_t dataset,
                              const SampleResult& result) { settle(dataset, result); },
-              .compare = comparer(0)}),
+              .compare = origins_.comparer(0)}),
       reads_(store, config.read_order) {
   publisher.order_reads(reads_.state().is_ordered);
   publisher.show(store.pending());
@@ -80,7 +74,7 @@ void Service::post_reconcile(std::uint32_t dataset) {
   post_once(housework_[dataset].reconciling, reconciling_, [this, dataset] {
     // Who may reach the copies decides what the index tells of them: nothing, if the origin
     // does not say. But nobody's room waits for that.
-    if (store_.serves_all_users()) mirror_rights(dataset, 0);
+    if (store_.serves_all_users()) origins_.mirror_rights(dataset, 0);
     for (FrameSeq seq : store_.reconcile(dataset)) trust_.doubt(dataset, kYoung, seq);
   });
 }
@@ -97,7 +91,7 @@ void Service::compare_young(std::uint32_t dataset) {
     for (const StoredFrame& frame : store_.list(dataset)) due->frames.push_back(frame.seq);
   }
   std::erase_if(due->frames, [&](FrameSeq seq) { return !store_.find(dataset, seq); });
-  SampleResult result = compare_frames(store_, dataset, due->frames, comparer(0));
+  SampleResult result = compare_frames(store_, dataset, due->frames, origins_.comparer(0));
   settle(dataset, result);
   result.is_known() ? trust_.clear(*due) : trust_.try_again(*due);
 }
@@ -150,7 +144,7 @@ void Service::ask_about_untold() {
     asked.until_ms = monotonic_ms() + kUntoldLimitMs;
     lock.unlock();
     const bool is_told =
-        pool_->tell_user(uid, UntoldChanges{{datasets.begin(), datasets.end()}});
+        pool_->tell_user(uid, UntoldChanges{{{datasets.begin(), datasets.end()}}});
     lock.lock();
     if (!is_told) untold_[uid].insert(datasets.begin(), datasets.end());
   }
@@ -182,8 +176,8 @@ void Service::check_dataset(std::uint32_t dataset) {
   Housework& work = housework_[dataset];
   work.posted = false;
   if (work.rights_due.exchange(false)) {
-    mirror_rights(dataset, 0);
-    mirror_rights_of_names(dataset);
+    origins_.mirror_rights(dataset, 0);
+    origins_.mirror_rights_of_names(dataset);
   }
   compare_young(dataset);
 }
@@ -229,7 +223,7 @@ void Service::tick() {
   if (findings_left_ > 0) post_once(findings_posted_, errands_, [this] { log_findings(); });
   if (monotonic_ms() < next_sweep_ms_) return;
   next_sweep_ms_ = monotonic_ms() + kJobSweepPeriodMs;
-  post_once(job_sweep_posted_, errands_, [this] { sweep_jobs(kOriginLimit); });
+  post_once(job_sweep_posted_, errands_, [this] { sweep_jobs(OriginQuestions::kLimit); });
 }
 
 // A removed dataset is doubted when it comes back.

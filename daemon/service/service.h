@@ -19,13 +19,14 @@
 #include "bodhi/push/key_ring.h"
 #include "daemon/changes/peer_changes.h"
 #include "daemon/link/link_messages.h"
-#include "daemon/link/push_counts.h"
 #include "daemon/origin/trust.h"
 #include "daemon/pool/worker_pool.h"
 #include "daemon/service/dataset_uses.h"
+#include "daemon/service/origin_questions.h"
 #include "daemon/service/publisher.h"
 #include "daemon/service/push_sockets.h"
 #include "daemon/service/read_order.h"
+#include "daemon/service/status.h"
 #include "daemon/service/store_cache.h"
 #include "daemon/store/store.h"
 #include "daemon/threads/origin_threads.h"
@@ -35,14 +36,12 @@
 
 namespace zazen {
 
-class Service {
+class Service : private WorkerPool::Owner {
  public:
-  static constexpr std::chrono::milliseconds kOriginLimit{1000};  // for one look at it
-
   Service(const Config& config, Store& store, Publisher& publisher);
 
-  // What the pool of workers calls; the pool is given to start(), before it runs.
-  WorkerPool::Hooks pool_hooks();
+  // For the pool of workers, which is given to start() before it runs.
+  WorkerPool::Owner& owner_of_workers() { return *this; }
   void start(WorkerPool& pool);
 
   // What the store holds of a dataset, at the start or when a reload has added it.
@@ -69,7 +68,8 @@ class Service {
   using Worker = WorkerPool::Worker;
 
   // ---- What workers ask: service_asks.cc. An ask without a handler does not compile.
-  bool take(Worker& worker, LinkPacket packet);
+  LinkPacket first_order(const WorkerCredentials& credentials) override;
+  bool take(Worker& worker, LinkPacket packet) override;
   template <class Ask>
   bool take_as(Worker& worker, LinkPacket& packet);
   template <class Ask>
@@ -115,23 +115,15 @@ class Service {
   int drop_changed(std::uint32_t dataset, FrameSeq seq, const char* why);
   // A worker may have watched frames, and nobody does now.
   void worker_ended(WorkerId worker, const WorkerCredentials& credentials,
-                    const WorkerFigures& figures, bool has_left);
+                    const WorkerFigures& figures, bool has_left) override;
 
   // ---- What workers are asked: service_origins.cc
-  LinkPacket configuration();
-  // A worker that may look at this dataset by itself; 0: there is none.
-  WorkerId worker_for(std::uint32_t dataset);
-  // By one worker, or with 0 by those of the frames' owners.
-  CompareAtOrigin comparer(WorkerId worker);
+  Configure configuration();
   int sample(WorkerId worker, std::uint32_t dataset);
   void compare(std::uint32_t dataset, const std::vector<FrameSeq>& frames);
   // What a comparison has found: stale copies go, natives that waited are adopted.
   void settle(std::uint32_t dataset, const SampleResult& result);
   void adopt_arrived(std::uint32_t dataset, const std::vector<FrameSeq>& frames);
-  void verify(WorkerId worker, std::span<FinishedCopy> batch);
-  // Where all users are served: by the worker of the directory's owner, or by the given one.
-  void mirror_rights(std::uint32_t dataset, WorkerId worker);
-  void mirror_rights_of_names(std::uint32_t dataset);
   void watch_suspended(std::uint32_t dataset);
   void tell_peers(const TellPeers& news);
   void tell_of_lost_news();
@@ -144,8 +136,6 @@ class Service {
   // All of them, or none if there is no memory.
   void take_pushes(std::uint32_t dataset, std::list<Received>& arrived);
   void place_received(std::uint32_t dataset);
-  std::vector<OriginLook> look_at(WorkerId worker, std::uint32_t dataset,
-                                  const std::vector<ContentToLook>& contents);
   // What dead jobs left, by the workers of their users; one limit for all.
   void sweep_jobs(std::chrono::milliseconds limit);
   // Logs what a person should know of the origins, each once.
@@ -191,7 +181,7 @@ class Service {
   std::set<std::string> logged_findings_;  // of log_findings()
   std::int64_t next_reconcile_ms_ = 0;     // these two: of the chores
   std::atomic<bool> stopping_ = false;
-  PushCounts push_counts_;
+  PushOutcomes pushes_;
   PushSockets push_sockets_;
   std::atomic<WorkerId> listener_ = 0;
   WorkerId peers_worker_ = 0;                // it tells the peers; mutex_ is held
@@ -226,6 +216,7 @@ class Service {
 
   DatasetUses uses_{::geteuid()};
   Trust trust_;
+  OriginQuestions origins_;
   StoreCache cache_;
   PeerChanges changes_;  // before the sweep, which tells it of stale copies
   Sweep sweep_;
@@ -244,15 +235,15 @@ struct Service::Asked {
   std::uint64_t request = 0;
   Ask ask;
 
-  void reply(int status) const { worker->reply(Ask::kType, request, status); }
-  void reply(typename Ask::Reply answer) const {
+  void reply(int status) const { worker->reply(kLinkType<Ask>, request, status); }
+  void reply(LinkReply<Ask> answer) const {
     std::string body = encode_link_body(answer);
     std::vector<UniqueFd> files;
     if constexpr (requires { answer.files; }) files = std::move(answer.files);
     if constexpr (requires { answer.file; }) {
       if (answer.file.valid()) files.push_back(std::move(answer.file));
     }
-    worker->reply(Ask::kType, request, 0, std::move(body), std::move(files));
+    worker->reply(kLinkType<Ask>, request, 0, std::move(body), std::move(files));
   }
 };
 

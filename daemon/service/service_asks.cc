@@ -10,13 +10,13 @@
 #include <array>
 #include <cstring>
 
+#include "bodhi/common/memory_file.h"
+#include "bodhi/lean/system/raw_call.h"
 #include "bodhi/node/packed_listing.h"
 #include "bodhi/node/seqlog.h"
 #include "daemon/process/log.h"
 #include "daemon/process/shortage.h"
-#include "daemon/service/content_file.h"
 #include "daemon/service/service.h"
-#include "daemon/service/status.h"
 #include "daemon/validation/scrub.h"
 
 namespace zazen {
@@ -37,25 +37,24 @@ bool is_own(const WorkerPool::Worker& worker) {
   return worker.credentials().uid == 0 || worker.credentials().uid == ::geteuid();
 }
 
+// In a file, because it may be too long for a packet.
+template <class Asked>
+void reply_content(const Asked& asked, std::string body, std::string_view content) {
+  Result<UniqueFd> file = sealed_memory(content);
+  if (!file) return asked.reply(ENOMEM);
+  asked.reply(ContentReply{std::move(body), std::move(*file)});
+}
+
 }  // namespace
 
-WorkerPool::Hooks Service::pool_hooks() {
-  return {
-      .first_order =
-          [this](const WorkerCredentials& credentials) {
-            publisher_.note_user(credentials.uid);
-            return configuration();
-          },
-      .take = [this](Worker& worker,
-                     LinkPacket packet) { return take(worker, std::move(packet)); },
-      .ended = [this](WorkerId worker, const WorkerCredentials& credentials,
-                      const WorkerFigures& figures,
-                      bool has_left) { worker_ended(worker, credentials, figures, has_left); }};
+LinkPacket Service::first_order(const WorkerCredentials& credentials) {
+  publisher_.note_user(credentials.uid);
+  return packet_of(configuration());
 }
 
 bool Service::take(Worker& worker, LinkPacket packet) {
   auto find = [&]<class... Asks>(std::tuple<Asks...>*) {
-    return ((packet.type == Asks::kType && take_as<Asks>(worker, packet)) || ...);
+    return ((packet.type == kLinkType<Asks> && take_as<Asks>(worker, packet)) || ...);
   };
   return find(static_cast<LinkAsks*>(nullptr));
 }
@@ -158,7 +157,7 @@ void Service::handle(const Asked<FinishPushes>& asked) {
   outcome->left = files.size();
   auto settle = [this, outcome](std::size_t i, int status) {
     Outcome& all = *outcome;
-    ++(status == 0 ? push_counts_.frames : push_counts_.failed);
+    ++(status == 0 ? pushes_.durable : pushes_.failed);
     all.reply.statuses[i] = status;
     if (--all.left > 0) return;
     if (!despite_shortage([&] { all.asked.reply(std::move(all.reply)); })) {
@@ -167,15 +166,13 @@ void Service::handle(const Asked<FinishPushes>& asked) {
   };
   std::list<Received> arrived;
   for (std::size_t i = 0; i < files.size(); ++i) {
-    int status = ENOMEM;
-    despite_shortage([&] {
+    const int status = code_despite_shortage([&] {
       ReceivedContent content;
-      status = cache_.finish_push(asked.worker->id(), dataset, files[i], &content);
-      if (status != 0) return;
-      status = ENOMEM;
+      const int code = cache_.finish_push(asked.worker->id(), dataset, files[i], &content);
+      if (code != 0) return code;
       arrived.push_back(
-          {files[i].seq, std::move(content), [settle, i](int code) { settle(i, code); }});
-      status = 0;
+          {files[i].seq, std::move(content), [settle, i](int done) { settle(i, done); }});
+      return 0;
     });
     if (status != 0) settle(i, status);
   }
@@ -225,7 +222,7 @@ void Service::handle(const Asked<Changed>& asked) {
   asked.reply(drop_changed(asked.ask.dataset, asked.ask.seq, why));
   // Until its directory in the cache is mirrored, programs cannot see that there is no copy.
   if (store_.serves_all_users() && !store_.directory_owner(asked.ask.dataset)) {
-    mirror_rights(asked.ask.dataset, asked.worker->id());
+    origins_.mirror_rights(asked.ask.dataset, asked.worker->id());
   }
 }
 
@@ -296,7 +293,8 @@ void Service::handle(const Asked<Check>& asked) {
   const std::uint32_t dataset = asked.ask.dataset;
   const WorkerId worker = asked.worker->id();
   if (store_.find(dataset, asked.ask.seq)) {
-    SampleResult result = compare_frames(store_, dataset, {asked.ask.seq}, comparer(worker), 1);
+    SampleResult result =
+        compare_frames(store_, dataset, {asked.ask.seq}, origins_.comparer(worker), 1);
     if (!result.stale.empty() && asked.ask.distrusts) trust_.doubt(dataset, kStale);
     settle(dataset, result);
   }
@@ -359,13 +357,12 @@ void Service::handle(const Asked<StatusAsk>& asked) {
   }
   const uid_t uid = asked.worker->credentials().uid;
   for (const WorkerFigures& one : pool_->figures(uid, kFiguresLimit)) add_figures(one, &sum);
-  push_counts_.old_key_until = keys_->old_key_until().value_or(0);
   const std::int64_t uptime_seconds = (monotonic_ms() - started_ms_) / 1000;
-  std::string text = status_json({config_, store_, publisher_, trust_, cache_.counts(), sum,
-                                  pool_->size(), push_counts_, sweep_.progress(), changes_,
-                                  uptime_seconds, reads_, asked.ask, poor_place_});
-  ContentReply reply{{}, content_file(text.data(), text.size())};
-  reply.file.valid() ? asked.reply(std::move(reply)) : asked.reply(ENOMEM);
+  std::string text =
+      status_json({config_, store_, publisher_, trust_, cache_.counts(), sum, pool_->size(),
+                   pushes_, keys_->old_key_until().value_or(0), sweep_.progress(), changes_,
+                   uptime_seconds, reads_, asked.ask, poor_place_});
+  reply_content(asked, {}, text);
 }
 
 void Service::handle(const Asked<ListAsk>& asked) {
@@ -381,9 +378,9 @@ void Service::handle(const Asked<ListAsk>& asked) {
                          static_cast<std::uint16_t>(frame.pinned ? 1 : 0)});
     }
   }
-  ContentReply reply{as_bytes(ListReply{records.size()}),
-                     content_file(records.data(), records.size() * sizeof(ListRecord))};
-  reply.file.valid() ? asked.reply(std::move(reply)) : asked.reply(ENOMEM);
+  reply_content(
+      asked, as_bytes(ListReply{records.size()}),
+      {reinterpret_cast<const char*>(records.data()), records.size() * sizeof(ListRecord)});
 }
 
 // ---- Listings (D20)
@@ -422,17 +419,11 @@ int Service::keep_listing(const Asked<FinishListing>& asked) {
   if (::fstat(listing.file.get(), &st) != 0) return errno;
   if (st.st_size > kLargestListing) return EFBIG;
   std::string encoded(static_cast<std::size_t>(st.st_size), '\0');
-  for (std::size_t done = 0; done < encoded.size();) {
-    ssize_t size = ::pread(listing.file.get(), encoded.data() + done, encoded.size() - done,
-                           static_cast<off_t>(done));
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return errno;
-    if (size == 0) return EINVAL;
-    done += static_cast<std::size_t>(size);
-  }
-  if (!PackedListing::read(encoded).ok()) return EINVAL;
-  if (store_.serves_all_users() && !store_.is_mirrored(listing.dataset, asked.ask.reached)) {
-    mirror_rights(listing.dataset, asked.worker->id());
+  const long size = raw_read_at(listing.file.get(), encoded.data(), encoded.size(), 0);
+  if (size < 0) return static_cast<int>(-size);
+  if (size != st.st_size || !PackedListing::read(encoded).ok()) return EINVAL;
+  if (store_.serves_all_users()) {
+    origins_.mirror(asked.worker->id(), listing.dataset, asked.ask.reached);
   }
   return store_.keep_listing(listing.dataset, encoded, asked.ask.reached);
 }
@@ -483,9 +474,7 @@ void Service::handle(const Asked<Natives>& asked) {
   const std::string& path = config_.datasets[asked.ask.dataset].path;
   Result<FrameSet> natives = read_sequence_log(config_.cache + path + "/" + kNativeLog);
   if (!natives.ok()) return asked.reply(natives.error().code);
-  const std::string encoded = natives->encode();
-  ContentReply reply{{}, content_file(encoded.data(), encoded.size())};
-  reply.file.valid() ? asked.reply(std::move(reply)) : asked.reply(ENOMEM);
+  reply_content(asked, {}, natives->encode());
 }
 
 void Service::handle(const Asked<DiskState>& asked) {

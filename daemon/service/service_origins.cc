@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kCompareLimit(10'000);  // kMostCompared copies of a dataset
 constexpr milliseconds kFollowLimit(3'000);    // the worker gives up after a second
 constexpr int kMostFindings = 30;              // looks, one in a second
-constexpr std::size_t kMostCompared = 256, kMostVerified = 64, kMostLooked = 64;
+constexpr std::size_t kMostLooked = 64;
 
 Configure peer_keys_of(const Config& config) {
   Configure keys;
@@ -32,29 +32,21 @@ Configure peer_keys_of(const Config& config) {
   return keys;
 }
 
-template <class T>
-std::vector<T> part_of(const std::vector<T>& all, std::size_t first, std::size_t most) {
-  auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
-  return {begin, begin + static_cast<std::ptrdiff_t>(std::min(most, all.size() - first))};
-}
-
 }  // namespace
 
-LinkPacket Service::configuration() {
+Configure Service::configuration() {
   std::unique_lock lock(mutex_);
   Configure configure = peer_keys_;
   lock.unlock();
   for (const DatasetConfig& one : config_.datasets) {
     configure.datasets.push_back({one.path, one.frames, one.also, one.push, one.removed});
   }
-  LinkPacket packet;
-  packet.type = Configure::kType;
-  packet.body = encode_link_body(configure);
-  return packet;
+  return configure;
 }
 
 void Service::start(WorkerPool& pool) {
   pool_ = &pool;
+  origins_.start(pool);
   peer_keys_ = peer_keys_of(config_);
   for (std::uint32_t i = 0; i < config_.datasets.size(); ++i) take_up(i);
   sweep_.start();
@@ -65,7 +57,8 @@ void Service::start(WorkerPool& pool) {
 void Service::log_findings() {
   Problems::Reply found;
   --findings_left_;
-  if (pool_->order(pool_->own_worker(), Problems{}, &found, kOriginLimit) != 0) return;
+  if (pool_->order(pool_->own_worker(), Problems{}, &found, OriginQuestions::kLimit) != 0)
+    return;
   if (found.is_whole) findings_left_ = 0;
   auto log = [this](const char* event, const std::string& text) {
     if (!logged_findings_.insert(text).second) return;
@@ -80,8 +73,7 @@ void Service::renew(const Config& next) {
     std::lock_guard lock(mutex_);
     peer_keys_ = peer_keys_of(next);
   }
-  const LinkPacket packet = configuration();
-  pool_->exchange_all(packet.type, packet.body, kOriginLimit, {}, WorkerPool::everybody);
+  pool_->order_all(configuration(), OriginQuestions::kLimit, WorkerPool::everybody);
   findings_left_ = kMostFindings;
 }
 
@@ -91,65 +83,17 @@ std::vector<std::string> Service::follow_links(const std::vector<std::string>& p
   return code == 0 && reply.paths.size() == paths.size() ? reply.paths : paths;
 }
 
-WorkerId Service::worker_for(std::uint32_t dataset) {
-  if (!store_.serves_all_users()) return pool_->own_worker();
-  const auto owner = store_.directory_owner(dataset);
-  return owner ? pool_->worker_of(owner->first, owner->second) : pool_->own_worker();
-}
-
 // ---- Comparisons
-
-CompareAtOrigin Service::comparer(WorkerId worker) {
-  return [this, worker](std::uint32_t dataset, const std::vector<CopyToCompare>& copies,
-                        std::size_t threads, std::vector<Comparison>* outcomes) {
-    outcomes->assign(copies.size(), Comparison::kUnknown);
-    // By whom, and which of the copies.
-    std::map<std::pair<uid_t, gid_t>, std::vector<std::size_t>> by_owner;
-    for (std::size_t i = 0; i < copies.size(); ++i) {
-      const OriginIdentity& identity = copies[i].identity;
-      const bool is_shared = worker != 0 || copies[i].is_waiting;
-      by_owner[is_shared ? std::pair<uid_t, gid_t>() : std::pair(identity.uid, identity.gid)]
-          .push_back(i);
-    }
-    if (copies.empty()) by_owner[{}];  // can the origin be asked at all?
-    int status = 0;
-    for (const auto& [owner, places] : by_owner) {
-      const bool is_owners = worker == 0 && owner != std::pair<uid_t, gid_t>();
-      const WorkerId by = worker != 0 ? worker
-                          : is_owners ? pool_->worker_of(owner.first, owner.second)
-                                      : worker_for(dataset);
-      for (std::size_t first = 0; first == 0 || first < places.size(); first += kMostCompared) {
-        Compare order{dataset, static_cast<std::uint32_t>(threads), {}};
-        const std::vector<std::size_t> part = part_of(places, first, kMostCompared);
-        for (std::size_t i : part) order.copies.push_back(copies[i]);
-        Compare::Reply reply;
-        int code = pool_->order(by, order, &reply, kCompareLimit);
-        // The owner of a frame need not reach the dataset.
-        if (is_owners && (code == EACCES || code == EPERM || code == ENOENT)) {
-          code = pool_->order(worker_for(dataset), order, &reply, kCompareLimit);
-        }
-        if (code != 0) {
-          status = code;
-          break;
-        }
-        for (std::size_t i = 0; i < std::min(part.size(), reply.outcomes.size()); ++i) {
-          (*outcomes)[part[i]] = reply.outcomes[i];
-        }
-      }
-    }
-    return status;
-  };
-}
 
 int Service::sample(WorkerId worker, std::uint32_t dataset) {
   if (store_.serves_all_users()) {
-    mirror_rights(dataset, worker);
-    mirror_rights_of_names(dataset);
+    origins_.mirror_rights(dataset, worker);
+    origins_.mirror_rights_of_names(dataset);
     // Root may be nobody at the origin: there the frames' owners look.
     const auto credentials = pool_->credentials_of(worker);
     if (credentials && credentials->uid == ::geteuid()) worker = 0;
   }
-  SampleResult result = compare_sample(store_, dataset, comparer(worker));
+  SampleResult result = compare_sample(store_, dataset, origins_.comparer(worker));
   // First of all: a new copy in the place of a stale one looks as though all were well.
   if (!result.stale.empty()) trust_.doubt(dataset, kStale);
   settle(dataset, result);
@@ -159,7 +103,7 @@ int Service::sample(WorkerId worker, std::uint32_t dataset) {
 
 void Service::compare(std::uint32_t dataset, const std::vector<FrameSeq>& frames) {
   bool posted = samples_.post(dataset, [=, this] {
-    settle(dataset, compare_frames(store_, dataset, frames, comparer(0)));
+    settle(dataset, compare_frames(store_, dataset, frames, origins_.comparer(0)));
   });
   if (!posted) doubt(dataset);
 }
@@ -177,7 +121,7 @@ void Service::settle(std::uint32_t dataset, const SampleResult& result) {
 
 // By the worker of the directory's owner, whoever has asked: it learns nothing of the content.
 void Service::adopt_arrived(std::uint32_t dataset, const std::vector<FrameSeq>& frames) {
-  const WorkerId by = worker_for(dataset);
+  const WorkerId by = origins_.worker_for(dataset);
   for (FrameSeq seq : frames) {
     const UniqueFd copy = store_.open_copy(dataset, seq);
     struct stat local = {};
@@ -185,69 +129,12 @@ void Service::adopt_arrived(std::uint32_t dataset, const std::vector<FrameSeq>& 
     const auto size = static_cast<std::uint64_t>(local.st_size);
     Look order{dataset, {{seq, size}}};
     Look::Reply reply;
-    const int code = pool_->order(by, order, &reply, kOriginLimit);
+    const int code = pool_->order(by, order, &reply, OriginQuestions::kLimit);
     if (code == ETIMEDOUT) break;
     if (code != 0 || reply.looks.empty()) continue;
     OriginLook& look = reply.looks[0];
     compare_digest(copy.get(), size, look);
     if (look.status == 0) (void)cache_.adopt_known(by, dataset, seq, look.origin);
-  }
-}
-
-// What the worker does not say is stale.
-void Service::verify(WorkerId worker, std::span<FinishedCopy> batch) {
-  std::map<std::uint32_t, std::vector<FinishedCopy*>> by_dataset;
-  for (FinishedCopy& copy : batch) {
-    if (copy.status == 0 && !copy.waits) by_dataset[copy.dataset].push_back(&copy);
-  }
-  for (const auto& [dataset, copies] : by_dataset) {
-    for (std::size_t first = 0; first < copies.size(); first += kMostVerified) {
-      const std::vector<FinishedCopy*> part = part_of(copies, first, kMostVerified);
-      VerifyOrigins order{dataset, {}};
-      for (const FinishedCopy* copy : part) {
-        order.frames.push_back(
-            {copy->seq, copy->identity, copy->reached, copy->kind == FrameKind::kAlien});
-      }
-      VerifyOrigins::Reply reply;
-      if (pool_->order(worker, order, &reply, kOriginLimit) != 0) reply.are_current.clear();
-      reply.are_current.resize(part.size(), 0);
-      for (std::size_t i = 0; i < part.size(); ++i) {
-        if (reply.are_current[i] != 1) part[i]->status = ESTALE;
-      }
-    }
-  }
-}
-
-// ---- Rights
-
-// The owner's word counts before that of another user, whose worker might say anything. Where
-// the owner does not reach the directory any more, it is another one. While the owner's worker
-// does not answer, everything stays as it is.
-void Service::mirror_rights(std::uint32_t dataset, WorkerId worker) {
-  std::vector<WorkerId> candidates;
-  if (const auto owner = store_.directory_owner(dataset)) {
-    candidates.push_back(pool_->worker_of(owner->first, owner->second));
-  }
-  if (worker != 0) candidates.push_back(worker);
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    const std::uint64_t look = store_.begin_look(dataset);
-    Rights::Reply reply;
-    if (pool_->order(candidates[i], Rights{dataset}, &reply, kOriginLimit) != 0) return;
-    if (!reply.is_known) return;
-    const bool is_last = i + 1 == candidates.size() || candidates[i] == candidates[i + 1];
-    if (!reply.rights.frame_directory && !is_last) continue;
-    return store_.mirror_own_rights(dataset, look, reply.rights);
-  }
-}
-
-void Service::mirror_rights_of_names(std::uint32_t dataset) {
-  const std::vector<FrameSeq> frames = store_.next_names_to_mirror(dataset);
-  for (std::size_t first = 0; first < frames.size(); first += kMostVerified) {
-    const std::vector<FrameSeq> part = part_of(frames, first, kMostVerified);
-    NameRights::Reply reply;
-    if (pool_->order(worker_for(dataset), NameRights{dataset, part}, &reply, kOriginLimit) != 0)
-      return;
-    store_.mirror_rights_of_names(dataset, part, reply.rights);
   }
 }
 
@@ -302,9 +189,15 @@ void Service::listen(PushSockets sockets) {
 }
 
 void Service::start_listener() {
-  listener_ = pool_->start_listener();
+  listener_ = 0;
+  std::vector<UniqueFd> sockets;
   for (const UniqueFd& socket : push_sockets_.sockets) {
-    pool_->tell(listener_, Listen{push_sockets_.methods, ::geteuid()}, socket);
+    sockets.emplace_back(::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
+    if (!sockets.back().valid()) return;  // the next tick tries again
+  }
+  listener_ = pool_->start_listener();
+  for (UniqueFd& socket : sockets) {
+    pool_->tell(listener_, Listen{push_sockets_.methods, ::geteuid()}, std::move(socket));
   }
 }
 
@@ -317,27 +210,6 @@ void Service::take_pushes(std::uint32_t dataset, std::list<Received>& arrived) {
         dataset, [this, dataset] { place_received(dataset); }, WorkQueue::kAnyNumber);
   }
   queue.splice(queue.end(), arrived);
-}
-
-// What the worker of the directory's owner sees there, as one question as far as that goes
-// quickly. If there is no answer nothing is known of a frame.
-std::vector<OriginLook> Service::look_at(WorkerId worker, std::uint32_t dataset,
-                                         const std::vector<ContentToLook>& contents) {
-  std::vector<OriginLook> looks;
-  while (looks.size() < contents.size()) {
-    const std::vector<ContentToLook> rest = part_of(contents, looks.size(), contents.size());
-    Look::Reply reply;
-    if (pool_->order(worker, Look{dataset, rest}, &reply, kOriginLimit) == 0) {
-      reply.looks.resize(std::clamp<std::size_t>(reply.looks.size(), 1, rest.size()));
-    } else if (rest.size() > 1) {
-      // One of them hangs: each is asked about alone.
-      for (const ContentToLook& one : rest) looks.push_back(look_at(worker, dataset, {one})[0]);
-    } else {
-      reply.looks.resize(1);
-    }
-    std::ranges::move(reply.looks, std::back_inserter(looks));
-  }
-  return looks;
 }
 
 void Service::place_received(std::uint32_t dataset) {
@@ -354,8 +226,8 @@ void Service::place_received(std::uint32_t dataset) {
     const bool done = despite_shortage([&] {
       std::vector<ContentToLook> contents;
       for (const Received& one : batch) contents.push_back({one.seq, one.content.bytes});
-      const WorkerId worker = worker_for(dataset);
-      std::vector<OriginLook> looks = look_at(worker, dataset, contents);
+      const WorkerId worker = origins_.worker_for(dataset);
+      std::vector<OriginLook> looks = origins_.look_at(worker, dataset, contents);
       auto look = looks.begin();
       for (Received& one : batch) {
         OriginLook& seen = *look++;

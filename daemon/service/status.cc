@@ -15,14 +15,13 @@ nlohmann::ordered_json ranges_json(const std::vector<FrameRange>& ranges) {
 }
 
 // Pushes from other machines; null if the node does not listen.
-nlohmann::ordered_json network_json(const Config& config, const PushCounts& pushes,
-                                    const WorkerFigures& listener) {
+nlohmann::ordered_json network_json(const Config& config, const PushOutcomes& pushes,
+                                    const WorkerFigures& listener, std::int64_t old_key_until) {
   if (config.listen.empty()) return {};
-  const std::int64_t old_key_until = pushes.old_key_until;
   return {{"listen", config.listen},
           {"connections", listener.connections},
           {"refused", listener.refused},
-          {"frames", pushes.frames.load()},
+          {"frames", pushes.durable.load()},
           {"failed", pushes.failed.load()},
           {"bytes", listener.push_bytes},
           {"old_key_until", old_key_until == 0 ? nlohmann::ordered_json()
@@ -120,8 +119,9 @@ void add_figures(const WorkerFigures& more, WorkerFigures* sum) {
 }
 
 std::string status_json(StatusFacts facts) {
-  const auto& [config, store, publisher, trust, fills, workers, worker_count, pushes, sweep,
-               changes, uptime_seconds, reads, origins, poor_place] = facts;
+  const auto& [config, store, publisher, trust, fills, workers, worker_count, pushes,
+               old_key_until, sweep, changes, uptime_seconds, reads, origins, poor_place] =
+      facts;
   StoreUsage usage = store.usage();
   std::vector<std::string> problems = origins.problems, warnings = origins.warnings;
   if (std::string why = store.health().problem(); !why.empty()) {
@@ -153,37 +153,38 @@ std::string status_json(StatusFacts facts) {
                         {"push", config.datasets[i].push.get()},
                         {"checks_each_open", trust.is_in_doubt(i)}});
   }
-  nlohmann::ordered_json status = {{"node", config.node},
-                                   {"version", ZAZEN_VERSION},
-                                   {"pid", ::getpid()},
-                                   {"uptime_seconds", uptime_seconds},
-                                   {"healthy", problems.empty()},
-                                   {"problems", problems},
-                                   {"warnings", warnings},
-                                   {"cache", config.cache},
-                                   {"runtime", config.runtime},
-                                   {"capacity_bytes", config.capacity_bytes.get()},
-                                   {"used_bytes", usage.bytes},
-                                   {"used_files", usage.files},
-                                   {"hits", hits},
-                                   {"misses", misses},
-                                   {"evictions", usage.evictions},
-                                   {"stopped_cleanly", store.stopped_cleanly()},
-                                   {"reconciled", store.is_reconciled()},
-                                   {"fills", fills.fills},
-                                   {"pushes", fills.pushes},
-                                   {"network", network_json(config, pushes, workers)},
-                                   {"writer", writer_json(workers)},
-                                   {"changes", changes_json(changes, workers)},
-                                   {"fills_dropped", workers.fills_dropped},
-                                   {"fills_failed", fills.failed},
-                                   {"fills_under_way", fills.under_way + workers.fills_queued},
-                                   {"copied_bytes", fills.bytes},
-                                   {"sweep", sweep_json(config, usage, sweep)},
-                                   {"read_in", reads.copies_read()},
-                                   {"read_order", read_order_json(reads.state())},
-                                   {"workers", worker_count},
-                                   {"datasets", datasets}};
+  nlohmann::ordered_json status = {
+      {"node", config.node},
+      {"version", ZAZEN_VERSION},
+      {"pid", ::getpid()},
+      {"uptime_seconds", uptime_seconds},
+      {"healthy", problems.empty()},
+      {"problems", problems},
+      {"warnings", warnings},
+      {"cache", config.cache},
+      {"runtime", config.runtime},
+      {"capacity_bytes", config.capacity_bytes.get()},
+      {"used_bytes", usage.bytes},
+      {"used_files", usage.files},
+      {"hits", hits},
+      {"misses", misses},
+      {"evictions", usage.evictions},
+      {"stopped_cleanly", store.stopped_cleanly()},
+      {"reconciled", store.is_reconciled()},
+      {"fills", fills.fills},
+      {"pushes", fills.pushes},
+      {"network", network_json(config, pushes, workers, old_key_until)},
+      {"writer", writer_json(workers)},
+      {"changes", changes_json(changes, workers)},
+      {"fills_dropped", workers.fills_dropped},
+      {"fills_failed", fills.failed},
+      {"fills_under_way", fills.under_way + workers.fills_queued},
+      {"copied_bytes", fills.bytes},
+      {"sweep", sweep_json(config, usage, sweep)},
+      {"read_in", reads.copies_read()},
+      {"read_order", read_order_json(reads.state())},
+      {"workers", worker_count},
+      {"datasets", datasets}};
   // A path need not be UTF-8; invalid bytes become U+FFFD.
   return status.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

@@ -1,12 +1,13 @@
 // The daemon's status as JSON text, for `zazenctl status`.
 #pragma once
+#include <atomic>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "bodhi/config/config.h"
 #include "daemon/changes/peer_changes.h"
 #include "daemon/link/link_messages.h"
-#include "daemon/link/push_counts.h"
 #include "daemon/origin/trust.h"
 #include "daemon/service/publisher.h"
 #include "daemon/service/read_order.h"
@@ -18,6 +19,10 @@ namespace zazen {
 
 void add_figures(const WorkerFigures& more, WorkerFigures* sum);
 
+struct PushOutcomes {  // of pushes over the network
+  std::atomic<std::uint64_t> durable = 0, failed = 0;
+};
+
 struct StatusFacts {
   const Config& config;
   const Store& store;
@@ -26,7 +31,8 @@ struct StatusFacts {
   const FillCounts& fills;
   const WorkerFigures& workers;  // of all together
   std::size_t worker_count;
-  const PushCounts& pushes;
+  const PushOutcomes& pushes;
+  std::int64_t old_key_until;  // a replaced key is still taken; 0: there is none
   const SweepProgress& sweep;
   const PeerChanges& changes;
   std::int64_t uptime_seconds;

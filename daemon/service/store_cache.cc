@@ -34,13 +34,13 @@ Wanted wanted_by(const BeginFill& offer) {
 
 }  // namespace
 
-StoreCache::StoreCache(Store& store, Trust& trust, Hooks hooks,
+StoreCache::StoreCache(Store& store, Trust& trust, OriginChecks& origins,
                        std::chrono::milliseconds others_wait)
     : store_(store),
       trust_(trust),
-      hooks_(std::move(hooks)),
+      origins_(origins),
       others_wait_(others_wait),
-      committer_(store, hooks_.verify) {}
+      committer_(store, origins) {}
 
 // ---- Fills
 
@@ -59,9 +59,8 @@ StoreCache::FlightPointer StoreCache::other_flight(const Flight& wanted, Holder&
       std::find_if(first, last, [&](auto& one) { return one.second->worker == wanted.worker; });
   if (own != last) return own->second;
   // A push whose writer may have its answer already: no fill replaces it.
-  const auto pushed = std::find_if(first, last, [](auto& one) {
-    return !one.second->is_open && one.second->offer.kind == FrameKind::kNative;
-  });
+  const auto pushed =
+      std::find_if(first, last, [](auto& one) { return one.second->is_pushed(); });
   if (pushed != last) return pushed->second;
   if (first == last || wanted.offer.waits) return nullptr;
   const bool is_late = wanted.begun - first->second->begun > others_wait_;  // the oldest
@@ -169,12 +168,10 @@ std::uint64_t StoreCache::add_ticket(const FlightPointer& flight, Holder& holder
 
 int StoreCache::take_off(const FlightPointer& flight, std::uint64_t ticket, UniqueFd* file) {
   const BeginFill& offer = flight->offer;
-  int status = ENOMEM;
-  despite_shortage([&] {
-    status = prepare(*flight);
-    if (status != 0) return;
+  int status = code_despite_shortage([&] {
+    if (int code = prepare(*flight); code != 0) return code;
     file->reset(::fcntl(flight->file.fd(), F_DUPFD_CLOEXEC, 0));
-    if (!file->valid()) status = errno;
+    return file->valid() ? 0 : errno;
   });
   const bool is_wanted = release(ticket, *flight);
   if (status == 0 && is_wanted) return 0;
@@ -256,11 +253,10 @@ int StoreCache::more_room(WorkerId worker, std::uint64_t ticket, std::uint64_t b
   const FlightPointer flight = found->second;
   if (std::exchange(flight->is_busy, true)) return EBUSY;
   lock.unlock();
-  int status = ENOMEM;
-  despite_shortage([&] {
+  const int status = code_despite_shortage([&] {
     flight->room.allocated();
-    status = store_.reserve_more(flight->room, flight->offer.dataset, flight->offer.kind, bytes,
-                                 wanted_by(flight->offer));
+    return store_.reserve_more(flight->room, flight->offer.dataset, flight->offer.kind, bytes,
+                               wanted_by(flight->offer));
   });
   if (!release(ticket, *flight)) land(flight, ECANCELED, false, [](int) {});
   return status;
@@ -306,25 +302,23 @@ void StoreCache::finish_fill(WorkerId worker, const FinishFill& finish, Done don
   const FlightPointer flight = take(worker, finish.ticket, false);
   if (!flight) return done(EBADF);
   const BeginFill& offer = flight->offer;
-  int status = ENOMEM;
-  despite_shortage([&] {
+  const int outcome = code_despite_shortage([&] {
     OriginFacts facts = offer.origin;
     const OriginIdentity before = identity_of(facts.st, offer.kind, 0);
     struct stat local = {};
-    status = flight->cancelled->load() ? ECANCELED : flight->file.seal_content();
+    int status = flight->cancelled->load() ? ECANCELED : flight->file.seal_content();
     // In a cache of the user's own no proof is needed.
     if (status == EINVAL && !store_.serves_all_users()) status = 0;
     if (status == 0 && !is_frame(finish.after)) status = EINVAL;
     if (status == 0 && !same_file(before, finish.after)) status = ESTALE;
     if (status == 0 && ::fstat(flight->file.fd(), &local) != 0) status = errno;
     if (status == 0 && local.st_size != facts.st.st_size) status = EBADMSG;
-    if (status != 0) return;
+    if (status != 0) return status;
     facts.st = finish.after;
     FinishedCopy copy;
     copy.identity = identity_of(facts.st, offer.kind, finish.checksum);
     status = seal_copy(flight->file.fd(), copy.identity, facts.st.st_atim, facts.st.st_mtim);
-    if (status != 0) return;
-    status = ENOMEM;
+    if (status != 0) return status;
     flight->room.allocated();
     const bool is_young =
         changed_lately(facts.st) || (finish.writers_unknown && was_touched_lately(facts.st));
@@ -334,9 +328,9 @@ void StoreCache::finish_fill(WorkerId worker, const FinishFill& finish, Done don
     copy.bytes = std::min(finish.room, static_cast<std::uint64_t>(facts.st.st_size));
     copy.file = std::move(flight->file);
     copy.reservation = std::move(flight->room);
-    status = commit(flight, std::move(copy), &facts, done);
+    return commit(flight, std::move(copy), &facts, done);
   });
-  if (status != kCommitting) land(flight, status, false, done);
+  if (outcome != kCommitting) land(flight, outcome, false, done);
 }
 
 // `origin` is null if there is none yet.
@@ -353,7 +347,7 @@ int StoreCache::commit(const FlightPointer& flight, FinishedCopy copy,
     copy.reached = origin->reached;
     AccessList readers = AccessList::of(origin->st, origin->acl, Right::kRead);
     if (int code = readers.grant(copy.file.fd(), Right::kRead); code != 0) return code;
-    hooks_.mirror(flight->worker, offer.dataset, copy.reached);
+    origins_.mirror(flight->worker, offer.dataset, copy.reached);
   }
   committer_.enqueue(flight->worker, std::move(copy),
                      [this, flight, done](int status) { land(flight, status, true, done); });
@@ -434,14 +428,11 @@ FillCounts StoreCache::counts() const {
 void StoreCache::finish_content(WorkerId worker, const FinishContent& finish, Done done) {
   const FlightPointer flight = take(worker, finish.ticket, true);
   if (!flight) return done(EBADF);
-  int status = ENOMEM;
-  despite_shortage([&] {
-    status = seal_received(*flight, finish.bytes);
-    if (status != 0) return;
-    status = ENOMEM;
+  const int status = code_despite_shortage([&] {
+    if (int code = seal_received(*flight, finish.bytes); code != 0) return code;
     ReceivedContent received{std::move(flight->file), std::move(flight->room), finish.bytes,
                              std::min(finish.room, finish.bytes), finish.checksum};
-    status = place_received(flight, std::move(received), finish.look, done);
+    return place_received(flight, std::move(received), finish.look, done);
   });
   if (status != kCommitting) land(flight, status, false, done);
 }
@@ -487,7 +478,7 @@ void StoreCache::take_received(WorkerId worker, std::uint32_t dataset, FrameSeq 
     std::lock_guard lock(mutex_);
     const auto [first, last] = in_flight_.equal_range({dataset, seq});
     const auto finished =
-        std::find_if(first, last, [](auto& one) { return !one.second->is_open; });
+        std::find_if(first, last, [](auto& one) { return one.second->is_pushed(); });
     if (finished != last) {  // it ends soon: zazend commits it
       auto waiting = std::make_shared<ReceivedContent>(std::move(received));
       finished->second->followers.push_back([=, this] {
@@ -497,7 +488,7 @@ void StoreCache::take_received(WorkerId worker, std::uint32_t dataset, FrameSeq 
       });
       return;
     }
-    for (auto one = first; one != last;) {  // a fill must not replace the native later
+    for (auto one = first; one != last;) {  // a fill, named or not, must not replace the native
       const bool is_fill = one->second->offer.kind == FrameKind::kAlien;
       if (is_fill) one->second->cancelled->store(true);
       one = is_fill ? in_flight_.erase(one) : std::next(one);
@@ -509,8 +500,8 @@ void StoreCache::take_received(WorkerId worker, std::uint32_t dataset, FrameSeq 
   });
   if (!is_taken) return done(ENOMEM);
   if (!begun) return;  // it waits
-  int status = ENOMEM;
-  despite_shortage([&] { status = place_received(begun, std::move(received), look, done); });
+  const int status = code_despite_shortage(
+      [&] { return place_received(begun, std::move(received), look, done); });
   if (status != kCommitting) land(begun, status, false, done);
 }
 
@@ -579,7 +570,7 @@ int StoreCache::adopt_known(WorkerId worker, std::uint32_t dataset, FrameSeq seq
   AccessList readers = AccessList::nobody();
   if (store_.serves_all_users()) {
     readers = AccessList::of(origin.st, origin.acl, Right::kRead);
-    hooks_.mirror(worker, dataset, origin.reached);
+    origins_.mirror(worker, dataset, origin.reached);
   }
   UniqueFd copy = store_.open_copy(dataset, seq);
   if (!copy.valid()) return errno;
@@ -592,7 +583,7 @@ int StoreCache::adopt_known(WorkerId worker, std::uint32_t dataset, FrameSeq seq
   named.kind = FrameKind::kNative;
   named.identity = identity_of(origin.st, FrameKind::kNative, 0);
   named.reached = origin.reached;
-  hooks_.verify(worker, std::span(&named, 1));
+  origins_.verify(worker, std::span(&named, 1));
   if (named.status == 0) return 0;
   store_.drop(dataset, std::span(&seq, 1));
   return ESTALE;

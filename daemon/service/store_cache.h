@@ -10,8 +10,8 @@
 // wait for the one that is under way. Other workers are told EALREADY, or copy it as well if a
 // program waits. A worker that was told so for kOthersWait copies it, too: workers that were
 // stopped, one after the other, must not keep it from the frame. A worker that ends gives its
-// tickets back. A push over the network waits for no worker: it takes the place of fills that
-// are not finished.
+// tickets back. A push over the network waits for no worker: it takes the place of fills, also
+// of those that have their name and are compared with the origin.
 //
 // `done` is called once, on any thread, without a lock. Thread safe.
 #pragma once
@@ -51,20 +51,10 @@ class StoreCache {
   using WorkerId = std::uint64_t;
   using Done = std::function<void(int status)>;
   using Begun = std::function<void(int status, BeginFill::Reply reply)>;
-  struct Hooks {
-    // Copies of this worker have their names: those whose origin is another one by now get a
-    // status.
-    GroupCommit::Verify verify;
-    // Where all users are served: the cache's directories should mirror these.
-    std::function<void(WorkerId worker, std::uint32_t dataset,
-                       const ReachedDirectories& reached)>
-        mirror;
-  };
-  static constexpr std::size_t kMostTickets = 2'048;  // of a worker
   static constexpr std::size_t kMostRefused = 4'096;  // frames of a worker that are remembered
   static constexpr std::chrono::seconds kOthersWait{10};
 
-  StoreCache(Store& store, Trust& trust, Hooks hooks,
+  StoreCache(Store& store, Trust& trust, OriginChecks& origins,
              std::chrono::milliseconds others_wait = kOthersWait);
 
   void begin_fill(WorkerId worker, BeginFill offer, Begun done);
@@ -110,6 +100,7 @@ class StoreCache {
     // Its file and its room are another thread's: nobody may take the ticket. mutex_ is held.
     bool is_busy = true;
     bool is_open = true;  // its worker has not finished it, and perhaps never does; the same
+    bool is_pushed() const { return !is_open && offer.kind == FrameKind::kNative; }
   };
   using FlightPointer = std::shared_ptr<Flight>;
   using Key = std::pair<std::uint32_t, FrameSeq>;
@@ -150,7 +141,7 @@ class StoreCache {
 
   Store& store_;
   Trust& trust_;
-  const Hooks hooks_;
+  OriginChecks& origins_;
   const std::chrono::milliseconds others_wait_;
 
   mutable std::mutex mutex_;

@@ -1,4 +1,5 @@
-// D6 and D22 rest on the order of the steps in publish(): data, flush, name, flush, log, flush.
+// D6 and D22 rest on the order of the steps: name_copies() writes data, flush, name, flush, and
+// confirm_copies() log, flush.
 //
 // A small batch is flushed by one fsync for each file, because fdatasync need not cover its
 // mode and its attribute. For more files one syncfs is cheaper. It uses the dataset's own
@@ -28,6 +29,16 @@ constexpr std::uint64_t kIdleRecords = 131'072, kRecentRecords = 65'536;
 // With less free space than this a refused name does not show that the directory is full.
 constexpr std::uint64_t kRoomForNames = 1 << 20;
 constexpr std::size_t kDropChunk = 1'024;  // the NamesLock is released between two chunks
+
+// A reconciliation has found the alien before it was logged, and a push has made it a native:
+// what its worker says of it does not count any more.
+bool was_promoted(const RoomLedger& ledger, const FinishedCopy& copy) {
+  if (copy.kind != FrameKind::kAlien) return false;
+  const std::optional<HeldFrame> held = ledger.find(copy.dataset, copy.seq);
+  OriginIdentity identity = {};
+  return held && held->kind == FrameKind::kNative &&
+         read_identity(copy.file.fd(), &identity) == 0 && identity.kind == FrameKind::kNative;
+}
 
 }  // namespace
 
@@ -80,15 +91,14 @@ Temporary CopyFiles::make_temporary(std::uint32_t dataset) const {
   return file;
 }
 
-void CopyFiles::publish(std::span<FinishedCopy> batch, const VerifyNamed& verify) {
+void CopyFiles::name_copies(std::span<FinishedCopy> batch) {
   flush_data(batch);
-  {
-    NamesLock names = lock_names();
-    link_names(names, batch);
-  }
-  // No lock is held, because an origin may be slow. Another thread that drops a copy meanwhile
-  // removes its name.
-  if (verify) verify(batch);
+  NamesLock names = lock_names();
+  link_names(names, batch);
+}
+
+// Another thread that has dropped a copy meanwhile has removed its name.
+void CopyFiles::confirm_copies(std::span<FinishedCopy> batch) {
   NamesLock names = lock_names();
   confirm_names(names, batch);
   log_batch(names, batch);
@@ -166,7 +176,9 @@ void CopyFiles::confirm_names(const NamesLock& names, std::span<FinishedCopy> ba
   for (FinishedCopy& copy : batch) {
     struct stat local = {};
     const bool has_name = ::fstat(copy.file.fd(), &local) != 0 || local.st_nlink > 0;
-    if (copy.status == ESTALE && has_name) {
+    if (has_name && was_promoted(ledger_, copy)) {
+      copy.status = ECANCELED;
+    } else if (copy.status == ESTALE && has_name) {
       // The removal is durable: after a crash the file would count as a copy that was not
       // logged yet.
       remove(names, copy.dataset, std::span(&copy.seq, 1), true);
@@ -288,6 +300,16 @@ Amount CopyFiles::drop_exactly(std::uint32_t dataset, std::span<const ExactCopy>
   return remove(names, dataset, frames, durable);
 }
 
+void CopyFiles::give_up(const FinishedCopy& copy) {
+  struct stat local = {};
+  if (copy.waits) {
+    drop(copy.dataset, std::span(&copy.seq, 1));
+  } else if (!was_promoted(ledger_, copy) && ::fstat(copy.file.fd(), &local) == 0) {
+    const ExactCopy exact = ExactCopy::of(copy.seq, local);
+    drop_exactly(copy.dataset, std::span(&exact, 1), true);
+  }
+}
+
 Amount CopyFiles::remove(const NamesLock& names, std::uint32_t dataset,
                          std::span<const FrameSeq> frames, bool durable) {
   Amount amount;
@@ -301,7 +323,12 @@ Amount CopyFiles::remove(const NamesLock& names, std::uint32_t dataset,
     (held->kind == FrameKind::kNative ? natives : aliens).push_back(seq);
   }
   if (amount.frames > 0) full_directories_.clear(dataset);
-  if (durable) flush_removals(dataset, frames);
+  if (durable) {
+    flush_removals(dataset, frames);
+  } else if (!natives.empty()) {
+    // A native that waits has no identity by which the next start could tell that it is old.
+    datasets_[dataset].waiting->flush();
+  }
   // An entry without a copy does no harm in the log: its reader finds no file and reads the
   // origin, and the next start forgets it. But a native's entry must not remain when the frame
   // has come back as an alien.

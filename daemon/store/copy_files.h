@@ -1,6 +1,7 @@
 // CopyFiles: the files of all copies: their names, their logs and the identity index.
 //
-// A copy is written to a temporary, and publish() gives it its name with others of its batch.
+// A copy is written to a temporary, and name_copies() gives it its name with others of its
+// batch.
 // The ledger follows the files: a copy is counted when its log has it. Every function that
 // changes names takes the NamesLock, or takes it as a parameter from a caller that has it.
 //
@@ -39,7 +40,7 @@ struct FinishedCopy {  // written, with identity and mode; ready to be published
   FrameSeq seq = 0;
   FrameKind kind = FrameKind::kAlien;
   uid_t owner = kNoUser;    // of the origin's file
-  std::uint64_t bytes = 0;  // what was written; publish() makes it what the disk gave, if more
+  std::uint64_t bytes = 0;  // what was written, or what the disk gave, if more
   Temporary file;
   Reservation reservation;
   bool waits = false;  // a native without an identity: it gets no name (waiting_natives.h)
@@ -47,9 +48,8 @@ struct FinishedCopy {  // written, with identity and mode; ready to be published
   // Where all users are served: the directories through which its frame was found.
   ReachedDirectories reached;
   OriginIdentity identity = {};  // as it was sealed, for the last look at the origin
-  int status = 0;                // publish()'s answer: 0 or an errno
+  int status = 0;                // what came of it: 0 or an errno
 };
-using VerifyNamed = std::function<void(std::span<FinishedCopy> batch)>;
 
 struct ExactCopy {  // the file that was seen under a frame's name, not one that took its place
   FrameSeq seq = 0;
@@ -81,7 +81,10 @@ class CopyFiles {
   bool directory_is_full(std::uint32_t dataset) const;
 
   Temporary make_temporary(std::uint32_t dataset) const;
-  void publish(std::span<FinishedCopy> batch, const VerifyNamed& verify);
+  void name_copies(std::span<FinishedCopy> batch);
+  void confirm_copies(std::span<FinishedCopy> batch);
+  // Takes its name from a copy that was not confirmed, and from no other file.
+  void give_up(const FinishedCopy& copy);
   int promote(std::uint32_t dataset, FrameSeq seq);
   int adopt(std::uint32_t dataset, FrameSeq seq, UniqueFd copy, const struct stat& origin,
             const AccessList& readers, const ReachedDirectories& reached);

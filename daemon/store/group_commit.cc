@@ -67,10 +67,14 @@ void GroupCommit::commit_all(std::uint64_t worker) {
 
 // A copy that was not compared with its origin must not keep its name.
 void GroupCommit::publish(std::uint64_t worker, std::vector<FinishedCopy>& batch) {
-  auto verify = [&](std::span<FinishedCopy> named) { verify_(worker, named); };
-  if (despite_shortage([&] { store_.publish(batch, verify); })) return;
+  const bool is_done = despite_shortage([&] {
+    store_.name_copies(batch);
+    origins_.verify(worker, batch);  // no lock is held, because an origin may be slow
+    store_.confirm_copies(batch);
+  });
+  if (is_done) return;
   for (FinishedCopy& copy : batch) {
-    until_no_shortage([&] { store_.drop(copy.dataset, std::span(&copy.seq, 1)); });
+    until_no_shortage([&] { store_.give_up(copy); });
     copy.status = ENOMEM;
   }
 }

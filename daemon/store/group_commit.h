@@ -14,13 +14,22 @@
 
 namespace zazen {
 
+class OriginChecks {  // what a worker does at the origins of copies
+ public:
+  virtual ~OriginChecks() = default;
+  // The copies of this worker have their names: those whose origin is another one by now get a
+  // status.
+  virtual void verify(std::uint64_t worker, std::span<FinishedCopy> batch) = 0;
+  // Where all users are served: the cache's directories should have the rights of these.
+  virtual void mirror(std::uint64_t worker, std::uint32_t dataset,
+                      const ReachedDirectories& reached) = 0;
+};
+
 class GroupCommit {
  public:
   static constexpr std::size_t kLargestBatch = 256;
-  // Looks at the origins again, once the copies of a worker have their names.
-  using Verify = std::function<void(std::uint64_t worker, std::span<FinishedCopy> batch)>;
 
-  GroupCommit(Store& store, Verify verify) : store_(store), verify_(std::move(verify)) {}
+  GroupCommit(Store& store, OriginChecks& origins) : store_(store), origins_(origins) {}
   ~GroupCommit() { stop(); }
 
   // `done` is called on a thread of the committer's with the status of the publication.
@@ -37,7 +46,7 @@ class GroupCommit {
   void publish(std::uint64_t worker, std::vector<FinishedCopy>& batch);
 
   Store& store_;
-  const Verify verify_;
+  OriginChecks& origins_;
   std::mutex mutex_;
   std::map<std::uint64_t, Lane> lanes_;
   WorkQueue threads_{WorkQueue::OnDemand{WorkQueue::kAnyNumber}};

@@ -2,10 +2,10 @@
 // of an origin.
 //
 // A copy comes in three steps. reserve() gets its room. The caller writes it to a temporary.
-// publish() flushes the data of a batch, gives each file its name, flushes the names, and
-// appends to the log and flushes it. So a crash at any point leaves whole copies or none, and a
-// published copy is durable. If there is no room, aliens are evicted or the copy is refused:
-// see eviction.h (D16).
+// name_copies() flushes the data of a batch, gives each file its name, and flushes the names.
+// confirm_copies() appends to the log and flushes it. So a crash at any point leaves whole
+// copies or none, and a published copy is durable. If there is no room, aliens are evicted or
+// the copy is refused: see eviction.h (D16).
 //
 // Store is the one interface to its parts: RoomLedger (which frames are held, and the room),
 // CopyFiles (names and logs) and DirectoryRights (who may reach the copies). Each part has the
@@ -167,13 +167,14 @@ class Store {
     return copies_.make_temporary(dataset);
   }
   // Gives the copies their names. Where all users are served, a copy whose frame was found
-  // through directories that are not mirrored gets no name: EAGAIN. Once the copies have their
-  // names, `verify` looks at the origin again: a copy to which it gives another status than 0
-  // loses its name. A program that changes the origin after that finds the copy under its name,
-  // and drops it. No lock is held during `verify`.
-  void publish(std::span<FinishedCopy> batch, const VerifyNamed& verify = {}) {
-    copies_.publish(batch, verify);
-  }
+  // through directories that are not mirrored gets no name: EAGAIN.
+  void name_copies(std::span<FinishedCopy> batch) { copies_.name_copies(batch); }
+  // The second half. Between the two the caller looks at the origins again: a copy to which it
+  // gives another status than 0 loses its name. A program that changes the origin after that
+  // look finds the copy under its name, and drops it.
+  void confirm_copies(std::span<FinishedCopy> batch) { copies_.confirm_copies(batch); }
+  // Instead of confirm_copies(), if memory was refused: the file loses its name.
+  void give_up(const FinishedCopy& copy) { copies_.give_up(copy); }
 
   // Natives whose frame the origin does not have yet: held, and not served.
   bool is_waiting(std::uint32_t dataset, FrameSeq seq) const {
@@ -183,7 +184,7 @@ class Store {
     return copies_.dataset(dataset).waiting->size();
   }
   // Gives such a native, open as `copy`, this identity and its name, and where all users are
-  // served these readers. 0 or an errno; ENOENT: it does not wait; EAGAIN: as in publish().
+  // served these readers. 0 or an errno; ENOENT: it does not wait; EAGAIN: as in name_copies().
   int adopt(std::uint32_t dataset, FrameSeq seq, UniqueFd copy, const struct stat& origin,
             const AccessList& readers, const ReachedDirectories& reached) {
     return copies_.adopt(dataset, seq, std::move(copy), origin, readers, reached);
@@ -240,7 +241,7 @@ class Store {
   int pin(std::uint32_t dataset, FrameRange range, bool pinned, Amount* held);
 
   // Keeps an encoded listing of the origin for the dataset (D20). 0 or an errno; EAGAIN: as in
-  // publish().
+  // name_copies().
   int keep_listing(std::uint32_t dataset, const std::string& encoded,
                    const ReachedDirectories& reached) {
     return copies_.keep_listing(dataset, encoded, reached);

@@ -2,7 +2,8 @@
 // first, the last, the newest and 64 random copies. It does so in parallel, because an origin
 // may be far away. The checks of young copies and the sweep use the same comparison.
 //
-// zazend knows the copies, and a worker the origin's files: so a comparison has two halves.
+// zazend knows the copies, and a worker the origin's files: the worker's half of a comparison
+// is in daemon/worker/origins/comparison.h.
 //
 // A frame that is missing at the origin makes its copy stale. An origin that does not answer
 // proves nothing against a copy. Nor does a dataset's directory that is missing or empty,
@@ -17,24 +18,8 @@ namespace zazen {
 
 inline constexpr std::size_t kSampleAtRandom = 64, kSampleThreads = 8;
 
-enum class Comparison : std::uint8_t { kSame, kStale, kGone, kArrived, kUnknown };
-
-struct CopyToCompare {
-  FrameSeq seq = 0;
-  OriginIdentity identity = {};
-  bool is_waiting = false;  // a native that the origin did not have
-  template <class A>
-  void fields(A& a) {
-    a(seq, identity, is_waiting);
-  }
-};
-
-// The worker's half: compares each copy with the origin. 0, or an errno if the origin cannot be
-// asked. Takes as long as the origin takes.
-int compare_with_origins(const DatasetConfig& dataset, const std::vector<CopyToCompare>& copies,
-                         std::size_t threads, std::vector<Comparison>* outcomes);
-
-// Asks a worker to do that.
+// Asks a worker to compare copies with the origin's files. 0, or an errno if the origin cannot
+// be asked.
 using CompareAtOrigin =
     std::function<int(std::uint32_t dataset, const std::vector<CopyToCompare>& copies,
                       std::size_t threads, std::vector<Comparison>* out)>;

@@ -13,7 +13,6 @@
 #include "daemon/process/crash_report.h"
 #include "daemon/process/log.h"
 #include "daemon/process/shortage.h"
-#include "daemon/worker/changes/news_reader.h"
 #include "daemon/worker/clients/client_service.h"
 #include "daemon/worker/clients/server.h"
 #include "daemon/worker/job_sweep.h"
@@ -44,10 +43,7 @@ class Worker {
         service_(config_, link_, std::min(kLargestQueue, descriptor_limit() / 4),
                  !config.all_users || ::geteuid() == 0),
         orders_(config_, link_),
-        news_(config.runtime, config.all_users ? own_reader() : kReadsForAll,
-              [this](const FrameEntry& entry, std::function<void()> settled) {
-                service_.take_news(entry, std::move(settled));
-              }) {}
+        news_(config.runtime, config.all_users ? own_reader() : kReadsForAll, service_) {}
 
   void run() {
     Result<std::unique_ptr<Server>> server =
@@ -83,16 +79,16 @@ class Worker {
       service_.watch_changes(changes.dataset, changes.seq);
     } else if (Configure configuration; is(packet, &configuration)) {
       configure(configuration, packet.tag());
-    } else if (packet.type == LinkType::kProblems) {
+    } else if (packet.type == kLinkType<Problems>) {
       errands_.post(
           [this, ask = packet.tag()] { link_.reply<Problems>(ask, service_.find_problems()); });
     } else if (FollowPaths follow; is(packet, &follow)) {
       errands_.post([this, ask = packet.tag(), follow] {
         link_.reply<FollowPaths>(ask, {follow_links(follow.paths)});
       });
-    } else if (packet.type == LinkType::kReportFigures) {
+    } else if (packet.type == kLinkType<ReportFigures>) {
       errands_.post([this, ask = packet.tag()] { link_.reply<ReportFigures>(ask, figures()); });
-    } else if (packet.type == LinkType::kSweepJobs) {
+    } else if (packet.type == kLinkType<SweepJobs>) {
       errands_.post([this, ask = packet.tag()] {
         const std::string runtime = config_.runtime + "/";
         sweep_jobs(runtime + kJobsDirectory, runtime + kReportsDirectory);
@@ -117,7 +113,7 @@ class Worker {
                             decoded->secret.size());
         link_.reply<Munge>(ask, std::move(reply));
       });
-    } else if (packet.type == LinkType::kStop) {
+    } else if (packet.type == kLinkType<Stop>) {
       stop_order_ = packet.tag();
       server_->stop();
     } else {
@@ -127,7 +123,7 @@ class Worker {
 
   template <class Order>
   static bool is(const LinkPacket& packet, Order* out) {
-    return packet.type == Order::kType && decode_link_body(packet.body, out);
+    return packet.type == kLinkType<Order> && decode_link_body(packet.body, out);
   }
   bool is_dataset(std::uint32_t dataset) const { return dataset < config_.datasets.size(); }
 

@@ -1,11 +1,12 @@
 // The definitions that every hook needs. All hooks have one form: decide, forward, or answer
 // and fall back.
 //
-// Code in this folder runs inside other people's programs. It may call libc, never libstdc++.
+// Code below preload/ runs inside other people's programs. It may call libc, never libstdc++.
 // Hooks never allocate, take a lock of libc's, or keep a file descriptor; the few exceptions
 // say so in their file. They print unasked or exit only where a result would otherwise be wrong
 // in silence (division.h). Every hook leaves errno as the plain call would.
 #pragma once
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 
@@ -49,4 +50,23 @@ class ErrnoKeeper {  // restores errno
   int saved_;
 };
 
+// Points to the function that a hook forwards to: the next definition of the hook's own name.
+// real.h has those of the shim, trace/next.h those of the tracer.
+template <class Type>
+struct Pointer {
+  std::atomic<Type*> call{nullptr};
+
+  Type* get() const { return call.load(std::memory_order_relaxed); }
+  void set(void* function) {
+    call.store(reinterpret_cast<Type*>(function), std::memory_order_relaxed);
+  }
+};
+
 }  // namespace zazen
+
+// The function if it is known, or else its replacement.
+#define ZAZEN_CALL_OR(function, arguments, instead)                   \
+  ({                                                                  \
+    auto* known_function = (function);                                \
+    known_function != nullptr ? known_function arguments : (instead); \
+  })

@@ -65,9 +65,6 @@ inline int renameat2(int from, const char* old_path, int to, const char* new_pat
                      unsigned flags) {
   return static_cast<int>(call(SYS_renameat2, from, old_path, to, new_path, flags));
 }
-inline int truncate(const char* path, off_t length) {
-  return static_cast<int>(call(SYS_truncate, path, length));
-}
 inline int execveat(int directory, const char* path, char* const argv[], char* const envp[],
                     int flags) {
   return static_cast<int>(call(SYS_execveat, directory, path, argv, envp, flags));

@@ -21,7 +21,7 @@ constinit bool stat_is_foreign = false;
 namespace {
 
 constexpr SymbolName kNames[] = {
-#define X(name, ...) SymbolName(#name),
+#define X(name) SymbolName(#name),
     ZAZEN_REAL_FUNCTIONS(X)
 #undef X
 };
@@ -51,7 +51,7 @@ const link_map* library_of(const void* address) {
 
 // Programs that were linked against a glibc older than 2.33 call __xstat; such a libc has
 // nothing else.
-const void* who_stats() {
+const void* stat_function() {
   auto* stat = known(next.stat);
   return stat != nullptr ? reinterpret_cast<const void*>(stat)
                          : reinterpret_cast<const void*>(known(next.__xstat));
@@ -68,7 +68,7 @@ bool can_search(const link_map* own) {
 
 void ask_loader() {
   if (&::dlsym == nullptr) return;
-#define X(name, ...) next.name.set(::dlsym(RTLD_NEXT, #name));
+#define X(name) next.name.set(::dlsym(RTLD_NEXT, #name));
   ZAZEN_REAL_FUNCTIONS(X)
 #undef X
 }
@@ -90,7 +90,7 @@ void prepare() {
   } else {
     ask_loader();
   }
-  stat_is_foreign = library_of(who_stats()) != libc;
+  stat_is_foreign = library_of(stat_function()) != libc;
 }
 
 void* look_up(std::size_t index) {

@@ -14,180 +14,93 @@
 #include <link.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <sys/time.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 #include <utime.h>
 
-#include "preload/calls/forward.h"
+#include "preload/calls/hook.h"
 #include "preload/calls/raw.h"
 
-#define ZAZEN_REAL_FUNCTIONS(X)                                                          \
-  X(open, int(const char*, int, ...))                                                    \
-  X(open64, int(const char*, int, ...))                                                  \
-  X(__open, int(const char*, int, ...))                                                  \
-  X(__open64, int(const char*, int, ...))                                                \
-  X(openat, int(int, const char*, int, ...))                                             \
-  X(openat64, int(int, const char*, int, ...))                                           \
-  X(creat, int(const char*, mode_t))                                                     \
-  X(creat64, int(const char*, mode_t))                                                   \
-  X(__open_2, int(const char*, int))                                                     \
-  X(__open64_2, int(const char*, int))                                                   \
-  X(__openat_2, int(int, const char*, int))                                              \
-  X(__openat64_2, int(int, const char*, int))                                            \
-  X(fopen, FILE*(const char*, const char*))                                              \
-  X(fopen64, FILE*(const char*, const char*))                                            \
-  X(_IO_fopen, FILE*(const char*, const char*))                                          \
-  X(freopen, FILE*(const char*, const char*, FILE*))                                     \
-  X(freopen64, FILE*(const char*, const char*, FILE*))                                   \
-  X(stat, int(const char*, struct ::stat*))                                              \
-  X(stat64, int(const char*, struct ::stat64*))                                          \
-  X(lstat, int(const char*, struct ::stat*))                                             \
-  X(lstat64, int(const char*, struct ::stat64*))                                         \
-  X(fstat, int(int, struct ::stat*))                                                     \
-  X(fstat64, int(int, struct ::stat64*))                                                 \
-  X(fstatat, int(int, const char*, struct ::stat*, int))                                 \
-  X(fstatat64, int(int, const char*, struct ::stat64*, int))                             \
-  X(__xstat, int(int, const char*, struct ::stat*))                                      \
-  X(__xstat64, int(int, const char*, struct ::stat64*))                                  \
-  X(__lxstat, int(int, const char*, struct ::stat*))                                     \
-  X(__lxstat64, int(int, const char*, struct ::stat64*))                                 \
-  X(__fxstat, int(int, int, struct ::stat*))                                             \
-  X(__fxstat64, int(int, int, struct ::stat64*))                                         \
-  X(__fxstatat, int(int, int, const char*, struct ::stat*, int))                         \
-  X(__fxstatat64, int(int, int, const char*, struct ::stat64*, int))                     \
-  X(statx, int(int, const char*, int, unsigned, struct ::statx*))                        \
-  X(access, int(const char*, int))                                                       \
-  X(faccessat, int(int, const char*, int, int))                                          \
-  X(eaccess, int(const char*, int))                                                      \
-  X(euidaccess, int(const char*, int))                                                   \
-  X(opendir, DIR*(const char*))                                                          \
-  X(fdopendir, DIR*(int))                                                                \
-  X(readdir, struct ::dirent*(DIR*))                                                     \
-  X(readdir64, struct ::dirent64*(DIR*))                                                 \
-  X(readdir_r, int(DIR*, struct ::dirent*, struct ::dirent**))                           \
-  X(readdir64_r, int(DIR*, struct ::dirent64*, struct ::dirent64**))                     \
-  X(closedir, int(DIR*))                                                                 \
-  X(rewinddir, void(DIR*))                                                               \
-  X(seekdir, void(DIR*, long))                                                           \
-  X(telldir, long(DIR*))                                                                 \
-  X(scandir, int(const char*, struct ::dirent***, int (*)(const struct ::dirent*),       \
-                 int (*)(const struct ::dirent**, const struct ::dirent**)))             \
-  X(scandir64, int(const char*, struct ::dirent64***, int (*)(const struct ::dirent64*), \
-                   int (*)(const struct ::dirent64**, const struct ::dirent64**)))       \
-  X(scandirat, ScanAt<struct ::dirent>)                                                  \
-  X(scandirat64, ScanAt<struct ::dirent64>)                                              \
-  X(getdents64, ssize_t(int, void*, size_t))                                             \
-  X(getdirentries, ssize_t(int, char*, size_t, off_t*))                                  \
-  X(getdirentries64, ssize_t(int, char*, size_t, off64_t*))                              \
-  X(glob, int(const char*, int, int (*)(const char*, int), ::glob_t*))                   \
-  X(glob64, int(const char*, int, int (*)(const char*, int), ::glob64_t*))               \
-  X(ftw, int(const char*, ::__ftw_func_t, int))                                          \
-  X(ftw64, int(const char*, ::__ftw64_func_t, int))                                      \
-  X(nftw, int(const char*, ::__nftw_func_t, int, int))                                   \
-  X(nftw64, int(const char*, ::__nftw64_func_t, int, int))                               \
-  X(fts_open, FTS*(char* const*, int, int (*)(const FTSENT**, const FTSENT**)))          \
-  X(fts_read, FTSENT*(FTS*))                                                             \
-  X(fts_children, FTSENT*(FTS*, int))                                                    \
-  X(fts_set, int(FTS*, FTSENT*, int))                                                    \
-  X(fts_close, int(FTS*))                                                                \
-  X(fts64_open, FTS64*(char* const*, int, int (*)(const FTSENT64**, const FTSENT64**)))  \
-  X(fts64_read, FTSENT64*(FTS64*))                                                       \
-  X(fts64_children, FTSENT64*(FTS64*, int))                                              \
-  X(fts64_set, int(FTS64*, FTSENT64*, int))                                              \
-  X(fts64_close, int(FTS64*))                                                            \
-  X(unlink, int(const char*))                                                            \
-  X(unlinkat, int(int, const char*, int))                                                \
-  X(remove, int(const char*))                                                            \
-  X(rename, int(const char*, const char*))                                               \
-  X(renameat, int(int, const char*, int, const char*))                                   \
-  X(renameat2, int(int, const char*, int, const char*, unsigned))                        \
-  X(truncate, int(const char*, off_t))                                                   \
-  X(truncate64, int(const char*, off_t))                                                 \
-  X(syscall, long(long, ...))                                                            \
-  X(chmod, int(const char*, mode_t))                                                     \
-  X(fchmodat, int(int, const char*, mode_t, int))                                        \
-  X(lchmod, int(const char*, mode_t))                                                    \
-  X(fchmod, int(int, mode_t))                                                            \
-  X(chown, int(const char*, uid_t, gid_t))                                               \
-  X(lchown, int(const char*, uid_t, gid_t))                                              \
-  X(fchownat, int(int, const char*, uid_t, gid_t, int))                                  \
-  X(fchown, int(int, uid_t, gid_t))                                                      \
-  X(utime, int(const char*, const struct ::utimbuf*))                                    \
-  X(utimes, int(const char*, const struct ::timeval*))                                   \
-  X(lutimes, int(const char*, const struct ::timeval*))                                  \
-  X(futimes, int(int, const struct ::timeval*))                                          \
-  X(futimesat, int(int, const char*, const struct ::timeval*))                           \
-  X(utimensat, int(int, const char*, const struct ::timespec*, int))                     \
-  X(futimens, int(int, const struct ::timespec*))                                        \
-  X(getxattr, ssize_t(const char*, const char*, void*, size_t))                          \
-  X(fgetxattr, ssize_t(int, const char*, void*, size_t))                                 \
-  X(listxattr, ssize_t(const char*, char*, size_t))                                      \
-  X(flistxattr, ssize_t(int, char*, size_t))                                             \
-  X(setxattr, int(const char*, const char*, const void*, size_t, int))                   \
-  X(lsetxattr, int(const char*, const char*, const void*, size_t, int))                  \
-  X(fsetxattr, int(int, const char*, const void*, size_t, int))                          \
-  X(removexattr, int(const char*, const char*))                                          \
-  X(lremovexattr, int(const char*, const char*))                                         \
-  X(fremovexattr, int(int, const char*))                                                 \
-  X(ioctl, int(int, unsigned long, ...))                                                 \
-  X(statfs, int(const char*, struct ::statfs*))                                          \
-  X(statfs64, int(const char*, struct ::statfs64*))                                      \
-  X(fstatfs, int(int, struct ::statfs*))                                                 \
-  X(fstatfs64, int(int, struct ::statfs64*))                                             \
-  X(statvfs, int(const char*, struct ::statvfs*))                                        \
-  X(statvfs64, int(const char*, struct ::statvfs64*))                                    \
-  X(fstatvfs, int(int, struct ::statvfs*))                                               \
-  X(fstatvfs64, int(int, struct ::statvfs64*))                                           \
-  X(link, int(const char*, const char*))                                                 \
-  X(linkat, int(int, const char*, int, const char*, int))                                \
-  X(symlink, int(const char*, const char*))                                              \
-  X(symlinkat, int(const char*, int, const char*))                                       \
-  X(mkdir, int(const char*, mode_t))                                                     \
-  X(mkdirat, int(int, const char*, mode_t))                                              \
-  X(mknod, int(const char*, mode_t, dev_t))                                              \
-  X(mknodat, int(int, const char*, mode_t, dev_t))                                       \
-  X(mkfifo, int(const char*, mode_t))                                                    \
-  X(mkfifoat, int(int, const char*, mode_t))                                             \
-  X(rmdir, int(const char*))                                                             \
-  X(readlink, ssize_t(const char*, char*, size_t))                                       \
-  X(readlinkat, ssize_t(int, const char*, char*, size_t))                                \
-  X(__readlink_chk, ssize_t(const char*, char*, size_t, size_t))                         \
-  X(__readlinkat_chk, ssize_t(int, const char*, char*, size_t, size_t))                  \
-  X(realpath, char*(const char*, char*))                                                 \
-  X(__realpath_chk, char*(const char*, char*, size_t))                                   \
-  X(canonicalize_file_name, char*(const char*))                                          \
-  X(execve, int(const char*, char* const*, char* const*))                                \
-  X(execvpe, int(const char*, char* const*, char* const*))                               \
-  X(fexecve, int(int, char* const*, char* const*))                                       \
-  X(execveat, int(int, const char*, char* const*, char* const*, int))                    \
-  X(_exit, void(int))                                                                    \
-  X(_Exit, void(int))                                                                    \
-  X(quick_exit, void(int))                                                               \
-  X(posix_spawn_file_actions_addopen,                                                    \
-    int(posix_spawn_file_actions_t*, int, const char*, int, mode_t))                     \
-  X(posix_spawn_file_actions_addclosefrom_np, int(posix_spawn_file_actions_t*, int))     \
-  X(posix_spawn, int(pid_t*, const char*, const posix_spawn_file_actions_t*,             \
-                     const posix_spawnattr_t*, char* const*, char* const*))              \
-  X(posix_spawnp, int(pid_t*, const char*, const posix_spawn_file_actions_t*,            \
-                      const posix_spawnattr_t*, char* const*, char* const*))
+// Exported by libc and not declared in its headers.
+extern "C" {
+int __open(const char*, int, ...);
+int __open64(const char*, int, ...);
+int __open_2(const char*, int);
+int __open64_2(const char*, int);
+int __openat_2(int, const char*, int);
+int __openat64_2(int, const char*, int);
+FILE* _IO_fopen(const char*, const char*);
+int __xstat(int, const char*, struct ::stat*);
+int __xstat64(int, const char*, struct ::stat64*);
+int __lxstat(int, const char*, struct ::stat*);
+int __lxstat64(int, const char*, struct ::stat64*);
+int __fxstat(int, int, struct ::stat*);
+int __fxstat64(int, int, struct ::stat64*);
+int __fxstatat(int, int, const char*, struct ::stat*, int);
+int __fxstatat64(int, int, const char*, struct ::stat64*, int);
+ssize_t __readlink_chk(const char*, char*, size_t, size_t);
+ssize_t __readlinkat_chk(int, const char*, char*, size_t, size_t);
+char* __realpath_chk(const char*, char*, size_t);
+}
+
+// clang-format off
+#define ZAZEN_REAL_FUNCTIONS(X) \
+  X(open) X(open64) X(__open) X(__open64) X(openat) X(openat64) X(creat) X(creat64) \
+  X(__open_2) X(__open64_2) X(__openat_2) X(__openat64_2) \
+  X(fopen) X(fopen64) X(_IO_fopen) X(freopen) X(freopen64) \
+  X(stat) X(stat64) X(lstat) X(lstat64) X(fstat) X(fstat64) X(fstatat) X(fstatat64) \
+  X(__xstat) X(__xstat64) X(__lxstat) X(__lxstat64) X(__fxstat) X(__fxstat64) \
+  X(__fxstatat) X(__fxstatat64) X(statx) \
+  X(access) X(faccessat) X(eaccess) X(euidaccess) \
+  X(opendir) X(fdopendir) X(readdir) X(readdir64) X(readdir_r) X(readdir64_r) \
+  X(closedir) X(rewinddir) X(seekdir) X(telldir) \
+  X(scandir) X(scandir64) X(scandirat) X(scandirat64) \
+  X(getdents64) X(getdirentries) X(getdirentries64) X(glob) X(glob64) \
+  X(ftw) X(ftw64) X(nftw) X(nftw64) \
+  X(fts_open) X(fts_read) X(fts_children) X(fts_set) X(fts_close) \
+  X(fts64_open) X(fts64_read) X(fts64_children) X(fts64_set) X(fts64_close) \
+  X(unlink) X(unlinkat) X(remove) X(rename) X(renameat) X(renameat2) \
+  X(truncate) X(truncate64) X(syscall) \
+  X(chmod) X(fchmodat) X(lchmod) X(fchmod) X(chown) X(lchown) X(fchownat) X(fchown) \
+  X(utime) X(utimes) X(lutimes) X(futimes) X(futimesat) X(utimensat) X(futimens) \
+  X(getxattr) X(fgetxattr) X(listxattr) X(flistxattr) \
+  X(setxattr) X(lsetxattr) X(fsetxattr) X(removexattr) X(lremovexattr) X(fremovexattr) \
+  X(ioctl) X(lseek) X(lseek64) X(statfs) X(statfs64) X(fstatfs) X(fstatfs64) \
+  X(statvfs) X(statvfs64) X(fstatvfs) X(fstatvfs64) \
+  X(link) X(linkat) X(symlink) X(symlinkat) X(mkdir) X(mkdirat) X(mknod) X(mknodat) \
+  X(mkfifo) X(mkfifoat) X(rmdir) X(readlink) X(readlinkat) X(__readlink_chk) \
+  X(__readlinkat_chk) X(realpath) X(__realpath_chk) X(canonicalize_file_name) \
+  X(execve) X(execvpe) X(fexecve) X(execveat) X(_exit) X(_Exit) X(quick_exit) \
+  X(posix_spawn_file_actions_addopen) X(posix_spawn_file_actions_addclosefrom_np) \
+  X(posix_spawn) X(posix_spawnp)
+// clang-format on
 
 namespace zazen::real {
 
-template <class Entry>
-using ScanAt = int(int, const char*, Entry***, int (*)(const Entry*),
-                   int (*)(const Entry**, const Entry**));
-
+// The types are those of the headers, without their attributes.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wignored-attributes"
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 struct Functions {
-#define X(name, ...) Pointer<__VA_ARGS__> name;
+#define X(name) Pointer<decltype(::name)> name;
   ZAZEN_REAL_FUNCTIONS(X)
 #undef X
 };
+#pragma GCC diagnostic pop
 extern Functions next;
 
 // Finds the libraries to search, in the constructor.
 void prepare();
+
+// To be called after prepare(): the hook of syscall() (hooks/syscall_hook.cc) forwards to the
+// next definition of that name. Until then it is the instruction itself.
+void prepare_syscall_hook();
 
 // This library in the loader's list; null if it was loaded into a separate namespace.
 const link_map* own_map();
@@ -225,3 +138,9 @@ Type* late(Pointer<Type>& pointer) {
 // raw::openat(...)).
 #define ZAZEN_FORWARD(name, arguments, instead) \
   ZAZEN_CALL_OR(::zazen::real::known(::zazen::real::next.name), arguments, instead)
+
+// The real function, or the system call that has its name and its arguments.
+#define ZAZEN_CALL(name, ...) \
+  ZAZEN_FORWARD(              \
+      name, (__VA_ARGS__),    \
+      static_cast<decltype(::name(__VA_ARGS__))>(::zazen::raw::call(SYS_##name, __VA_ARGS__)))

@@ -3,30 +3,24 @@
 #include <cstring>
 
 #include "preload/calls/hook.h"
+#include "preload/calls/open_flags.h"
 #include "preload/calls/raw.h"
-#include "preload/frames/account.h"
 #include "preload/frames/copy_identity.h"
-#include "preload/frames/daemon_link.h"
+#include "preload/frames/open_counts.h"
 
 namespace zazen {
 
 std::size_t CopyPath::room(const Route& route) {
   if (route.node == nullptr) return 0;
-  return route.place->copies_length + route.place->name.most_length() + 1;
+  return route.matcher->copies_length + route.matcher->name.most_length() + 1;
 }
 
 CopyPath::CopyPath(const Route& route, void* memory) : text(nullptr) {
-  const std::size_t all = room(route), length = all == 0 ? 0 : route.place->copies_length;
+  const std::size_t all = room(route), length = all == 0 ? 0 : route.matcher->copies_length;
   if (length == 0) return;
   char* path = static_cast<char*>(memory);
-  std::memcpy(path, route.place->copies, length);
-  if (route.place->name.format(route.seq, path + length, all - length) != 0) text = path;
-}
-
-bool only_reads(int flags) {
-  // What O_DIRECT allows is each file system's own.
-  return (flags & O_ACCMODE) == O_RDONLY &&
-         (flags & (O_CREAT | O_TRUNC | O_PATH | O_DIRECTORY | O_DIRECT)) == 0;
+  std::memcpy(path, route.matcher->copies, length);
+  if (route.matcher->name.format(route.seq, path + length, all - length) != 0) text = path;
 }
 
 int open_copy(const Route& route, int flags) {

@@ -7,6 +7,7 @@
 
 #include "bodhi/lean/frames/identity.h"
 #include "preload/frames/route.h"
+#include "preload/process/mpi_session.h"
 
 namespace zazen {
 
@@ -21,8 +22,15 @@ class CopyPath {
   const char* text;  // null: nowhere
 };
 
-// The program's flags allow a copy in place of the origin.
-bool only_reads(int flags);
+// The shim's connection to its daemon; daemon_link.h has its messages.
+extern DaemonLink daemon_link;
+
+inline LocalCopy local_copy(const Route& route, const CopyPath& copy) {
+  return {
+      daemon_link,         *route.node->table,   route.published(),
+      route.matcher->name, route.matcher->trust, copy.text,
+      route.now_ms,        route.alive,          job_began_ms.load(std::memory_order_relaxed)};
+}
 
 // An fd of the copy, or -1: read the origin. Counts the hit.
 int open_copy(const Route& route, int flags);

@@ -29,11 +29,12 @@ bool origin_dev_by_table(const Node& node, const char* copy, dev_t* dev) {
   std::size_t cache_length = std::strlen(node.table->cache);
   if (std::strncmp(copy, node.table->cache, cache_length) != 0) return false;
   for (std::uint32_t i = 0; i < node.table->dataset_count; ++i) {
-    const DatasetMatcher& place = node.places[i];
+    const DatasetMatcher& matcher = node.matchers[i];
     const char* below = copy + cache_length;
     DirectoryKey key;
-    if (place.path_length != 0 && std::strncmp(below, place.path, place.path_length) == 0 &&
-        below[place.path_length] == '/' && frame_directory(place, &key)) {
+    if (matcher.path_length != 0 &&
+        std::strncmp(below, matcher.path, matcher.path_length) == 0 &&
+        below[matcher.path_length] == '/' && frame_directory(matcher, &key)) {
       *dev = key.dev;
       return true;
     }
@@ -46,7 +47,7 @@ bool common_origin_dev(const Node& node, dev_t* dev) {
   bool found = false;
   for (std::uint32_t i = 0; i < node.table->dataset_count; ++i) {
     DirectoryKey key;
-    if (node.places[i].path_length == 0 || !frame_directory(node.places[i], &key)) continue;
+    if (node.matchers[i].path_length == 0 || !frame_directory(node.matchers[i], &key)) continue;
     if (found && key.dev != *dev) return false;
     *dev = key.dev;
     found = true;
@@ -66,7 +67,7 @@ bool find_in_index(const struct stat& local, OriginIdentity* identity, dev_t* or
   const IndexEntry* entry = node == nullptr ? nullptr : entry_of(*node, local);
   DirectoryKey key;
   if (entry == nullptr || entry->dataset >= node->table->dataset_count ||
-      !frame_directory(node->places[entry->dataset], &key)) {
+      !frame_directory(node->matchers[entry->dataset], &key)) {
     return false;
   }
   *identity = identity_of(*entry, local);

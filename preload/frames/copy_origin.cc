@@ -46,9 +46,19 @@ Route route_by_name(int fd, char (&name)[kMaxName]) {
   return route_by_name(fd, name);
 }
 
+std::int64_t to_ns(const struct statx_timestamp& time) {
+  return time.tv_sec * 1'000'000'000 + time.tv_nsec;
+}
+
 // It is the copied file, though a program may have written to it since.
 bool is_origin(const struct stat& st, const OriginIdentity& identity) {
   return S_ISREG(st.st_mode) && st.st_ino == identity.ino;
+}
+// A new file may have the inode number of the one that was copied. One that a layered file
+// system has copied is no new file, and keeps its mtime.
+bool was_made_later(const struct statx& st, const OriginIdentity& identity) {
+  return (st.stx_mask & STATX_BTIME) != 0 && to_ns(st.stx_btime) > identity.ctime_ns &&
+         to_ns(st.stx_mtime) != identity.mtime_ns;
 }
 
 // Finds the part of the copy's name that is the origin's path: by the file itself or, if that
@@ -103,9 +113,9 @@ void renew(int copy_fd, const OriginIdentity& identity, const struct stat& st, F
 }
 [[gnu::noinline]] int open_origin_of(const Route& route) {
   ErrnoKeeper keep;
-  const std::size_t room = origin_path_room(*route.place);
+  const std::size_t room = origin_path_room(*route.matcher);
   char* path = static_cast<char*>(alloca(room));
-  return origin_path(*route.place, route.seq, path, room)
+  return origin_path(*route.matcher, route.seq, path, room)
              ? raw::openat(AT_FDCWD, path, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0)
              : -1;
 }
@@ -160,11 +170,11 @@ bool may_be_of_dataset(const struct stat& st) {
   const std::int64_t now_ms = monotonic_ms();
   const Node* node = S_ISREG(st.st_mode) ? current_node(&alive, now_ms) : nullptr;
   for (std::uint32_t i = 0; node != nullptr && i < node->table->dataset_count; ++i) {
-    const DatasetMatcher& place = node->places[i];
+    const DatasetMatcher& matcher = node->matchers[i];
     DirectoryKey key;
-    if (place.path_length == 0) continue;
-    if (!place.trust.directory.has_looked(now_ms)) return true;
-    if (frame_directory(place, &key, now_ms) && key.dev == st.st_dev) return true;
+    if (matcher.path_length == 0) continue;
+    if (!matcher.trust.directory.has_looked(now_ms)) return true;
+    if (frame_directory(matcher, &key, now_ms) && key.dev == st.st_dev) return true;
   }
   return false;
 }
@@ -278,12 +288,24 @@ void recount_links(int fd, OriginIdentity* identity) {
   CopyOrigin origin;
   origin.identity = *identity;
   find_names(fd, &origin);
-  struct stat st;
-  if (origin.is_there && raw::fstatat(AT_FDCWD, origin.path, &st, AT_SYMLINK_NOFOLLOW) == 0) {
-    identity->links = st.st_nlink < kMostLinks ? st.st_nlink : kMostLinks;
+  struct statx st;
+  if (origin.is_there &&
+      raw::statx(AT_FDCWD, origin.path, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME,
+                 &st) == 0 &&
+      !was_made_later(st, *identity)) {
+    identity->links = st.stx_nlink < kMostLinks ? st.stx_nlink : kMostLinks;
+    const bool has_its_content =
+        st.stx_size == identity->size && to_ns(st.stx_mtime) == identity->mtime_ns;
+    if (has_its_content) identity->ctime_ns = to_ns(st.stx_ctime);
   } else if (origin.path != nullptr && identity->links > 0) {
     --identity->links;
   }
+}
+
+void recount_links_at(int dirfd, const char* path, OriginIdentity* identity) {
+  ErrnoKeeper keep;
+  const RawFd copy(raw::openat(dirfd, path, O_PATH | O_CLOEXEC, 0));
+  if (copy.valid()) recount_links(copy.get(), identity);
 }
 
 const char* descriptor_link(const char* path) {

@@ -90,8 +90,11 @@ class CopyInUse {
 };
 
 // For an open copy that has lost its name, because the frame was changed or the cache was full.
-// Sets the frame's present number of links. If the frame has lost its path, it has one fewer.
+// Sets the frame's present number of links, and when it changed. If the frame has lost its
+// path, it has one link fewer.
 void recount_links(int fd, OriginIdentity* identity);
+// The same by a path that leads to it: /proc/self/fd/3.
+void recount_links_at(int dirfd, const char* path, OriginIdentity* identity);
 
 // The path, if by its text it may be a link of procfs to a descriptor. That link, if the path
 // is /dev/stdin or a similar name. Null otherwise.
@@ -126,5 +129,19 @@ class FollowedLink {
   bool leads_to_copy_ = false;
   CopyOrigin origin_;
 };
+
+// Answers a question about a path: forward(path), with the origin's path if the path is a link
+// to an open copy and the origin exists.
+template <class Forward>
+[[gnu::noinline]] int ask_behind_link(int dirfd, const char* path, Forward forward) {
+  FollowedLink link(dirfd, path);
+  return forward(link.path_to_ask());
+}
+template <class Forward>
+int ask_path(int dirfd, const char* path, Forward forward) {
+  if (descriptor_link(path) == nullptr) [[likely]]
+    return forward(path);
+  return ask_behind_link(dirfd, path, forward);
+}
 
 }  // namespace zazen

@@ -45,17 +45,30 @@ constinit DaemonLink daemon_link{settings.runtime, ask_as_guest, note_untold};
 
 namespace {
 
-// Needs no descriptor. A worker that does not answer gets no requests for a while, as a daemon.
-bool drop_through_worker(const Route& route) {
+bool may_answer_later(const Table& table) {
+  CancellationOff no_cancellation;
+  SignalsOff no_signals;  // a handler that leaves by a jump would leak a descriptor
+  return heart_beats(table, monotonic_ms()) && !is_stopped(table.pid);
+}
+
+// Needs no descriptor. An open waits for a slow worker like a request (daemon_request.h). A
+// worker that does not answer gets no requests for a while, as a daemon.
+bool settle_through_worker(const Route& route, std::uint32_t kind) {
   const std::int64_t now_ms = monotonic_ms();
   if (!route.alive || now_ms < daemon_link.quiet_until_ms.load(std::memory_order_relaxed)) {
     return false;
   }
-  if (drop_by_news(counters_of(*route.node).news, {route.dataset, route.seq, kNewsDrop},
-                   kAnswerMs)) {
-    return true;
-  }
-  const std::int64_t then_ms = monotonic_ms();
+  ProgramNews& news = counters_of(*route.node).news;
+  const FrameEntry entry = {route.dataset, route.seq, kind};
+  const NewsWord* place = ask_by_news(news, entry);
+  if (place == nullptr) return false;
+  const Table& table = *route.node->table;
+  const std::int64_t until_ms = now_ms + (kind == kNewsOpened ? kSuspendMs : kAnswerMs);
+  std::int64_t then_ms;
+  do {
+    if (await_reader(news, entry, place, kAnswerMs)) return true;
+    then_ms = monotonic_ms();
+  } while (news.reader.load() != 0 && then_ms < until_ms && may_answer_later(table));
   if (then_ms - now_ms >= kAnswerMs) {
     daemon_link.quiet_until_ms.store(then_ms + kQuietMs, std::memory_order_relaxed);
     say_unanswered(ETIMEDOUT);
@@ -75,18 +88,22 @@ bool send_fill(const Route& route, int origin_fd, bool wait) {
 }
 
 void invalidate_copy(const Route& route) {
-  if (drop_through_worker(route)) return;
+  if (settle_through_worker(route, kNewsDrop)) return;
   with_copy(route, [](const LocalCopy& copy) { return drop_copy(copy, 0); });
 }
 
 CopyBefore drop_before_change(const Route& route, CopyBefore before) {
   if (before.name == CopyBefore::kFree) return before;
   with_copy(route, [&](const LocalCopy& copy) {
-    if (before.name == CopyBefore::kUnknown) before.name = CopyBefore::name_by(copy.look());
-    if (before.name != CopyBefore::kTaken) return false;
-    const bool is_removed = remove_copy(copy);
-    if (is_removed) before.name = CopyBefore::kRemoved;
-    if (!is_removed) invalidate_copy(route);
+    const long removed = remove_copy(copy);  // this also looks for it
+    if (removed == 0) {
+      before.name = CopyBefore::kRemoved;
+      return true;
+    }
+    if (before.name == CopyBefore::kUnknown) {
+      before.name = CopyBefore::name_by(removed == -ENOENT ? removed : copy.look());
+    }
+    if (before.name == CopyBefore::kTaken) invalidate_copy(route);
     return true;
   });
   return before;
@@ -102,7 +119,7 @@ std::uint32_t drop_after_change(const Route& route, const CopyBefore& before) {
   bool is_removed = false;
   with_copy(route, [&](const LocalCopy& copy) {
     left = look_again_for_copy(copy, route.seq, before);
-    is_removed = left == CopyLeft::kNamed && remove_copy(copy);
+    is_removed = left == CopyLeft::kNamed && remove_copy(copy) == 0;
     return true;
   });
   if (left != CopyLeft::kNone && !is_removed) {
@@ -112,9 +129,21 @@ std::uint32_t drop_after_change(const Route& route, const CopyBefore& before) {
   return (is_removed ? std::uint32_t{kNewsCopyRemoved} : 0) | changed_for_peers(route);
 }
 
-bool suspend_copy(const Route& route) {
-  return with_copy(route,
-                   [](const LocalCopy& copy) { return drop_copy(copy, kOpenForWriting); });
+std::uint32_t suspend_copy(const Route& route, std::uint32_t written) {
+  std::uint32_t left = written;
+  with_copy(route, [&](const LocalCopy& copy) {
+    // The worker may hear of the open after the first write, and after a fill that somebody
+    // waits for. For a push it must know the frame before.
+    const bool may_hear_later = written == 0 && copy.dataset.fill != Fill::kWait;
+    if (may_hear_later && route.alive && look_for_copy(copy, route.seq) == CopyLeft::kNone) {
+      left = kNewsOpened;
+    } else if ((settle_through_worker(route, kNewsOpened) && !copy.is_there()) ||
+               drop_copy(copy, kOpenForWriting)) {
+      left = 0;
+    }
+    return true;
+  });
+  return left;
 }
 
 void tell_news(const Route& route, std::uint32_t kinds) {
@@ -126,8 +155,11 @@ void tell_news(const Route& route, std::uint32_t kinds) {
   }
   with_copy(route, [&](const LocalCopy& copy) {
     const bool is_change = (kinds & (kNewsChanged | kNewsCopyRemoved)) != 0;
-    if (is_change && route.alive) {
-      copy.ask({.type = MessageType::kInvalidate, .breaks_quiet = true});
+    const bool is_open = (kinds & kNewsOpened) != 0;
+    if ((is_change || is_open) && route.alive) {
+      copy.ask({.type = MessageType::kInvalidate,
+                .flags = is_open ? std::uint32_t{kOpenForWriting} : 0,
+                .breaks_quiet = true});
     }
     // A busy or stopped daemon finds the message in its socket later.
     if ((kinds & kNewsWritten) != 0) {

@@ -3,17 +3,8 @@
 // cancellation is off.
 #pragma once
 #include "preload/frames/cached_copy.h"
-#include "preload/process/mpi_session.h"
 
 namespace zazen {
-
-extern DaemonLink daemon_link;
-
-inline LocalCopy local_copy(const Route& route, const CopyPath& copy) {
-  return {daemon_link,       *route.node->table, route.published(),
-          route.place->name, route.place->trust, copy.text,
-          route.now_ms,      route.alive,        job_began_ms.load(std::memory_order_relaxed)};
-}
 
 // Asks for a copy of the frame, whose origin was opened. With `wait` the daemon gets the fd,
 // and true says that the copy exists. Otherwise the user's worker learns of it from the news.
@@ -48,10 +39,11 @@ std::uint32_t changed_for_peers(const Route& route);
 // fails, the others are still sent.
 void tell_news(const Route& route, std::uint32_t kinds);
 
-// Reports that a program has opened the frame for writing. The copy is not served until the
-// last such program closes it (D25). True: the daemon knows of it, also for a push. Otherwise
-// the copy is removed, as for a change.
-bool suspend_copy(const Route& route);
+// To be called after the program has opened the frame for writing. The copy is not served until
+// the last such program closes it (D25): the user's worker suspends it, and this call waits for
+// that. Returns the news that remain to be told: kNewsOpened where there is neither a copy nor
+// a fill, `written` where the daemon does not answer. Then the copy goes, as for a change.
+std::uint32_t suspend_copy(const Route& route, std::uint32_t written);
 
 // Asks the daemon to compare a sample of the dataset's copies with the origin (D10).
 bool request_sample(const Route& route);

@@ -21,13 +21,27 @@ int change_route(const Route& route, Forward forward) {
 }
 
 // The name itself, be it a link or not. forward() makes the real call.
+inline Route route_of_name(int dirfd, const char* path) {
+  Route route = route_for(dirfd, path);
+  return route ? route : route_of_entry(dirfd, path);
+}
+
 template <class Forward>
 int change_frame(int dirfd, const char* path, Forward forward) {
-  Route route = route_for(dirfd, path);
-  if (!route) route = route_of_entry(dirfd, path);
+  Route route = route_of_name(dirfd, path);
   if (!route) [[likely]]
     return forward();
   return change_route(route, forward);
+}
+
+// The name goes. A program that has the copy open finds that out by itself (recount_links).
+template <class Forward>
+int remove_frame(int dirfd, const char* path, Forward forward) {
+  Route route = route_of_name(dirfd, path);
+  if (!route) [[likely]]
+    return forward();
+  Change change(route);
+  return change.done(forward());
 }
 
 template <class Forward>
@@ -55,7 +69,7 @@ inline int drop_if_written(const Route& named, int flags, int fd) {
     return fd;
   fd = never_a_copy(fd, flags);
   Route route = fd < 0 ? Route{} : route_of_open(fd);
-  if (!route || (route.place == named.place && route.seq == named.seq)) return fd;
+  if (!route || (route.matcher == named.matcher && route.seq == named.seq)) return fd;
   return Change(route, flags).done(fd);
 }
 

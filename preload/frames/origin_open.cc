@@ -2,9 +2,9 @@
 
 #include "preload/calls/hook.h"
 #include "preload/calls/raw.h"
-#include "preload/frames/account.h"
 #include "preload/frames/cached_copy.h"
 #include "preload/frames/daemon_link.h"
+#include "preload/frames/open_counts.h"
 
 namespace zazen {
 namespace {
@@ -29,11 +29,6 @@ void replace_with_copy(const Route& route, int flags, int fd) {
 
 }  // namespace
 
-bool may_write(int flags) {
-  return (flags & O_PATH) == 0 &&
-         ((flags & O_ACCMODE) != O_RDONLY || (flags & (O_TRUNC | O_CREAT)) != 0);
-}
-
 Change::Change(const Route& route) : Change(route, before_change(route)) {}
 
 Change::Change(const Route& route, const CopyBefore& before)
@@ -57,7 +52,7 @@ bool Change::is_only_open(int fd) const {
   return (open_flags_ & O_CREAT) == 0 || (raw::fstat(fd, &st) == 0 && st.st_size != 0);
 }
 
-// What is to be told of the change, or of the open.
+// The news of the change, or of the open, that others are to get.
 std::uint32_t Change::settle(int result) const {
   const bool pushes = route_->node != nullptr && route_->published().push != 0 &&
                       route_->published().removed == 0 && !route_->is_companion();
@@ -65,7 +60,8 @@ std::uint32_t Change::settle(int result) const {
   if (is_only_open(result)) {
     const bool reads = (open_flags_ & O_ACCMODE) == O_RDONLY;
     const bool may_be_copied = route_->alive || copy_exists(*route_);
-    return reads || (may_be_copied && suspend_copy(*route_)) ? 0 : written;
+    if (reads) return 0;
+    return may_be_copied ? suspend_copy(*route_, written) : written;
   }
   // A file that this very call makes was never filled from on this node.
   const bool is_new = open_flags_ != -1 && (open_flags_ & kNew) == kNew;

@@ -1,12 +1,10 @@
 // An open that goes to the origin: a miss, which the daemon is asked to fill, an open for
 // writing, which suspends the copy, or a change, which drops it.
 #pragma once
+#include "preload/calls/open_flags.h"
 #include "preload/frames/route.h"
 
 namespace zazen {
-
-// The flags of an open say that it may change the file.
-bool may_write(int flags);
 
 // Drops a frame's copy before a change and, if there is one again or may be one soon, after it;
 // then tells the user's worker of it, where frames are pushed, or other nodes may have copies.

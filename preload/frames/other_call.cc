@@ -24,11 +24,11 @@ std::int64_t now_ns() {
 }
 
 // The rest of a path after the dataset's path; null if it is not below. "" is the directory.
-const char* below(const DatasetMatcher& place, const char* path) {
-  if (place.path_length == 0 || std::strncmp(path, place.path, place.path_length) != 0) {
+const char* below(const DatasetMatcher& matcher, const char* path) {
+  if (matcher.path_length == 0 || std::strncmp(path, matcher.path, matcher.path_length) != 0) {
     return nullptr;
   }
-  const char* rest = path + place.path_length;
+  const char* rest = path + matcher.path_length;
   if (*rest != '/' && *rest != '\0') return nullptr;
   while (*rest == '/') ++rest;
   return rest;
@@ -49,9 +49,9 @@ void CallBeside::end() {
   bool alive = false;
   const Node* node = current_node(&alive);
   for (std::uint32_t i = 0; alive && i < node->table->dataset_count; ++i) {
-    const DatasetMatcher& place = node->places[i];
+    const DatasetMatcher& matcher = node->matchers[i];
     if (node->table->datasets[i].removed != 0) continue;
-    const char* name = by_letters ? below(place, path_) : name_in(place, dirfd_, path_);
+    const char* name = by_letters ? below(matcher, path_) : name_in(matcher, dirfd_, path_);
     if (name != nullptr) return note(*node, i, name, taken_ns);
   }
 }
@@ -72,12 +72,12 @@ void CallBeside::end() {
   bool alive = false;
   const Node* node = current_node(&alive);
   for (std::uint32_t i = 0; alive && i < node->table->dataset_count; ++i) {
-    const DatasetMatcher& place = node->places[i];
+    const DatasetMatcher& matcher = node->matchers[i];
     FrameSeq seq = 0;
     if (node->table->datasets[i].removed != 0) continue;
     // A frame or a companion that is read from the origin.
-    if (match_letters(place, path, static_cast<std::size_t>(length), &seq)) return;
-    if (const char* name = below(place, path)) return note(*node, i, name, taken_ns);
+    if (match_letters(matcher, path, static_cast<std::size_t>(length), &seq)) return;
+    if (const char* name = below(matcher, path)) return note(*node, i, name, taken_ns);
   }
 }
 
@@ -85,8 +85,8 @@ void CallBeside::note(const Node& node, std::uint32_t dataset, const char* name,
                       std::int64_t taken_ns) {
   RunRecord* run = current_run();
   if (run == nullptr) return;
-  const DatasetMatcher& place = node.places[dataset];
-  const std::uint32_t noted = run->ledger.dataset_of(place.key, place.path);
+  const DatasetMatcher& matcher = node.matchers[dataset];
+  const std::uint32_t noted = run->ledger.dataset_of(matcher.key, matcher.path);
   if (noted != Ledger::kNoDataset) run->others.note(noted, name, call_, taken_ns);
 }
 

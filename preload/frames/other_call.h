@@ -10,7 +10,6 @@
 
 #include "bodhi/lean/run/other_files.h"
 #include "preload/process/node.h"
-#include "preload/process/path_prefilter.h"
 
 namespace zazen {
 
@@ -57,9 +56,9 @@ template <class Forward>
   return forward();
 }
 
-// A stat of an open file.
+// A stat of an open file, or another question for its size.
 template <class Forward>
-int stat_open(int fd, Forward forward) {
+auto stat_open(int fd, Forward forward) {
   CallBeside call(fd);
   return forward();
 }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxResolved = 4096;
 
-// Visits the known places: match(place) tells whether the path names a frame there.
+// Visits the known datasets: match(matcher) tells whether the path names a frame there.
 template <class Match>
 Route search(Match match) {
   Route route;
@@ -24,8 +24,8 @@ Route search(Match match) {
   const CurrentView* view = current_view();
 
   for (std::uint32_t i = 0; node != nullptr && i < node->table->dataset_count; ++i) {
-    if (!match(node->places[i], &route.seq)) continue;
-    route.place = &node->places[i];
+    if (!match(node->matchers[i], &route.seq)) continue;
+    route.matcher = &node->matchers[i];
     route.node = node;
     route.dataset = i;
     route.alive = alive;
@@ -39,8 +39,8 @@ Route search(Match match) {
     return route;
   }
   for (std::uint32_t i = 0; view != nullptr && i < view->view->dataset_count; ++i) {
-    if (!match(view->places[i], &route.seq)) continue;
-    route.place = &view->places[i];
+    if (!match(view->matchers[i], &route.seq)) continue;
+    route.matcher = &view->matchers[i];
     route.view = view;
     route.view_dataset = i;
     return route;
@@ -65,8 +65,8 @@ Route search(Match match) {
   std::size_t used = static_cast<std::size_t>(length);
   resolved[used++] = '/';
   std::memcpy(resolved + used, path + last, rest + 1);
-  return search([&](const DatasetMatcher& place, FrameSeq* seq) {
-    return match_path(place, AT_FDCWD, resolved, used + rest, seq);
+  return search([&](const DatasetMatcher& matcher, FrameSeq* seq) {
+    return match_path(matcher, AT_FDCWD, resolved, used + rest, seq);
   });
 }
 
@@ -78,15 +78,15 @@ Route find_route(int dirfd, const char* path) {
   std::size_t length = text_length(path), last = 0;
   bool number_is_above = false;
   // First by text only: a dataset whose server hangs must not delay opens of another dataset.
-  Route route = search([&](const DatasetMatcher& place, FrameSeq* seq) {
-    return match_letters(place, path, length, seq);
+  Route route = search([&](const DatasetMatcher& matcher, FrameSeq* seq) {
+    return match_letters(matcher, path, length, seq);
   });
   if (route) return route;
-  route = search([&](const DatasetMatcher& place, FrameSeq* seq) {
-    if (match_path(place, dirfd, path, length, seq)) return true;
-    if (place.path_length == 0 || !place.name.entry_is_directory()) return false;
+  route = search([&](const DatasetMatcher& matcher, FrameSeq* seq) {
+    if (match_path(matcher, dirfd, path, length, seq)) return true;
+    if (matcher.path_length == 0 || !matcher.name.entry_is_directory()) return false;
     for (last = length; last > 0 && path[last - 1] != '/';) --last;
-    number_is_above |= place.name.match_last_component(path + last, length - last);
+    number_is_above |= matcher.name.match_last_component(path + last, length - last);
     return false;
   });
   return route || !number_is_above ? route : search_by_kernel_name(dirfd, path, last);
@@ -97,8 +97,9 @@ Route route_of_entry(int dirfd, const char* path) {
   ErrnoKeeper keep;
   std::size_t length = std::strlen(path);
   while (length > 1 && path[length - 1] == '/') --length;
-  return search([&](const DatasetMatcher& place, FrameSeq* seq) {
-    return place.name.entry_is_directory() && match_entry_path(place, dirfd, path, length, seq);
+  return search([&](const DatasetMatcher& matcher, FrameSeq* seq) {
+    return matcher.name.entry_is_directory() &&
+           match_entry_path(matcher, dirfd, path, length, seq);
   });
 }
 

@@ -5,12 +5,11 @@
 #pragma once
 #include "preload/process/current_view.h"
 #include "preload/process/node.h"
-#include "preload/process/path_prefilter.h"
 
 namespace zazen {
 
 struct Route {
-  const DatasetMatcher* place = nullptr;  // null: not a frame
+  const DatasetMatcher* matcher = nullptr;  // null: not a frame
   FrameSeq seq = 0;
   const Node* node = nullptr;         // null: only the view has the dataset
   std::uint32_t dataset = 0;          // in the node's table
@@ -19,8 +18,8 @@ struct Route {
   const CurrentView* view = nullptr;  // null: the view does not cover the dataset
   std::uint32_t view_dataset = 0;
 
-  explicit operator bool() const { return place != nullptr; }
-  bool is_companion() const { return place->name.is_companion(seq); }
+  explicit operator bool() const { return matcher != nullptr; }
+  bool is_companion() const { return matcher->name.is_companion(seq); }
   const TableDataset& published() const { return node->table->datasets[dataset]; }
   bool is_served() const { return node != nullptr && alive && published().removed == 0; }
 };

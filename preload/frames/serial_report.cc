@@ -6,7 +6,7 @@
 #include "preload/calls/guard.h"
 #include "preload/calls/hook.h"
 #include "preload/calls/raw.h"
-#include "preload/frames/account.h"
+#include "preload/frames/open_counts.h"
 #include "preload/process/current_run.h"
 #include "preload/process/log.h"
 #include "preload/process/mpi_session.h"
@@ -41,7 +41,7 @@ LedgerSums sum(const Ledger& ledger) {
 void write_serial_report() {
   if (settings.ledger == nullptr || !is_serial()) return;
   ErrnoKeeper keep;
-  Guard guard;
+  ReentryGuard guard;
   const Ledger& ledger = *settings.ledger;
   std::uint64_t hits = ledger.hits.load(), misses = ledger.misses.load();
   LedgerSums sums = sum(ledger);

@@ -12,15 +12,9 @@ namespace raw = zazen::raw;
 namespace {
 
 template <class Forward>
-[[gnu::noinline]] int access_behind_link(int dirfd, const char* path, Forward forward) {
-  zazen::FollowedLink link(dirfd, path);
-  return forward(link.path_to_ask());
-}
-
-template <class Forward>
 int access_frame(int dirfd, const char* path, int mode, int flags, Forward forward) {
   if ((flags & ~AT_EACCESS) == 0 && zazen::descriptor_link(path) != nullptr) [[unlikely]]
-    return access_behind_link(dirfd, path, forward);
+    return zazen::ask_behind_link(dirfd, path, forward);
   if ((mode & ~R_OK) != 0 || (flags & ~(AT_EACCESS | AT_SYMLINK_NOFOLLOW)) != 0) {
     return forward(path);
   }
@@ -34,9 +28,8 @@ int access_frame(int dirfd, const char* path, int mode, int flags, Forward forwa
 }  // namespace
 
 ZAZEN_HOOK int access(const char* path, int mode) {
-  return access_frame(AT_FDCWD, path, mode, 0, [&](const char* name) {
-    return ZAZEN_FORWARD(access, (name, mode), raw::faccessat(AT_FDCWD, name, mode, 0));
-  });
+  return access_frame(AT_FDCWD, path, mode, 0,
+                      [&](const char* name) { return ZAZEN_CALL(access, name, mode); });
 }
 
 ZAZEN_HOOK int faccessat(int dirfd, const char* path, int mode, int flags) {
@@ -51,16 +44,12 @@ ZAZEN_HOOK int faccessat(int dirfd, const char* path, int mode, int flags) {
                       [&](const char* name) { return forward(dirfd, name); });
 }
 
-ZAZEN_HOOK int eaccess(const char* path, int mode) {
-  return access_frame(AT_FDCWD, path, mode, AT_EACCESS, [&](const char* name) {
-    return ZAZEN_FORWARD(eaccess, (name, mode),
-                         raw::faccessat(AT_FDCWD, name, mode, AT_EACCESS));
-  });
-}
-
-ZAZEN_HOOK int euidaccess(const char* path, int mode) {
-  return access_frame(AT_FDCWD, path, mode, AT_EACCESS, [&](const char* name) {
-    return ZAZEN_FORWARD(euidaccess, (name, mode),
-                         raw::faccessat(AT_FDCWD, name, mode, AT_EACCESS));
-  });
-}
+#define EACCESS_HOOK(name)                                                        \
+  ZAZEN_HOOK int name(const char* path, int mode) {                               \
+    return access_frame(AT_FDCWD, path, mode, AT_EACCESS, [&](const char* file) { \
+      return ZAZEN_FORWARD(name, (file, mode),                                    \
+                           raw::faccessat(AT_FDCWD, file, mode, AT_EACCESS));     \
+    });                                                                           \
+  }
+EACCESS_HOOK(eaccess)
+EACCESS_HOOK(euidaccess)

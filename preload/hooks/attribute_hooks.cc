@@ -40,17 +40,12 @@ ssize_t read_open(int fd, Forward forward, Gone gone) {
 }  // namespace
 
 ZAZEN_HOOK ssize_t getxattr(const char* path, const char* name, void* value, size_t size) {
-  return read_followed(path, [&](const char* file) {
-    return ZAZEN_FORWARD(getxattr, (file, name, value, size),
-                         raw::call(SYS_getxattr, file, name, value, size));
-  });
+  return read_followed(
+      path, [&](const char* file) { return ZAZEN_CALL(getxattr, file, name, value, size); });
 }
 
 ZAZEN_HOOK ssize_t fgetxattr(int fd, const char* name, void* value, size_t size) {
-  auto forward = [&](int file) {
-    return ZAZEN_FORWARD(fgetxattr, (file, name, value, size),
-                         raw::call(SYS_fgetxattr, file, name, value, size));
-  };
+  auto forward = [&](int file) { return ZAZEN_CALL(fgetxattr, file, name, value, size); };
   return read_open(fd, forward, [] {
     errno = ENODATA;
     return ssize_t{-1};
@@ -58,57 +53,42 @@ ZAZEN_HOOK ssize_t fgetxattr(int fd, const char* name, void* value, size_t size)
 }
 
 ZAZEN_HOOK ssize_t listxattr(const char* path, char* list, size_t size) {
-  return read_followed(path, [&](const char* file) {
-    return ZAZEN_FORWARD(listxattr, (file, list, size),
-                         raw::call(SYS_listxattr, file, list, size));
-  });
+  return read_followed(
+      path, [&](const char* file) { return ZAZEN_CALL(listxattr, file, list, size); });
 }
 
 ZAZEN_HOOK ssize_t flistxattr(int fd, char* list, size_t size) {
-  auto forward = [&](int file) {
-    return ZAZEN_FORWARD(flistxattr, (file, list, size),
-                         raw::call(SYS_flistxattr, file, list, size));
-  };
+  auto forward = [&](int file) { return ZAZEN_CALL(flistxattr, file, list, size); };
   return read_open(fd, forward, [] { return ssize_t{0}; });
 }
 
 ZAZEN_HOOK int setxattr(const char* path, const char* name, const void* value, size_t size,
                         int flags) {
   return change_followed(AT_FDCWD, path, [&](const char* file) {
-    return ZAZEN_FORWARD(setxattr, (file, name, value, size, flags),
-                         raw::status(SYS_setxattr, file, name, value, size, flags));
+    return ZAZEN_CALL(setxattr, file, name, value, size, flags);
   });
 }
 
 ZAZEN_HOOK int lsetxattr(const char* path, const char* name, const void* value, size_t size,
                          int flags) {
-  return change_frame(AT_FDCWD, path, [&] {
-    return ZAZEN_FORWARD(lsetxattr, (path, name, value, size, flags),
-                         raw::status(SYS_lsetxattr, path, name, value, size, flags));
-  });
+  return change_frame(AT_FDCWD, path,
+                      [&] { return ZAZEN_CALL(lsetxattr, path, name, value, size, flags); });
 }
 
 ZAZEN_HOOK int fsetxattr(int fd, const char* name, const void* value, size_t size, int flags) {
-  return change_open(fd, [&](int file) {
-    return ZAZEN_FORWARD(fsetxattr, (file, name, value, size, flags),
-                         raw::status(SYS_fsetxattr, file, name, value, size, flags));
-  });
+  return change_open(
+      fd, [&](int file) { return ZAZEN_CALL(fsetxattr, file, name, value, size, flags); });
 }
 
 ZAZEN_HOOK int removexattr(const char* path, const char* name) {
-  return change_followed(AT_FDCWD, path, [&](const char* file) {
-    return ZAZEN_FORWARD(removexattr, (file, name), raw::status(SYS_removexattr, file, name));
-  });
+  return change_followed(AT_FDCWD, path,
+                         [&](const char* file) { return ZAZEN_CALL(removexattr, file, name); });
 }
 
 ZAZEN_HOOK int lremovexattr(const char* path, const char* name) {
-  return change_frame(AT_FDCWD, path, [&] {
-    return ZAZEN_FORWARD(lremovexattr, (path, name), raw::status(SYS_lremovexattr, path, name));
-  });
+  return change_frame(AT_FDCWD, path, [&] { return ZAZEN_CALL(lremovexattr, path, name); });
 }
 
 ZAZEN_HOOK int fremovexattr(int fd, const char* name) {
-  return change_open(fd, [&](int file) {
-    return ZAZEN_FORWARD(fremovexattr, (file, name), raw::status(SYS_fremovexattr, file, name));
-  });
+  return change_open(fd, [&](int file) { return ZAZEN_CALL(fremovexattr, file, name); });
 }

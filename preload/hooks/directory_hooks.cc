@@ -16,14 +16,6 @@ using zazen::real::next;
 
 namespace {
 
-struct dirent64* read_64(DIR* directory) {
-  return late(next.readdir64)(directory);
-}
-
-struct dirent64* read_plain(DIR* directory) {
-  return reinterpret_cast<struct dirent64*>(late(next.readdir)(directory));
-}
-
 // Does the work of readdir_r for a stream of ours. Forward reads the real stream.
 template <class Entry, class Forward>
 int read_reentrant(DirectoryStream& stream, Entry* entry, Entry** result, Forward forward) {
@@ -82,35 +74,28 @@ ZAZEN_HOOK DIR* fdopendir(int fd) {
   return directory;
 }
 
-ZAZEN_HOOK struct dirent* readdir(DIR* directory) {
-  DirectoryStream* stream = find_stream(directory);
-  if (stream == nullptr) [[likely]]
-    return late(next.readdir)(directory);
-  return reinterpret_cast<struct dirent*>(zazen::next_entry(*stream, directory, read_plain));
-}
+#define READDIR_HOOK(name, Entry)                                                              \
+  ZAZEN_HOOK struct Entry* name(DIR* directory) {                                              \
+    DirectoryStream* stream = find_stream(directory);                                          \
+    if (stream == nullptr) [[likely]]                                                          \
+      return late(next.name)(directory);                                                       \
+    return reinterpret_cast<struct Entry*>(zazen::next_entry(                                  \
+        *stream, directory,                                                                    \
+        [](DIR* real) { return reinterpret_cast<struct dirent64*>(late(next.name)(real)); })); \
+  }
+READDIR_HOOK(readdir, dirent)
+READDIR_HOOK(readdir64, dirent64)
 
-ZAZEN_HOOK struct dirent64* readdir64(DIR* directory) {
-  DirectoryStream* stream = find_stream(directory);
-  if (stream == nullptr) [[likely]]
-    return late(next.readdir64)(directory);
-  return zazen::next_entry(*stream, directory, read_64);
-}
-
-ZAZEN_HOOK int readdir_r(DIR* directory, struct dirent* entry, struct dirent** result) {
-  auto forward = [&] { return late(next.readdir_r)(directory, entry, result); };
-  DirectoryStream* stream = find_stream(directory);
-  if (stream == nullptr) [[likely]]
-    return forward();
-  return read_reentrant(*stream, entry, result, forward);
-}
-
-ZAZEN_HOOK int readdir64_r(DIR* directory, struct dirent64* entry, struct dirent64** result) {
-  auto forward = [&] { return late(next.readdir64_r)(directory, entry, result); };
-  DirectoryStream* stream = find_stream(directory);
-  if (stream == nullptr) [[likely]]
-    return forward();
-  return read_reentrant(*stream, entry, result, forward);
-}
+#define READDIR_R_HOOK(name, Entry)                                                 \
+  ZAZEN_HOOK int name(DIR* directory, struct Entry* entry, struct Entry** result) { \
+    auto forward = [&] { return late(next.name)(directory, entry, result); };       \
+    DirectoryStream* stream = find_stream(directory);                               \
+    if (stream == nullptr) [[likely]]                                               \
+      return forward();                                                             \
+    return read_reentrant(*stream, entry, result, forward);                         \
+  }
+READDIR_R_HOOK(readdir_r, dirent)
+READDIR_R_HOOK(readdir64_r, dirent64)
 
 ZAZEN_HOOK int closedir(DIR* directory) {
   // Before the real call, which frees memory that another stream may reuse at once.

@@ -51,28 +51,12 @@ int run_open(int fd, Forward forward) {
   return forward(file.valid() ? file.get() : fd);
 }
 
-template <class Forward>
-[[gnu::noinline]] int run_behind_link(int dirfd, const char* path, Forward forward) {
-  zazen::FollowedLink link(dirfd, path);
-  return forward(link.path_to_ask());
-}
-
-// forward(path)
-template <class Forward>
-int run_path(int dirfd, const char* path, Forward forward) {
-  if (zazen::descriptor_link(path) == nullptr) [[likely]]
-    return forward(path);
-  return run_behind_link(dirfd, path, forward);
-}
-
 }  // namespace
 
 ZAZEN_HOOK int execve(const char* path, char* const argv[], char* const envp[]) {
   ZAZEN_WITH_VIEW(envp)
-  return run_path(AT_FDCWD, path, [&](const char* file) {
-    return ZAZEN_FORWARD(execve, (file, argv, envp),
-                         raw::execveat(AT_FDCWD, file, argv, envp, 0));
-  });
+  return zazen::ask_path(
+      AT_FDCWD, path, [&](const char* file) { return ZAZEN_CALL(execve, file, argv, envp); });
 }
 
 ZAZEN_HOOK int execvpe(const char* file, char* const argv[], char* const envp[]) {
@@ -92,14 +76,13 @@ ZAZEN_HOOK int execveat(int dirfd, const char* path, char* const argv[], char* c
                         int flags) {
   ZAZEN_WITH_VIEW(envp)
   auto forward = [&](int directory, const char* file) {
-    return ZAZEN_FORWARD(execveat, (directory, file, argv, envp, flags),
-                         raw::execveat(directory, file, argv, envp, flags));
+    return ZAZEN_CALL(execveat, directory, file, argv, envp, flags);
   };
   if ((flags & AT_EMPTY_PATH) != 0 && zazen::is_empty_string(path)) {
     return run_open(dirfd, [&](int fd) { return forward(fd, path); });
   }
   if ((flags & AT_SYMLINK_NOFOLLOW) != 0) return forward(dirfd, path);
-  return run_path(dirfd, path, [&](const char* file) { return forward(dirfd, file); });
+  return zazen::ask_path(dirfd, path, [&](const char* file) { return forward(dirfd, file); });
 }
 
 // The arguments up to the null pointer, then the environment.

@@ -27,27 +27,21 @@ int walk_detailed(const char* top, __nftw_func_t visit, int open_limit, int flag
 
 }  // namespace
 
-ZAZEN_HOOK int ftw(const char* top, __ftw_func_t visit, int open_limit) {
-  if (!listings_are_watched()) [[likely]]
-    return late(next.ftw)(top, visit, open_limit);
-  return TreeWalk(TreeVisitor{visit, nullptr}, 0, open_limit).run(top);
-}
+#define FTW_HOOK(name, Visit)                                                  \
+  ZAZEN_HOOK int name(const char* top, Visit visit, int open_limit) {          \
+    if (!listings_are_watched()) [[likely]]                                    \
+      return late(next.name)(top, visit, open_limit);                          \
+    const TreeVisitor visitor{reinterpret_cast<__ftw_func_t>(visit), nullptr}; \
+    return TreeWalk(visitor, 0, open_limit).run(top);                          \
+  }
+FTW_HOOK(ftw, __ftw_func_t)
+FTW_HOOK(ftw64, __ftw64_func_t)
 
-ZAZEN_HOOK int ftw64(const char* top, __ftw64_func_t visit, int open_limit) {
-  if (!listings_are_watched()) [[likely]]
-    return late(next.ftw64)(top, visit, open_limit);
-  return TreeWalk(TreeVisitor{reinterpret_cast<__ftw_func_t>(visit), nullptr}, 0, open_limit)
-      .run(top);
-}
-
-ZAZEN_HOOK int nftw(const char* top, __nftw_func_t visit, int open_limit, int flags) {
-  if (!listings_are_watched()) [[likely]]
-    return late(next.nftw)(top, visit, open_limit, flags);
-  return walk_detailed(top, visit, open_limit, flags);
-}
-
-ZAZEN_HOOK int nftw64(const char* top, __nftw64_func_t visit, int open_limit, int flags) {
-  if (!listings_are_watched()) [[likely]]
-    return late(next.nftw64)(top, visit, open_limit, flags);
-  return walk_detailed(top, reinterpret_cast<__nftw_func_t>(visit), open_limit, flags);
-}
+#define NFTW_HOOK(name, Visit)                                                            \
+  ZAZEN_HOOK int name(const char* top, Visit visit, int open_limit, int flags) {          \
+    if (!listings_are_watched()) [[likely]]                                               \
+      return late(next.name)(top, visit, open_limit, flags);                              \
+    return walk_detailed(top, reinterpret_cast<__nftw_func_t>(visit), open_limit, flags); \
+  }
+NFTW_HOOK(nftw, __nftw_func_t)
+NFTW_HOOK(nftw64, __nftw64_func_t)

@@ -42,7 +42,7 @@ Entry old_entry_at(const char* at) {
 bool is_shown(const StreamSource& source, const char* name) {
   const zazen::View& view = *source.view->view;
   const zazen::ViewDataset& dataset = view.datasets[source.dataset];
-  const zazen::FrameName& frame = source.view->places[source.dataset].name;
+  const zazen::FrameName& frame = source.view->matchers[source.dataset].name;
   zazen::FrameSeq seq;
   return (frame.match_entry(name, std::strlen(name), &seq) &&
           zazen::is_own(view, dataset, seq)) ||
@@ -96,10 +96,8 @@ ssize_t read_from_base(ssize_t (*forward)(int, char*, size_t, Offset*), int fd, 
 }  // namespace
 
 ZAZEN_HOOK ssize_t getdents64(int fd, void* buffer, size_t size) {
-  return read_entries(fd, buffer, entry_at, [&] {
-    return ZAZEN_FORWARD(getdents64, (fd, buffer, size),
-                         zazen::raw::call(SYS_getdents64, fd, buffer, size));
-  });
+  return read_entries(fd, buffer, entry_at,
+                      [&] { return ZAZEN_CALL(getdents64, fd, buffer, size); });
 }
 
 ZAZEN_HOOK ssize_t getdirentries(int fd, char* buffer, size_t size, off_t* base) {

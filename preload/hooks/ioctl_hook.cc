@@ -12,8 +12,7 @@
 namespace {
 
 int forward(int fd, unsigned long request, void* argument) {
-  return ZAZEN_FORWARD(ioctl, (fd, request, argument),
-                       zazen::raw::status(SYS_ioctl, fd, request, argument));
+  return ZAZEN_CALL(ioctl, fd, request, argument);
 }
 
 // If the origin is gone, the copy answers.

@@ -50,17 +50,13 @@ char* resolve(const char* path, Forward forward) {
 }  // namespace
 
 ZAZEN_HOOK ssize_t readlink(const char* path, char* out, size_t capacity) {
-  return read_link(AT_FDCWD, path, out, capacity, [&](size_t room) {
-    return ZAZEN_FORWARD(readlink, (path, out, room),
-                         raw::readlinkat(AT_FDCWD, path, out, room));
-  });
+  return read_link(AT_FDCWD, path, out, capacity,
+                   [&](size_t room) { return ZAZEN_CALL(readlink, path, out, room); });
 }
 
 ZAZEN_HOOK ssize_t readlinkat(int dirfd, const char* path, char* out, size_t capacity) {
-  return read_link(dirfd, path, out, capacity, [&](size_t room) {
-    return ZAZEN_FORWARD(readlinkat, (dirfd, path, out, room),
-                         raw::readlinkat(dirfd, path, out, room));
-  });
+  return read_link(dirfd, path, out, capacity,
+                   [&](size_t room) { return ZAZEN_CALL(readlinkat, dirfd, path, out, room); });
 }
 
 // Called by programs built with _FORTIFY_SOURCE. It aborts if the buffer is smaller than the

@@ -13,9 +13,8 @@ using zazen::real::late;
 using zazen::real::next;
 
 ZAZEN_HOOK int chmod(const char* path, mode_t mode) {
-  return change_followed(AT_FDCWD, path, [&](const char* name) {
-    return ZAZEN_FORWARD(chmod, (name, mode), raw::status(SYS_chmod, name, mode));
-  });
+  return change_followed(AT_FDCWD, path,
+                         [&](const char* name) { return ZAZEN_CALL(chmod, name, mode); });
 }
 
 ZAZEN_HOOK int fchmodat(int dirfd, const char* path, mode_t mode, int flags) {
@@ -29,35 +28,24 @@ ZAZEN_HOOK int lchmod(const char* path, mode_t mode) {
 }
 
 ZAZEN_HOOK int fchmod(int fd, mode_t mode) {
-  return change_open(fd, [&](int file) {
-    return ZAZEN_FORWARD(fchmod, (file, mode), raw::status(SYS_fchmod, file, mode));
-  });
+  return change_open(fd, [&](int file) { return ZAZEN_CALL(fchmod, file, mode); });
 }
 
 ZAZEN_HOOK int chown(const char* path, uid_t owner, gid_t group) {
-  return change_followed(AT_FDCWD, path, [&](const char* name) {
-    return ZAZEN_FORWARD(chown, (name, owner, group),
-                         raw::status(SYS_chown, name, owner, group));
-  });
+  return change_followed(
+      AT_FDCWD, path, [&](const char* name) { return ZAZEN_CALL(chown, name, owner, group); });
 }
 
 ZAZEN_HOOK int lchown(const char* path, uid_t owner, gid_t group) {
-  return change_frame(AT_FDCWD, path, [&] {
-    return ZAZEN_FORWARD(lchown, (path, owner, group),
-                         raw::status(SYS_lchown, path, owner, group));
-  });
+  return change_frame(AT_FDCWD, path, [&] { return ZAZEN_CALL(lchown, path, owner, group); });
 }
 
 ZAZEN_HOOK int fchownat(int dirfd, const char* path, uid_t owner, gid_t group, int flags) {
   return change_at(dirfd, path, flags, [&](int directory, const char* name) {
-    return ZAZEN_FORWARD(fchownat, (directory, name, owner, group, flags),
-                         raw::status(SYS_fchownat, directory, name, owner, group, flags));
+    return ZAZEN_CALL(fchownat, directory, name, owner, group, flags);
   });
 }
 
 ZAZEN_HOOK int fchown(int fd, uid_t owner, gid_t group) {
-  return change_open(fd, [&](int file) {
-    return ZAZEN_FORWARD(fchown, (file, owner, group),
-                         raw::status(SYS_fchown, file, owner, group));
-  });
+  return change_open(fd, [&](int file) { return ZAZEN_CALL(fchown, file, owner, group); });
 }

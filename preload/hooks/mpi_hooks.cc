@@ -44,36 +44,20 @@ void answer(int* ierror, int error) {
   if (ierror != nullptr) *ierror = error;
 }
 
-using FortranCall = void(int*);
-using FortranThreadCall = void(int*, int*, int*);
-
-void fortran_init(const char* name, MpiLibraries libraries, int* ierror) {
-  auto* function = real<FortranCall>(name, libraries);
-  answer(ierror, function == nullptr ? kMpiErrOther : init([&] {
+// Calls the real function with these arguments and an error argument of our own, within
+// around(call), which returns the error code of call().
+template <class Around, class... Arguments>
+void fortran_call(Around around, const char* name, MpiLibraries libraries, int* ierror,
+                  Arguments... arguments) {
+  auto* function = real<void(Arguments..., int*)>(name, libraries);
+  answer(ierror, function == nullptr ? kMpiErrOther : around([&] {
            int error = 0;
-           function(&error);
+           function(arguments..., &error);
            return error;
          }));
 }
-
-void fortran_init_thread(const char* name, MpiLibraries libraries, int* required, int* provided,
-                         int* ierror) {
-  auto* function = real<FortranThreadCall>(name, libraries);
-  answer(ierror, function == nullptr ? kMpiErrOther : init([&] {
-           int error = 0;
-           function(required, provided, &error);
-           return error;
-         }));
-}
-
-void fortran_finalize(const char* name, MpiLibraries libraries, int* ierror) {
-  auto* function = real<FortranCall>(name, libraries);
-  answer(ierror, function == nullptr ? kMpiErrOther : finalize([&] {
-           int error = 0;
-           function(&error);
-           return error;
-         }));
-}
+constexpr auto kInit = [](auto call) { return init(call); };
+constexpr auto kFinalize = [](auto call) { return finalize(call); };
 
 }  // namespace
 
@@ -105,17 +89,17 @@ ZAZEN_HOOK int MPI_Session_init(void* info, void* errhandler, void* session) {
   return error;
 }
 
-#define FORTRAN_INIT(name, library)       \
-  ZAZEN_HOOK void name(int* ierror) {     \
-    fortran_init(#name, library, ierror); \
+#define FORTRAN_INIT(name, library)              \
+  ZAZEN_HOOK void name(int* ierror) {            \
+    fortran_call(kInit, #name, library, ierror); \
   }
 #define FORTRAN_INIT_THREAD(name, library)                           \
   ZAZEN_HOOK void name(int* required, int* provided, int* ierror) {  \
-    fortran_init_thread(#name, library, required, provided, ierror); \
+    fortran_call(kInit, #name, library, ierror, required, provided); \
   }
-#define FORTRAN_FINALIZE(name, library)       \
-  ZAZEN_HOOK void name(int* ierror) {         \
-    fortran_finalize(#name, library, ierror); \
+#define FORTRAN_FINALIZE(name, library)              \
+  ZAZEN_HOOK void name(int* ierror) {                \
+    fortran_call(kFinalize, #name, library, ierror); \
   }
 
 FORTRAN_INIT(mpi_init, kFortran)

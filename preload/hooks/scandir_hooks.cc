@@ -100,34 +100,18 @@ int scan(int dirfd, const char* path, Entry*** out, Filter<Entry> filter,
 using zazen::real::late;
 using zazen::real::next;
 
-ZAZEN_HOOK int scandir(const char* path, struct dirent*** out,
-                       int (*filter)(const struct dirent*),
-                       int (*compare)(const struct dirent**, const struct dirent**)) {
-  if (!is_watched(AT_FDCWD, path)) [[likely]]
-    return late(next.scandir)(path, out, filter, compare);
-  return scan<struct dirent>(AT_FDCWD, path, out, filter, compare, readdir);
-}
-
-ZAZEN_HOOK int scandir64(const char* path, struct dirent64*** out,
-                         int (*filter)(const struct dirent64*),
-                         int (*compare)(const struct dirent64**, const struct dirent64**)) {
-  if (!is_watched(AT_FDCWD, path)) [[likely]]
-    return late(next.scandir64)(path, out, filter, compare);
-  return scan<struct dirent64>(AT_FDCWD, path, out, filter, compare, readdir64);
-}
-
-ZAZEN_HOOK int scandirat(int dirfd, const char* path, struct dirent*** out,
-                         int (*filter)(const struct dirent*),
-                         int (*compare)(const struct dirent**, const struct dirent**)) {
-  if (!is_watched(dirfd, path)) [[likely]]
-    return late(next.scandirat)(dirfd, path, out, filter, compare);
-  return scan<struct dirent>(dirfd, path, out, filter, compare, readdir);
-}
-
-ZAZEN_HOOK int scandirat64(int dirfd, const char* path, struct dirent64*** out,
-                           int (*filter)(const struct dirent64*),
-                           int (*compare)(const struct dirent64**, const struct dirent64**)) {
-  if (!is_watched(dirfd, path)) [[likely]]
-    return late(next.scandirat64)(dirfd, path, out, filter, compare);
-  return scan<struct dirent64>(dirfd, path, out, filter, compare, readdir64);
-}
+#define SCANDIR_HOOKS(name, name_at, Entry, read)                                         \
+  ZAZEN_HOOK int name(const char* path, struct Entry*** out, Filter<struct Entry> filter, \
+                      Compare<struct Entry> compare) {                                    \
+    if (!is_watched(AT_FDCWD, path)) [[likely]]                                           \
+      return late(next.name)(path, out, filter, compare);                                 \
+    return scan(AT_FDCWD, path, out, filter, compare, read);                              \
+  }                                                                                       \
+  ZAZEN_HOOK int name_at(int dirfd, const char* path, struct Entry*** out,                \
+                         Filter<struct Entry> filter, Compare<struct Entry> compare) {    \
+    if (!is_watched(dirfd, path)) [[likely]]                                              \
+      return late(next.name_at)(dirfd, path, out, filter, compare);                       \
+    return scan(dirfd, path, out, filter, compare, read);                                 \
+  }
+SCANDIR_HOOKS(scandir, scandirat, dirent, readdir)
+SCANDIR_HOOKS(scandir64, scandirat64, dirent64, readdir64)

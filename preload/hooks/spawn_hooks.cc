@@ -280,22 +280,14 @@ ZAZEN_HOOK int posix_spawn_file_actions_addopen(posix_spawn_file_actions_t* acti
   return late(next.posix_spawn_file_actions_addopen)(actions, fd, path, flags, mode);
 }
 
-ZAZEN_HOOK int posix_spawn(pid_t* pid, const char* path,
-                           const posix_spawn_file_actions_t* actions,
-                           const posix_spawnattr_t* attributes, char* const argv[],
-                           char* const envp[]) {
-  ZAZEN_WITH_VIEW(envp)
-  return spawn_program(actions, attributes, [&](const posix_spawn_file_actions_t* list) {
-    return late(next.posix_spawn)(pid, path, list, attributes, argv, envp);
-  });
-}
-
-ZAZEN_HOOK int posix_spawnp(pid_t* pid, const char* file,
-                            const posix_spawn_file_actions_t* actions,
-                            const posix_spawnattr_t* attributes, char* const argv[],
-                            char* const envp[]) {
-  ZAZEN_WITH_VIEW(envp)
-  return spawn_program(actions, attributes, [&](const posix_spawn_file_actions_t* list) {
-    return late(next.posix_spawnp)(pid, file, list, attributes, argv, envp);
-  });
-}
+#define SPAWN_HOOK(name)                                                                    \
+  ZAZEN_HOOK int name(                                                                      \
+      pid_t* pid, const char* program, const posix_spawn_file_actions_t* actions,           \
+      const posix_spawnattr_t* attributes, char* const argv[], char* const envp[]) {        \
+    ZAZEN_WITH_VIEW(envp)                                                                   \
+    return spawn_program(actions, attributes, [&](const posix_spawn_file_actions_t* list) { \
+      return late(next.name)(pid, program, list, attributes, argv, envp);                   \
+    });                                                                                     \
+  }
+SPAWN_HOOK(posix_spawn)
+SPAWN_HOOK(posix_spawnp)

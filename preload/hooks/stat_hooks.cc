@@ -39,6 +39,7 @@ bool is_watching() {
   zazen::OriginIdentity identity;
   dev_t dev;
   if (is_watching() && zazen::identity_of_path(dirfd, path, flags, *st, &identity, &dev)) {
+    if (st->st_nlink == 0) zazen::recount_links_at(dirfd, path, &identity);
     zazen::show_identity(identity, dev, st);
   }
 }
@@ -107,116 +108,71 @@ int old_stat(int version, int dirfd, const char* path, struct stat* st, int flag
   return -1;
 }
 
-struct stat* plain(struct stat64* st) {
+template <class Stat>
+struct stat* plain(Stat* st) {
   return reinterpret_cast<struct stat*>(st);
 }
 
 }  // namespace
 
-ZAZEN_HOOK int stat(const char* path, struct stat* st) {
-  return stat_path(AT_FDCWD, path, st, 0, [&] {
-    return ZAZEN_FORWARD(stat, (path, st), raw::fstatat(AT_FDCWD, path, st, 0));
-  });
-}
+#define STAT_HOOK(name, Stat, flags)                                                          \
+  ZAZEN_HOOK int name(const char* path, struct Stat* st) {                                    \
+    return stat_path(AT_FDCWD, path, st, flags, [&] {                                         \
+      return ZAZEN_FORWARD(name, (path, st), raw::fstatat(AT_FDCWD, path, plain(st), flags)); \
+    });                                                                                       \
+  }
+STAT_HOOK(stat, stat, 0)
+STAT_HOOK(stat64, stat64, 0)
+STAT_HOOK(lstat, stat, AT_SYMLINK_NOFOLLOW)
+STAT_HOOK(lstat64, stat64, AT_SYMLINK_NOFOLLOW)
 
-ZAZEN_HOOK int stat64(const char* path, struct stat64* st) {
-  return stat_path(AT_FDCWD, path, st, 0, [&] {
-    return ZAZEN_FORWARD(stat64, (path, st), raw::fstatat(AT_FDCWD, path, plain(st), 0));
-  });
-}
+#define FSTAT_HOOK(name, Stat)                                                                \
+  ZAZEN_HOOK int name(int fd, struct Stat* st) {                                              \
+    return stat_fd(fd, st,                                                                    \
+                   [&] { return ZAZEN_FORWARD(name, (fd, st), raw::fstat(fd, plain(st))); }); \
+  }
+FSTAT_HOOK(fstat, stat)
+FSTAT_HOOK(fstat64, stat64)
 
-ZAZEN_HOOK int lstat(const char* path, struct stat* st) {
-  return stat_path(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW, [&] {
-    return ZAZEN_FORWARD(lstat, (path, st),
-                         raw::fstatat(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW));
-  });
-}
-
-ZAZEN_HOOK int lstat64(const char* path, struct stat64* st) {
-  return stat_path(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW, [&] {
-    return ZAZEN_FORWARD(lstat64, (path, st),
-                         raw::fstatat(AT_FDCWD, path, plain(st), AT_SYMLINK_NOFOLLOW));
-  });
-}
-
-ZAZEN_HOOK int fstat(int fd, struct stat* st) {
-  return stat_fd(fd, st, [&] { return ZAZEN_FORWARD(fstat, (fd, st), raw::fstat(fd, st)); });
-}
-
-ZAZEN_HOOK int fstat64(int fd, struct stat64* st) {
-  return stat_fd(fd, st,
-                 [&] { return ZAZEN_FORWARD(fstat64, (fd, st), raw::fstat(fd, plain(st))); });
-}
-
-ZAZEN_HOOK int fstatat(int dirfd, const char* path, struct stat* st, int flags) {
-  return stat_either(dirfd, path, st, flags, [&] {
-    return ZAZEN_FORWARD(fstatat, (dirfd, path, st, flags),
-                         raw::fstatat(dirfd, path, st, flags));
-  });
-}
-
-ZAZEN_HOOK int fstatat64(int dirfd, const char* path, struct stat64* st, int flags) {
-  return stat_either(dirfd, path, st, flags, [&] {
-    return ZAZEN_FORWARD(fstatat64, (dirfd, path, st, flags),
-                         raw::fstatat(dirfd, path, plain(st), flags));
-  });
-}
+#define FSTATAT_HOOK(name, Stat)                                                 \
+  ZAZEN_HOOK int name(int dirfd, const char* path, struct Stat* st, int flags) { \
+    return stat_either(dirfd, path, st, flags, [&] {                             \
+      return ZAZEN_FORWARD(name, (dirfd, path, st, flags),                       \
+                           raw::fstatat(dirfd, path, plain(st), flags));         \
+    });                                                                          \
+  }
+FSTATAT_HOOK(fstatat, stat)
+FSTATAT_HOOK(fstatat64, stat64)
 
 // Programs linked against a glibc older than 2.33 call these names.
-ZAZEN_HOOK int __xstat(int version, const char* path, struct stat* st) {
-  return stat_path(AT_FDCWD, path, st, 0, [&] {
-    return ZAZEN_FORWARD(__xstat, (version, path, st),
-                         old_stat(version, AT_FDCWD, path, st, 0));
-  });
-}
+#define XSTAT_HOOK(name, Stat, flags)                                            \
+  ZAZEN_HOOK int name(int version, const char* path, struct Stat* st) {          \
+    return stat_path(AT_FDCWD, path, st, flags, [&] {                            \
+      return ZAZEN_FORWARD(name, (version, path, st),                            \
+                           old_stat(version, AT_FDCWD, path, plain(st), flags)); \
+    });                                                                          \
+  }
+XSTAT_HOOK(__xstat, stat, 0)
+XSTAT_HOOK(__xstat64, stat64, 0)
+XSTAT_HOOK(__lxstat, stat, AT_SYMLINK_NOFOLLOW)
+XSTAT_HOOK(__lxstat64, stat64, AT_SYMLINK_NOFOLLOW)
 
-ZAZEN_HOOK int __xstat64(int version, const char* path, struct stat64* st) {
-  return stat_path(AT_FDCWD, path, st, 0, [&] {
-    return ZAZEN_FORWARD(__xstat64, (version, path, st),
-                         old_stat(version, AT_FDCWD, path, plain(st), 0));
-  });
-}
+#define FXSTAT_HOOK(name, Stat)                                                  \
+  ZAZEN_HOOK int name(int version, int fd, struct Stat* st) {                    \
+    return stat_fd(fd, st, [&] {                                                 \
+      return ZAZEN_FORWARD(name, (version, fd, st),                              \
+                           old_stat(version, fd, "", plain(st), AT_EMPTY_PATH)); \
+    });                                                                          \
+  }
+FXSTAT_HOOK(__fxstat, stat)
+FXSTAT_HOOK(__fxstat64, stat64)
 
-ZAZEN_HOOK int __lxstat(int version, const char* path, struct stat* st) {
-  return stat_path(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW, [&] {
-    return ZAZEN_FORWARD(__lxstat, (version, path, st),
-                         old_stat(version, AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW));
-  });
-}
-
-ZAZEN_HOOK int __lxstat64(int version, const char* path, struct stat64* st) {
-  return stat_path(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW, [&] {
-    return ZAZEN_FORWARD(__lxstat64, (version, path, st),
-                         old_stat(version, AT_FDCWD, path, plain(st), AT_SYMLINK_NOFOLLOW));
-  });
-}
-
-ZAZEN_HOOK int __fxstat(int version, int fd, struct stat* st) {
-  return stat_fd(fd, st, [&] {
-    return ZAZEN_FORWARD(__fxstat, (version, fd, st),
-                         old_stat(version, fd, "", st, AT_EMPTY_PATH));
-  });
-}
-
-ZAZEN_HOOK int __fxstat64(int version, int fd, struct stat64* st) {
-  return stat_fd(fd, st, [&] {
-    return ZAZEN_FORWARD(__fxstat64, (version, fd, st),
-                         old_stat(version, fd, "", plain(st), AT_EMPTY_PATH));
-  });
-}
-
-ZAZEN_HOOK int __fxstatat(int version, int dirfd, const char* path, struct stat* st,
-                          int flags) {
-  return stat_either(dirfd, path, st, flags, [&] {
-    return ZAZEN_FORWARD(__fxstatat, (version, dirfd, path, st, flags),
-                         old_stat(version, dirfd, path, st, flags));
-  });
-}
-
-ZAZEN_HOOK int __fxstatat64(int version, int dirfd, const char* path, struct stat64* st,
-                            int flags) {
-  return stat_either(dirfd, path, st, flags, [&] {
-    return ZAZEN_FORWARD(__fxstatat64, (version, dirfd, path, st, flags),
-                         old_stat(version, dirfd, path, plain(st), flags));
-  });
-}
+#define FXSTATAT_HOOK(name, Stat)                                                             \
+  ZAZEN_HOOK int name(int version, int dirfd, const char* path, struct Stat* st, int flags) { \
+    return stat_either(dirfd, path, st, flags, [&] {                                          \
+      return ZAZEN_FORWARD(name, (version, dirfd, path, st, flags),                           \
+                           old_stat(version, dirfd, path, plain(st), flags));                 \
+    });                                                                                       \
+  }
+FXSTATAT_HOOK(__fxstatat, stat)
+FXSTATAT_HOOK(__fxstatat64, stat64)

@@ -148,7 +148,10 @@ bool statx_copy(const zazen::Route& route, unsigned mask, struct statx* out) {
             : !zazen::identity_of_path(dirfd, path, flags, st, &identity, &dev)) {
     return;
   }
-  if (by_fd && st.st_nlink == 0) zazen::recount_links(dirfd, &identity);
+  if (st.st_nlink == 0) {
+    by_fd ? zazen::recount_links(dirfd, &identity)
+          : zazen::recount_links_at(dirfd, path, &identity);
+  }
   zazen::show_identity(identity, dev, &st);
   show(st, out);
   if (is_in_stat(mask)) return;
@@ -166,10 +169,7 @@ ZAZEN_HOOK int statx(int dirfd, const char* path, int flags, unsigned mask, stru
   zazen::Route route;
   if (!by_fd) route = zazen::route_for(dirfd, path);
   if ((flags & ~kKnownFlags) == 0 && statx_copy(route, mask, out)) return 0;
-  auto forward = [&] {
-    return ZAZEN_FORWARD(statx, (dirfd, path, flags, mask, out),
-                         raw::statx(dirfd, path, flags, mask, out));
-  };
+  auto forward = [&] { return ZAZEN_CALL(statx, dirfd, path, flags, mask, out); };
   int result = by_fd   ? zazen::stat_open(dirfd, forward)
                : route ? forward()
                        : zazen::stat_beside(path, forward);

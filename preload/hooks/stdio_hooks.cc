@@ -178,30 +178,20 @@ FILE* freopen_frame(const char* path, const char* mode, FILE* old, Forward forwa
 using zazen::real::late;
 using zazen::real::next;
 
-ZAZEN_HOOK FILE* fopen(const char* path, const char* mode) {
-  return fopen_frame(path, mode,
-                     [&](const char* name) { return late(next.fopen)(name, mode); });
-}
+#define FOPEN_HOOK(name)                                                               \
+  ZAZEN_HOOK FILE* name(const char* path, const char* mode) {                          \
+    return fopen_frame(path, mode,                                                     \
+                       [&](const char* file) { return late(next.name)(file, mode); }); \
+  }
+FOPEN_HOOK(fopen)
+FOPEN_HOOK(fopen64)
+FOPEN_HOOK(_IO_fopen)  // libc's older name for fopen, which it still exports
 
-ZAZEN_HOOK FILE* fopen64(const char* path, const char* mode) {
-  return fopen_frame(path, mode,
-                     [&](const char* name) { return late(next.fopen64)(name, mode); });
-}
-
-// libc's older name for fopen, which it still exports.
-ZAZEN_HOOK FILE* _IO_fopen(const char* path, const char* mode) {
-  return fopen_frame(path, mode,
-                     [&](const char* name) { return late(next._IO_fopen)(name, mode); });
-}
-
-ZAZEN_HOOK FILE* freopen(const char* path, const char* mode, FILE* stream) {
-  return freopen_frame(path, mode, stream, [&](const char* name) {
-    return late(next.freopen)(name, mode, stream);
-  });
-}
-
-ZAZEN_HOOK FILE* freopen64(const char* path, const char* mode, FILE* stream) {
-  return freopen_frame(path, mode, stream, [&](const char* name) {
-    return late(next.freopen64)(name, mode, stream);
-  });
-}
+#define FREOPEN_HOOK(name)                                                  \
+  ZAZEN_HOOK FILE* name(const char* path, const char* mode, FILE* stream) { \
+    return freopen_frame(path, mode, stream, [&](const char* file) {        \
+      return late(next.name)(file, mode, stream);                           \
+    });                                                                     \
+  }
+FREOPEN_HOOK(freopen)
+FREOPEN_HOOK(freopen64)

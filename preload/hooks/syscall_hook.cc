@@ -11,8 +11,6 @@
 // A preloaded library may implement `open` by syscall(). If it comes before us, nothing here
 // may call it: our calls bind within the library (-Bsymbolic-functions). If it comes after us,
 // our hook of open calls it; its own syscall() then goes to libc directly.
-#include "preload/hooks/syscall_hook.h"
-
 #include <dirent.h>
 #include <linux/openat2.h>
 #include <sys/ioctl.h>
@@ -320,10 +318,10 @@ zazen_raw_syscall:
 )");
 static_assert(kNumbers == 512);
 
-namespace zazen {
+namespace zazen::real {
 
 void prepare_syscall_hook() {
-  if (auto* next = real::known(real::next.syscall)) zazen_next_syscall = next;
+  if (auto* syscall = known(next.syscall)) zazen_next_syscall = syscall;
 }
 
-}  // namespace zazen
+}  // namespace zazen::real

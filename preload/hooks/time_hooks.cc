@@ -15,15 +15,13 @@ using zazen::real::late;
 using zazen::real::next;
 
 ZAZEN_HOOK int utime(const char* path, const struct utimbuf* times) {
-  return change_followed(AT_FDCWD, path, [&](const char* name) {
-    return ZAZEN_FORWARD(utime, (name, times), raw::status(SYS_utime, name, times));
-  });
+  return change_followed(AT_FDCWD, path,
+                         [&](const char* name) { return ZAZEN_CALL(utime, name, times); });
 }
 
 ZAZEN_HOOK int utimes(const char* path, const struct timeval times[2]) {
-  return change_followed(AT_FDCWD, path, [&](const char* name) {
-    return ZAZEN_FORWARD(utimes, (name, times), raw::status(SYS_utimes, name, times));
-  });
+  return change_followed(AT_FDCWD, path,
+                         [&](const char* name) { return ZAZEN_CALL(utimes, name, times); });
 }
 
 ZAZEN_HOOK int lutimes(const char* path, const struct timeval times[2]) {
@@ -37,8 +35,7 @@ ZAZEN_HOOK int futimes(int fd, const struct timeval times[2]) {
 // Without a path it is futimes.
 ZAZEN_HOOK int futimesat(int dirfd, const char* path, const struct timeval times[2]) {
   auto forward = [&](int directory, const char* name) {
-    return ZAZEN_FORWARD(futimesat, (directory, name, times),
-                         raw::status(SYS_futimesat, directory, name, times));
+    return ZAZEN_CALL(futimesat, directory, name, times);
   };
   if (zazen::unpromised(path) == nullptr) {
     return change_open(dirfd, [&](int file) { return forward(file, nullptr); });
@@ -49,8 +46,7 @@ ZAZEN_HOOK int futimesat(int dirfd, const char* path, const struct timeval times
 ZAZEN_HOOK int utimensat(int dirfd, const char* path, const struct timespec times[2],
                          int flags) {
   return change_at(dirfd, path, flags, [&](int directory, const char* name) {
-    return ZAZEN_FORWARD(utimensat, (directory, name, times, flags),
-                         raw::status(SYS_utimensat, directory, name, times, flags));
+    return ZAZEN_CALL(utimensat, directory, name, times, flags);
   });
 }
 

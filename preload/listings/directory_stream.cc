@@ -7,7 +7,7 @@
 #include "preload/calls/guard.h"
 #include "preload/calls/hook.h"
 #include "preload/calls/raw.h"
-#include "preload/frames/account.h"
+#include "preload/frames/open_counts.h"
 #include "preload/process/division.h"
 #include "preload/process/settings.h"
 
@@ -58,7 +58,7 @@ StreamSource source_of(const struct stat& directory) {
     for (std::uint32_t i = 0; i < view->view->dataset_count; ++i) {
       if (view->view->datasets[i].frame_directory_ino != key.ino) continue;
       // A directory that cannot be reached, perhaps renamed, still belongs to the rank.
-      frame_directory(view->places[i], &own);
+      frame_directory(view->matchers[i], &own);
       if (own != key) continue;
       source.view = view;
       source.dataset = i;
@@ -70,8 +70,8 @@ StreamSource source_of(const struct stat& directory) {
   const bool is_early = early_listings_matter();
   const Node* node = settings.ledger == nullptr && !is_early ? nullptr : current_node(&alive);
   for (std::uint32_t i = 0; node != nullptr && i < node->table->dataset_count; ++i) {
-    if (node->places[i].path_length == 0) continue;
-    if (!frame_directory(node->places[i], &own) || own != key) continue;
+    if (node->matchers[i].path_length == 0) continue;
+    if (!frame_directory(node->matchers[i], &own) || own != key) continue;
     if (is_early) note_early_listing(*node, i);
     if (settings.ledger == nullptr) return source;
     source.node = node;
@@ -155,7 +155,7 @@ bool take_entry(DirectoryStream& stream, struct dirent64* out) {
     return true;
   }
   const ViewFrame frame = own_frame(*current.view, dataset, at - dataset.names_count);
-  const FrameName& name = current.places[stream.source.dataset].name;
+  const FrameName& name = current.matchers[stream.source.dataset].name;
   out->d_ino = frame.ino;
   out->d_type = dataset.entry_type;
   set_record_length(out, name.format_entry(frame.seq, out->d_name, sizeof out->d_name));
@@ -168,11 +168,11 @@ void note_listing(const StreamSource& source) {
 }
 
 void note_entry(const StreamSource& source, const char* name, unsigned char type) {
-  const FrameName& frame = source.node->places[source.dataset].name;
+  const FrameName& frame = source.node->matchers[source.dataset].name;
   FrameSeq seq;
   if (!frame.type_fits(type)) return;
   if (!frame.match_entry(name, std::strlen(name), &seq)) return;
-  count_listed(source.node->places[source.dataset], seq);
+  count_listed(source.node->matchers[source.dataset], seq);
 }
 
 struct dirent64* next_entry(DirectoryStream& stream, DIR* directory,

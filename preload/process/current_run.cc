@@ -58,8 +58,8 @@ void write_lines(const char* lines, std::size_t length) {
   const int fd = is_there ? STDERR_FILENO : parents.get();
   if (fd < 0) return;
   struct pollfd target = {fd, POLLOUT, 0};
-  struct timespec patience = {2, 0};
-  if (raw_call(SYS_ppoll, &target, 1, &patience, nullptr, 0) != 1) return;
+  struct timespec limit = {2, 0};
+  if (raw_call(SYS_ppoll, &target, 1, &limit, nullptr, 0) != 1) return;
   QuietSignals quiet;
   if ((target.revents & POLLOUT) != 0) raw::write(fd, lines, length);
 }
@@ -85,21 +85,8 @@ void print_summary(const RunRecord& record, std::int64_t now_ns) {
       summary.numbered_frames = node->table->datasets[i].frames;
     }
   }
-  constexpr char kName[] = "zazen: ";
-  constexpr std::size_t kPrefix = sizeof kName - 1;
-  char lines[2 * kMaxPath];
-  std::size_t length = 0;
-  for (auto write : {&write_summary, &write_others}) {
-    char* begin = lines + length;
-    const std::size_t room = sizeof lines - length;
-    const std::size_t size =
-        room > kPrefix + 1 ? write(summary, begin + kPrefix, room - kPrefix - 1) : 0;
-    if (size == 0) continue;
-    std::memcpy(begin, kName, kPrefix);
-    begin[kPrefix + size] = '\n';
-    length += kPrefix + size + 1;
-  }
-  write_lines(lines, length);
+  char lines[kMaxPath];
+  write_lines(lines, write_summary(summary, lines, sizeof lines));
 }
 
 // Ranks that do not share the file of the process that started them are on another host.

@@ -9,7 +9,6 @@
 #include "preload/calls/raw.h"
 #include "preload/process/division.h"
 #include "preload/process/log.h"
-#include "preload/process/path_prefilter.h"
 #include "preload/process/settings.h"
 
 namespace zazen {
@@ -51,11 +50,12 @@ CurrentView* map_current(const char* directory) {
   out[sizeof kViewVariable - 1] = '=';
   std::memcpy(out + sizeof kViewVariable, directory, length);
   for (std::uint32_t i = 0; i < view->dataset_count; ++i) {
-    if (!make_matcher(view->datasets[i].path, view->datasets[i].frames, &current->places[i])) {
+    if (!make_matcher(view->datasets[i].path, view->datasets[i].frames,
+                      &current->matchers[i])) {
       discard(current);
       return nullptr;
     }
-    path_prefilter.add(current->places[i].name);
+    path_prefilter.add(current->matchers[i].name);
   }
   return current;
 }
@@ -139,7 +139,7 @@ void note_ending(Ending ending) {
   if (current != nullptr) current->tally->ending.compare_exchange_strong(none, ending);
 }
 
-void put_away_own_view() {
+void archive_own_view() {
   const CurrentView* current = own_view();
   if (current == nullptr) return;
   ErrnoKeeper keep;

@@ -14,7 +14,7 @@ struct CurrentView {
   Tally* tally;
   char directory[kMaxPath];
   char variable[kMaxPath + sizeof kViewVariable];  // "ZAZEN_VIEW=<directory>"
-  DatasetMatcher places[];  // as many, and in the order, of view->datasets
+  DatasetMatcher matchers[];  // as many, and in the order, of view->datasets
 };
 
 extern std::atomic<CurrentView*> active_view;
@@ -35,7 +35,7 @@ void inherit_view(const char* directory);
 void note_ending(Ending ending);
 // At exit the rank itself moves the directory of its view to the reports of the node, or
 // removes it if there are none.
-void put_away_own_view();
+void archive_own_view();
 
 // Turns <runtime>/jobs/X into <runtime>/reports/X; false if the path is elsewhere or does not
 // fit.

@@ -77,7 +77,7 @@ FilterMode by_variable() {
 
 // Gives the speaking rank time to print its line; usually the launcher ends this rank
 // meanwhile.
-void let_another_speak() {
+void wait_for_speaking_rank() {
   constexpr struct timespec kLong = {5, 0};
   raw_call(SYS_nanosleep, &kLong, nullptr);
 }
@@ -117,7 +117,7 @@ void answer_for_undivided_job(const Standing& standing, const char* reason, void
         of, expected.paths, reason);
     return;
   }
-  if (!speaks) let_another_speak();
+  if (!speaks) wait_for_speaking_rank();
   say_line(
       "this job ends: the frames%s%s cannot be divided among the ranks: %s "
       "(--no-divide or ZAZEN_FILTER=off: it runs undivided)",
@@ -138,7 +138,7 @@ void note_early_listing(const Node& node, std::uint32_t dataset) {
   if (filter == FilterMode::kOff) return;
   listed_early[dataset].store(true, std::memory_order_relaxed);
   if (filter != FilterMode::kRequire) return;
-  if (!settings.place.speaks()) let_another_speak();
+  if (!settings.place.speaks()) wait_for_speaking_rank();
   say_line(
       "process %ld of %ld ends: it lists %s before MPI_Init, so it would see the frames of "
       "all ranks (--no-divide or ZAZEN_FILTER=off: it may)",

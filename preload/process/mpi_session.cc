@@ -262,7 +262,7 @@ void note_mpi_session() {
   const bool is_first = !has_session.exchange(true);
   if (!is_first || mpi_was_initialised() || !takes_part()) return;
   ErrnoKeeper keep;
-  Guard guard;
+  ReentryGuard guard;
   // Without a launcher it is alone.
   const long size = settings.place.size < 0 ? 1 : settings.place.size;
   answer_for_undivided_job({settings.place.rank, size},
@@ -282,7 +282,7 @@ MpiCall::~MpiCall() {
 void MpiCall::before_init() {
   if (!outermost_ || stage != Stage::kBefore) return;
   ErrnoKeeper keep;
-  Guard guard;
+  ReentryGuard guard;
   mpi_starts = true;
   initialised.store(true, std::memory_order_relaxed);
   stage = Stage::kPrepared;
@@ -299,7 +299,7 @@ void MpiCall::after_init(int mpi_error) {
   if (!outermost_ || stage != Stage::kPrepared || mpi_error != 0) return;
   stage = Stage::kJoined;
   ErrnoKeeper keep;
-  Guard guard;
+  ReentryGuard guard;
   if (plugin != nullptr) {
     plugin->after_init(&host);
   } else if (!has_session.load(std::memory_order_relaxed)) {  // a session was already reported
@@ -314,7 +314,7 @@ void MpiCall::before_finalize() {
   note_ending(Ending::kFinalized);
   if (plugin == nullptr) return;
   ErrnoKeeper keep;
-  Guard guard;
+  ReentryGuard guard;
   plugin->before_finalize(&host);
 }
 

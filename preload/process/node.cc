@@ -10,26 +10,19 @@
 #include "preload/calls/raw.h"
 #include "preload/process/current_view.h"
 #include "preload/process/log.h"
-#include "preload/process/path_prefilter.h"
 
 namespace zazen {
 
 constinit std::atomic<Node*> mapped_node{nullptr};
 
 namespace {
-constinit const std::atomic<DaemonState> kNotActive{DaemonState::kServing};
-}
-constinit const std::atomic<DaemonState> kNobodyServes{DaemonState::kStopped};
-constinit PathPrefilter path_prefilter{&kNotActive};
-
-namespace {
 
 constexpr std::int64_t kRetryMs = 1000;
 
-constinit std::atomic<Node*> orphan{nullptr};  // a table that was found without a daemon
+constinit std::atomic<Node*> abandoned{nullptr};  // a table that was found without a daemon
 constinit std::atomic<std::int64_t> retry_at_ms{0};
 
-ZAZEN_SELDOM_USED constinit Counters unheard{};
+ZAZEN_SELDOM_USED constinit Counters unread_counters{};
 
 constexpr std::size_t kMaxCopies = 2 * kMaxPath;  // "<cache><dataset>/"
 
@@ -39,9 +32,9 @@ std::size_t node_size(std::uint32_t room) {
 
 // The lock for changes of what is mapped. It is held briefly and with signals blocked, so a
 // thread that waits for it never waits for itself.
-class Turn {
+class MappingLock {
  public:
-  Turn() : pid_(static_cast<int>(raw_call(SYS_getpid))) {
+  MappingLock() : pid_(static_cast<int>(raw_call(SYS_getpid))) {
     constexpr int kTries = 10'000;
     for (int i = 0; i < kTries && !is_mine_; ++i) {
       int owner = 0;
@@ -51,11 +44,11 @@ class Turn {
       if (!is_mine_) raw_call(SYS_sched_yield);
     }
   }
-  ~Turn() {
+  ~MappingLock() {
     if (is_mine_) owner_.store(0, std::memory_order_release);
   }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
+  MappingLock(const MappingLock&) = delete;
+  MappingLock& operator=(const MappingLock&) = delete;
 
   bool is_mine() const { return is_mine_; }
 
@@ -65,9 +58,9 @@ class Turn {
   const int pid_;
   bool is_mine_ = false;
 };
-constinit std::atomic<int> Turn::owner_{0};
+constinit std::atomic<int> MappingLock::owner_{0};
 
-constinit std::atomic<Node*> all_nodes{nullptr};  // the latest first; changed in turn
+constinit std::atomic<Node*> all_nodes{nullptr};  // the latest first; changed under the lock
 
 // Moves the mapping at `from` over the one at `to`, for all threads at once.
 bool move_mapping(const void* from, std::size_t size, const void* to) {
@@ -76,24 +69,25 @@ bool move_mapping(const void* from, std::size_t size, const void* to) {
 }
 
 // Keeps the process's trust in a dataset's copies for the next table of the same daemon.
-void take_over(const Node& old, Node* fresh) {
+void keep_trust(const Node& old, Node* fresh) {
   if (old.table->instance != fresh->table->instance) return;
   for (std::uint32_t i = 0; i < old.table->dataset_count; ++i) {
     if (i >= fresh->table->dataset_count) return;
-    fresh->places[i].trust.take_over(old.places[i].trust);
+    fresh->matchers[i].trust.take_over(old.matchers[i].trust);
   }
 }
 
 // `dataset` may be in another table than the node's for a moment.
-void add_place(Node* node, std::uint32_t i, const TableDataset& dataset, const Table& table) {
-  DatasetMatcher& place = node->places[i];
-  if (!make_matcher(dataset.path, dataset.frames, &place) || !names_of(dataset, &place.name)) {
-    place.path_length = 0;
+void add_matcher(Node* node, std::uint32_t i, const TableDataset& dataset, const Table& table) {
+  DatasetMatcher& matcher = node->matchers[i];
+  if (!make_matcher(dataset.path, dataset.frames, &matcher) ||
+      !names_of(dataset, &matcher.name)) {
+    matcher.path_length = 0;
   }
-  place.path = node->table->datasets[i].path;
-  char* copies = reinterpret_cast<char*>(&node->places[node->room]) + i * kMaxCopies;
-  place.copies = copies;
-  place.copies_length =
+  matcher.path = node->table->datasets[i].path;
+  char* copies = reinterpret_cast<char*>(&node->matchers[node->room]) + i * kMaxCopies;
+  matcher.copies = copies;
+  matcher.copies_length =
       static_cast<std::uint32_t>(copy_path(table, dataset, "", copies, kMaxCopies));
 }
 
@@ -116,7 +110,7 @@ Node* compile(const Table* table, bool is_first) {
     node->table = static_cast<const Table*>(place);
   }
   for (std::uint32_t i = 0; i < node->table->dataset_count; ++i) {
-    add_place(node, i, node->table->datasets[i], *node->table);
+    add_matcher(node, i, node->table->datasets[i], *node->table);
   }
   return node;
 }
@@ -142,12 +136,12 @@ bool renew(Node* node, const Table* table) {
   if (table->dataset_count > node->room || !continues(old, *table)) return false;
   const bool is_another_daemon = old.instance != table->instance;
   for (std::uint32_t i = old.dataset_count; i < table->dataset_count; ++i) {
-    add_place(node, i, table->datasets[i], *table);
+    add_matcher(node, i, table->datasets[i], *table);
   }
   if (!move_mapping(table, table->file_size, node->table)) return false;
   for (std::uint32_t i = 0; is_another_daemon && i < node->table->dataset_count; ++i) {
-    node->places[i].trust.looked_at_ms.store(0, std::memory_order_relaxed);
-    node->places[i].trust.distrusted.store(false, std::memory_order_relaxed);
+    node->matchers[i].trust.looked_at_ms.store(0, std::memory_order_relaxed);
+    node->matchers[i].trust.distrusted.store(false, std::memory_order_relaxed);
   }
   if (Counters* counters = is_another_daemon ? node->counters.exchange(nullptr) : nullptr) {
     node->counters_place.store(counters, std::memory_order_release);
@@ -170,35 +164,35 @@ Node* node_for(const Table* table, bool serves, Node* current) {
   if (serves && current != nullptr && renew(current, table)) return current;
   Node* fresh = compile(table, current == nullptr);
   if (fresh == nullptr) return nullptr;
-  if (current != nullptr) take_over(*current, fresh);
+  if (current != nullptr) keep_trust(*current, fresh);
   fresh->next = all_nodes.load(std::memory_order_relaxed);
   all_nodes.store(fresh, std::memory_order_relaxed);
   return fresh;
 }
 
 // Uses the present table, or unmaps it again.
-Node* take_up(const Table* table, bool serves, std::int64_t now_ms) {
-  Turn turn;
+Node* install_table(const Table* table, bool serves, std::int64_t now_ms) {
+  MappingLock lock;
   Node* current = mapped_node.load(std::memory_order_acquire);
   bool is_late = current != nullptr && daemon_is_alive(*current->table, now_ms);
-  Node* node = turn.is_mine() && !is_late ? node_for(table, serves, current) : nullptr;
+  Node* node = lock.is_mine() && !is_late ? node_for(table, serves, current) : nullptr;
   if (node == nullptr) {
     unmap_table(table);
     return current;
   }
   for (std::uint32_t i = 0; serves && i < node->table->dataset_count; ++i) {
-    path_prefilter.add(node->places[i].name);
+    path_prefilter.add(node->matchers[i].name);
     if (settings.run.number != 0) path_prefilter.add_directory(node->table->datasets[i].path);
   }
   log_line(LogLevel::kDebug, "table of node %s mapped", node->table->node_name);
   if (!serves) {
-    orphan.store(node, std::memory_order_release);
+    abandoned.store(node, std::memory_order_release);
     return current;
   }
   // Opened while a descriptor is available: programs without one report changes here.
   counters_of(*node);
   mapped_node.store(node, std::memory_order_release);
-  orphan.store(nullptr, std::memory_order_release);  // the orphan is older
+  abandoned.store(nullptr, std::memory_order_release);  // the abandoned one is older
   path_prefilter.trust(&node->table->state);
   return node;
 }
@@ -216,8 +210,8 @@ Node* look_for_table(Node* old, std::int64_t now_ms) {
     return node != nullptr && node->table->instance == table->instance &&
            !is_superseded(*node->table);
   };
-  if (serves || !(is_known(old) || is_known(orphan.load(std::memory_order_acquire)))) {
-    return take_up(table, serves, now_ms);
+  if (serves || !(is_known(old) || is_known(abandoned.load(std::memory_order_acquire)))) {
+    return install_table(table, serves, now_ms);
   }
   unmap_table(table);
   return old;
@@ -228,9 +222,9 @@ void unmap_index(const IdentityIndex* index) {
   raw_unmap(index, index_size(index->slots_log2));
 }
 
-// An orphan is newer than the table of a daemon that served earlier.
-const Node* orphan_or(const Node* node) {
-  const Node* left = orphan.load(std::memory_order_acquire);
+// An abandoned table is newer than the table of a daemon that served earlier.
+const Node* abandoned_or(const Node* node) {
+  const Node* left = abandoned.load(std::memory_order_acquire);
   return left != nullptr ? left : node;
 }
 
@@ -263,12 +257,12 @@ const Node* current_node(bool* alive, std::int64_t now_ms) {
   std::int64_t due_ms = retry_at_ms.load(std::memory_order_acquire);
   if (due_ms != 0 &&
       (now_ms < due_ms || !retry_at_ms.compare_exchange_strong(due_ms, now_ms + kRetryMs))) {
-    return orphan_or(node);
+    return abandoned_or(node);
   }
   node = look_for_table(node, now_ms);
   if (due_ms == 0) retry_at_ms.store(now_ms + kRetryMs, std::memory_order_release);
   *alive = node != nullptr && daemon_is_alive(*node->table, now_ms);
-  return *alive ? node : orphan_or(node);
+  return *alive ? node : abandoned_or(node);
 }
 
 Counters& counters_of(const Node& node) {
@@ -278,14 +272,14 @@ Counters& counters_of(const Node& node) {
   // A daemon for all users makes a user's counters at the first contact; until then the process
   // looks for them once a second.
   std::int64_t now_ms = monotonic_ms();
-  if (now_ms < node.counters_due_ms.load(std::memory_order_relaxed)) return unheard;
+  if (now_ms < node.counters_due_ms.load(std::memory_order_relaxed)) return unread_counters;
   ErrnoKeeper keep;
   CancellationOff no_cancellation;
   SignalsOff no_signals;
   Counters* fresh = map_counters(settings.runtime);
   if (fresh == nullptr) {
     node.counters_due_ms.store(now_ms + kRetryMs, std::memory_order_relaxed);
-    return unheard;
+    return unread_counters;
   }
   Counters* place = node.counters_place.load(std::memory_order_acquire);
   if (place != nullptr && move_mapping(fresh, sizeof(Counters), place)) fresh = place;
@@ -293,7 +287,7 @@ Counters& counters_of(const Node& node) {
     if (fresh != counters) raw_unmap(fresh, sizeof(Counters));
     return *counters;
   }
-  move_counts(unheard, *fresh, node.table->dataset_count);
+  move_counts(unread_counters, *fresh, node.table->dataset_count);
   return *fresh;
 }
 
@@ -326,15 +320,15 @@ const IdentityIndex* index_of(const Node& node) {
   return fresh;
 }
 
-void look_again() {
-  const Node* node = orphan_or(mapped_node.load(std::memory_order_acquire));
+void forget_lookups() {
+  const Node* node = abandoned_or(mapped_node.load(std::memory_order_acquire));
   for (std::uint32_t i = 0; node != nullptr && i < node->table->dataset_count; ++i) {
-    node->places[i].trust.directory.forget();
-    node->places[i].trust.looked_at_ms.store(0, std::memory_order_relaxed);
+    node->matchers[i].trust.directory.forget();
+    node->matchers[i].trust.looked_at_ms.store(0, std::memory_order_relaxed);
   }
   const CurrentView* view = current_view();
   for (std::uint32_t i = 0; view != nullptr && i < view->view->dataset_count; ++i) {
-    view->places[i].trust.directory.forget();
+    view->matchers[i].trust.directory.forget();
   }
 }
 

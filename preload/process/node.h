@@ -28,7 +28,7 @@ struct Node {
   mutable std::atomic<std::int64_t> index_due_ms;     // when to look for it again
   mutable std::atomic<std::int64_t> counters_due_ms;  // when to look for them again
   std::atomic<bool> successor_is_missing;             // the table's successor, at the last look
-  DatasetMatcher places[];  // as many, and in the order, of table->datasets
+  DatasetMatcher matchers[];  // as many, and in the order, of table->datasets
 };
 
 // The table that was mapped last, null if there is none; *alive says whether its daemon serves.
@@ -44,6 +44,6 @@ Counters& counters_of(const Node& node);
 const IdentityIndex* index_of(const Node& node);
 
 // Discards this process's knowledge of the datasets' directories and copies.
-void look_again();
+void forget_lookups();
 
 }  // namespace zazen

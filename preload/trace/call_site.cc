@@ -16,7 +16,7 @@ namespace zazen::trace {
 namespace {
 
 constexpr std::size_t kMaxPath = 4096;
-constexpr int kPatienceSeconds = 1;
+constexpr int kTimeoutSeconds = 1;
 
 constinit std::uintptr_t program_start = 0, program_end = 0;
 constinit char program_path[kMaxPath] = "";
@@ -98,7 +98,7 @@ bool lock_walks() {
   if (::pthread_mutex_trylock(&walks) == 0) return true;
   struct timespec until;
   ::clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_sec += kPatienceSeconds;
+  until.tv_sec += kTimeoutSeconds;
   return ::pthread_mutex_clocklock(&walks, CLOCK_MONOTONIC, &until) == 0;
 }
 
@@ -127,7 +127,7 @@ void find_program() {
   ssize_t length =
       raw::readlinkat(AT_FDCWD, "/proc/self/exe", program_path, sizeof program_path - 1);
   program_path[length < 0 ? 0 : length] = '\0';
-  ModeScope scope(Mode::kWalking);  // libunwind starts (pipe_hook.cc)
+  ModeScope scope(Mode::kWalking);  // libunwind starts (the hook of pipe2)
   callsites = load_callsites();
 }
 

@@ -15,7 +15,7 @@ namespace zazen::trace {
 namespace {
 
 constexpr std::size_t kMaxPath = 4096;
-constexpr int kPatienceMs = 1000;
+constexpr int kTimeoutMs = 1000;
 
 constinit char file[kMaxPath] = "";
 constinit FirstStderr first_stderr;
@@ -28,7 +28,7 @@ void write_all(int fd, const char* text, std::size_t size) {
       size -= static_cast<std::size_t>(written);
     } else if (errno == EAGAIN) {
       struct pollfd ready = {fd, POLLOUT, 0};
-      if (::poll(&ready, 1, kPatienceMs) <= 0) return;
+      if (::poll(&ready, 1, kTimeoutMs) <= 0) return;
     } else if (errno != EINTR) {
       return;
     }

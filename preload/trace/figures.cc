@@ -1,6 +1,6 @@
 #include "preload/trace/figures.h"
 
-#include "preload/trace/zeroed_pages.h"
+#include "preload/trace/tracing.h"
 
 namespace zazen::trace {
 namespace {
@@ -19,7 +19,7 @@ bool take(Site& site, std::uintptr_t address) {
 }  // namespace
 
 bool make_sites() {
-  sites = zeroed_pages<Site>(kMaxSites);
+  sites = static_cast<Site*>(zeroed_pages(kMaxSites * sizeof(Site)));
   return sites != nullptr;
 }
 

@@ -5,7 +5,7 @@
 #include <initializer_list>
 
 #include "preload/calls/raw.h"
-#include "preload/trace/zeroed_pages.h"
+#include "preload/trace/tracing.h"
 
 namespace zazen::trace {
 namespace {
@@ -37,7 +37,7 @@ Slot& slot(std::uint64_t key, std::size_t probe) {
 }  // namespace
 
 bool make_frame_files() {
-  slots = zeroed_pages<Slot>(kMaxFrameFiles);
+  slots = static_cast<Slot*>(zeroed_pages(kMaxFrameFiles * sizeof(Slot)));
   return slots != nullptr;
 }
 

@@ -1,6 +1,7 @@
 // The life of the plug-in in a process. It follows the shim's rules with three exceptions: it
 // prints, it takes a lock around libunwind, and it has handlers around fork. These make the
 // lock free in the child and start the child's figures at zero.
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
@@ -18,8 +19,16 @@
 
 namespace zazen::trace {
 
+constinit NextFunctions next;
 constinit thread_local Mode mode = Mode::kTracing;
 constinit std::atomic<bool> active{false};
+
+void resolve_next() {
+  ErrnoKeeper keep;
+#define X(name) next.name.set(::dlsym(RTLD_NEXT, #name));
+  ZAZEN_TRACED_FUNCTIONS(X)
+#undef X
+}
 
 namespace {
 
@@ -75,3 +84,26 @@ __attribute__((destructor)) void end() {
 
 }  // namespace
 }  // namespace zazen::trace
+
+// _exit skips the destructors; forked workers, for example of Python's multiprocessing, end by
+// it. (A child of vfork is not counted, and prints nothing.)
+#define EXIT_HOOK(name)                                                            \
+  ZAZEN_HOOK __attribute__((noreturn)) void name(int status) {                     \
+    zazen::trace::print_at_end();                                                  \
+    if (auto* real = zazen::trace::next.name.get(); real != nullptr) real(status); \
+    for (;;) ::syscall(SYS_exit_group, status);                                    \
+  }
+EXIT_HOOK(_exit)
+EXIT_HOOK(_Exit)
+
+// pipe2 fails for libunwind. At its start libunwind opens a pipe, and keeps it, to check
+// doubtful addresses by writing bytes from them into it. These would be two descriptors that
+// the program did not open. After a closefrom() the same numbers might be the program's files.
+// stack_walk.cc checks addresses in another way.
+ZAZEN_HOOK int pipe2(int ends[2], int flags) {
+  if (zazen::trace::mode == zazen::trace::Mode::kWalking) {
+    errno = EMFILE;
+    return -1;
+  }
+  return ZAZEN_NEXT(pipe2, (ends, flags), static_cast<int>(::syscall(SYS_pipe2, ends, flags)));
+}

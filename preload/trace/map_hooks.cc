@@ -14,25 +14,16 @@ void* traced_mmap(int flags, int fd, size_t size, const void* caller, Call call)
   });
 }
 
-void* raw_mmap(void* place, size_t size, int protection, int flags, int fd, off_t offset) {
-  return reinterpret_cast<void*>(
-      ::syscall(SYS_mmap, place, size, protection, flags, fd, offset));
-}
-
 }  // namespace
 
-ZAZEN_HOOK void* mmap(void* place, size_t size, int protection, int flags, int fd,
-                      off_t offset) {
-  return traced_mmap(flags, fd, size, ZAZEN_CALLER, [&] {
-    return ZAZEN_NEXT(mmap, (place, size, protection, flags, fd, offset),
-                      raw_mmap(place, size, protection, flags, fd, offset));
-  });
-}
-
-ZAZEN_HOOK void* mmap64(void* place, size_t size, int protection, int flags, int fd,
-                        off_t offset) {
-  return traced_mmap(flags, fd, size, ZAZEN_CALLER, [&] {
-    return ZAZEN_NEXT(mmap64, (place, size, protection, flags, fd, offset),
-                      raw_mmap(place, size, protection, flags, fd, offset));
-  });
-}
+#define MMAP_HOOK(name)                                                                        \
+  ZAZEN_HOOK void* name(void* place, size_t size, int protection, int flags, int fd,           \
+                        off_t offset) {                                                        \
+    return traced_mmap(flags, fd, size, ZAZEN_CALLER, [&] {                                    \
+      return ZAZEN_NEXT(name, (place, size, protection, flags, fd, offset),                    \
+                        reinterpret_cast<void*>(                                               \
+                            ::syscall(SYS_mmap, place, size, protection, flags, fd, offset))); \
+    });                                                                                        \
+  }
+MMAP_HOOK(mmap)
+MMAP_HOOK(mmap64)

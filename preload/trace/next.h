@@ -3,64 +3,51 @@
 // function that is not known yet. Streams, which allocate anyway, are looked up later.
 #pragma once
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 
-#include "preload/calls/forward.h"
+#include "preload/calls/hook.h"
 #include "preload/calls/raw.h"
 
-#define ZAZEN_TRACED_FUNCTIONS(X)                                       \
-  X(open, int(const char*, int, ...))                                   \
-  X(open64, int(const char*, int, ...))                                 \
-  X(openat, int(int, const char*, int, ...))                            \
-  X(openat64, int(int, const char*, int, ...))                          \
-  X(creat, int(const char*, mode_t))                                    \
-  X(creat64, int(const char*, mode_t))                                  \
-  X(__open_2, int(const char*, int))                                    \
-  X(__open64_2, int(const char*, int))                                  \
-  X(__openat_2, int(int, const char*, int))                             \
-  X(__openat64_2, int(int, const char*, int))                           \
-  X(fopen, FILE*(const char*, const char*))                             \
-  X(fopen64, FILE*(const char*, const char*))                           \
-  X(freopen, FILE*(const char*, const char*, FILE*))                    \
-  X(freopen64, FILE*(const char*, const char*, FILE*))                  \
-  X(read, ssize_t(int, void*, size_t))                                  \
-  X(pread, ssize_t(int, void*, size_t, off_t))                          \
-  X(pread64, ssize_t(int, void*, size_t, off_t))                        \
-  X(readv, ssize_t(int, const struct ::iovec*, int))                    \
-  X(preadv, ssize_t(int, const struct ::iovec*, int, off_t))            \
-  X(preadv64, ssize_t(int, const struct ::iovec*, int, off_t))          \
-  X(preadv2, ssize_t(int, const struct ::iovec*, int, off_t, int))      \
-  X(preadv64v2, ssize_t(int, const struct ::iovec*, int, off_t, int))   \
-  X(__read_chk, ssize_t(int, void*, size_t, size_t))                    \
-  X(__pread_chk, ssize_t(int, void*, size_t, off_t, size_t))            \
-  X(__pread64_chk, ssize_t(int, void*, size_t, off_t, size_t))          \
-  X(fread, size_t(void*, size_t, size_t, FILE*))                        \
-  X(fread_unlocked, size_t(void*, size_t, size_t, FILE*))               \
-  X(__fread_chk, size_t(void*, size_t, size_t, size_t, FILE*))          \
-  X(__fread_unlocked_chk, size_t(void*, size_t, size_t, size_t, FILE*)) \
-  X(fgets, char*(char*, int, FILE*))                                    \
-  X(fgets_unlocked, char*(char*, int, FILE*))                           \
-  X(__fgets_chk, char*(char*, size_t, int, FILE*))                      \
-  X(__fgets_unlocked_chk, char*(char*, size_t, int, FILE*))             \
-  X(getline, ssize_t(char**, size_t*, FILE*))                           \
-  X(getdelim, ssize_t(char**, size_t*, int, FILE*))                     \
-  X(__getdelim, ssize_t(char**, size_t*, int, FILE*))                   \
-  X(mmap, void*(void*, size_t, int, int, int, off_t))                   \
-  X(mmap64, void*(void*, size_t, int, int, int, off_t))                 \
-  X(pipe2, int(int*, int))                                              \
-  X(close, int(int))                                                    \
-  X(fclose, int(FILE*))                                                 \
-  X(_exit, void(int))                                                   \
-  X(_Exit, void(int))
+// Exported by libc and not declared in its headers.
+extern "C" {
+int __open_2(const char*, int);
+int __open64_2(const char*, int);
+int __openat_2(int, const char*, int);
+int __openat64_2(int, const char*, int);
+ssize_t __read_chk(int, void*, size_t, size_t);
+ssize_t __pread_chk(int, void*, size_t, off_t, size_t);
+ssize_t __pread64_chk(int, void*, size_t, off_t, size_t);
+size_t __fread_chk(void*, size_t, size_t, size_t, FILE*);
+size_t __fread_unlocked_chk(void*, size_t, size_t, size_t, FILE*);
+char* __fgets_chk(char*, size_t, int, FILE*);
+char* __fgets_unlocked_chk(char*, size_t, int, FILE*);
+}
+
+// clang-format off
+#define ZAZEN_TRACED_FUNCTIONS(X) \
+  X(open) X(open64) X(openat) X(openat64) X(creat) X(creat64) \
+  X(__open_2) X(__open64_2) X(__openat_2) X(__openat64_2) \
+  X(fopen) X(fopen64) X(freopen) X(freopen64) \
+  X(read) X(pread) X(pread64) X(readv) X(preadv) X(preadv64) X(preadv2) X(preadv64v2) \
+  X(__read_chk) X(__pread_chk) X(__pread64_chk) \
+  X(fread) X(fread_unlocked) X(__fread_chk) X(__fread_unlocked_chk) \
+  X(fgets) X(fgets_unlocked) X(__fgets_chk) X(__fgets_unlocked_chk) \
+  X(getline) X(getdelim) X(__getdelim) \
+  X(mmap) X(mmap64) X(pipe2) X(close) X(fclose) X(_exit) X(_Exit)
+// clang-format on
 
 namespace zazen::trace {
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wignored-attributes"
 struct NextFunctions {
-#define X(name, ...) Pointer<__VA_ARGS__> name;
+#define X(name) Pointer<decltype(::name)> name;
   ZAZEN_TRACED_FUNCTIONS(X)
 #undef X
 };
+#pragma GCC diagnostic pop
 extern NextFunctions next;
 
 void resolve_next();

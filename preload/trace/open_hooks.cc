@@ -1,5 +1,5 @@
 // open and its variants, as in preload/hooks/open_hooks.cc. A failed open is not counted.
-#include "preload/calls/mode_argument.h"
+#include "preload/calls/open_flags.h"
 #include "preload/trace/next.h"
 #include "preload/trace/record.h"
 
@@ -21,72 +21,51 @@ int traced_open(const void* caller, Call call) {
 
 }  // namespace
 
-ZAZEN_HOOK int open(const char* path, int flags, ...) {
-  ZAZEN_MODE_ARGUMENT(mode, flags)
-  return traced_open(ZAZEN_CALLER, [&] {
-    return ZAZEN_NEXT(open, (path, flags, mode), raw::openat(AT_FDCWD, path, flags, mode));
-  });
-}
+#define OPEN_HOOK(name)                                                                       \
+  ZAZEN_HOOK int name(const char* path, int flags, ...) {                                     \
+    ZAZEN_MODE_ARGUMENT(mode, flags)                                                          \
+    return traced_open(ZAZEN_CALLER, [&] {                                                    \
+      return ZAZEN_NEXT(name, (path, flags, mode), raw::openat(AT_FDCWD, path, flags, mode)); \
+    });                                                                                       \
+  }
+#define OPENAT_HOOK(name)                                                \
+  ZAZEN_HOOK int name(int directory, const char* path, int flags, ...) { \
+    ZAZEN_MODE_ARGUMENT(mode, flags)                                     \
+    return traced_open(ZAZEN_CALLER, [&] {                               \
+      return ZAZEN_NEXT(name, (directory, path, flags, mode),            \
+                        raw::openat(directory, path, flags, mode));      \
+    });                                                                  \
+  }
+#define CREAT_HOOK(name)                                                        \
+  ZAZEN_HOOK int name(const char* path, mode_t mode) {                          \
+    return traced_open(ZAZEN_CALLER, [&] {                                      \
+      return ZAZEN_NEXT(name, (path, mode),                                     \
+                        raw::openat(AT_FDCWD, path, zazen::kCreatFlags, mode)); \
+    });                                                                         \
+  }
 
-ZAZEN_HOOK int open64(const char* path, int flags, ...) {
-  ZAZEN_MODE_ARGUMENT(mode, flags)
-  return traced_open(ZAZEN_CALLER, [&] {
-    return ZAZEN_NEXT(open64, (path, flags, mode), raw::openat(AT_FDCWD, path, flags, mode));
-  });
-}
+OPEN_HOOK(open)
+OPEN_HOOK(open64)
+OPENAT_HOOK(openat)
+OPENAT_HOOK(openat64)
+CREAT_HOOK(creat)
+CREAT_HOOK(creat64)
 
-ZAZEN_HOOK int openat(int directory, const char* path, int flags, ...) {
-  ZAZEN_MODE_ARGUMENT(mode, flags)
-  return traced_open(ZAZEN_CALLER, [&] {
-    return ZAZEN_NEXT(openat, (directory, path, flags, mode),
-                      raw::openat(directory, path, flags, mode));
-  });
-}
+#define OPEN_2_HOOK(name)                                                            \
+  ZAZEN_HOOK int name(const char* path, int flags) {                                 \
+    return traced_open(ZAZEN_CALLER, [&] {                                           \
+      return ZAZEN_NEXT(name, (path, flags), raw::openat(AT_FDCWD, path, flags, 0)); \
+    });                                                                              \
+  }
+#define OPENAT_2_HOOK(name)                                         \
+  ZAZEN_HOOK int name(int directory, const char* path, int flags) { \
+    return traced_open(ZAZEN_CALLER, [&] {                          \
+      return ZAZEN_NEXT(name, (directory, path, flags),             \
+                        raw::openat(directory, path, flags, 0));    \
+    });                                                             \
+  }
 
-ZAZEN_HOOK int openat64(int directory, const char* path, int flags, ...) {
-  ZAZEN_MODE_ARGUMENT(mode, flags)
-  return traced_open(ZAZEN_CALLER, [&] {
-    return ZAZEN_NEXT(openat64, (directory, path, flags, mode),
-                      raw::openat(directory, path, flags, mode));
-  });
-}
-
-ZAZEN_HOOK int __open_2(const char* path, int flags) {
-  return traced_open(ZAZEN_CALLER, [&] {
-    return ZAZEN_NEXT(__open_2, (path, flags), raw::openat(AT_FDCWD, path, flags, 0));
-  });
-}
-
-ZAZEN_HOOK int __open64_2(const char* path, int flags) {
-  return traced_open(ZAZEN_CALLER, [&] {
-    return ZAZEN_NEXT(__open64_2, (path, flags), raw::openat(AT_FDCWD, path, flags, 0));
-  });
-}
-
-ZAZEN_HOOK int __openat_2(int directory, const char* path, int flags) {
-  return traced_open(ZAZEN_CALLER, [&] {
-    return ZAZEN_NEXT(__openat_2, (directory, path, flags),
-                      raw::openat(directory, path, flags, 0));
-  });
-}
-
-ZAZEN_HOOK int __openat64_2(int directory, const char* path, int flags) {
-  return traced_open(ZAZEN_CALLER, [&] {
-    return ZAZEN_NEXT(__openat64_2, (directory, path, flags),
-                      raw::openat(directory, path, flags, 0));
-  });
-}
-
-ZAZEN_HOOK int creat(const char* path, mode_t mode) {
-  return traced_open(ZAZEN_CALLER, [&] {
-    return ZAZEN_NEXT(creat, (path, mode),
-                      raw::openat(AT_FDCWD, path, zazen::kCreatFlags, mode));
-  });
-}
-
-ZAZEN_HOOK int creat64(const char* path, mode_t mode) {
-  return traced_open(ZAZEN_CALLER, [&] {
-    return ZAZEN_NEXT(creat64, (path, mode),
-                      raw::openat(AT_FDCWD, path, zazen::kCreatFlags, mode));
-  });
-}
+OPEN_2_HOOK(__open_2)
+OPEN_2_HOOK(__open64_2)
+OPENAT_2_HOOK(__openat_2)
+OPENAT_2_HOOK(__openat64_2)

@@ -15,7 +15,6 @@
 #include "preload/trace/frame_files.h"
 #include "preload/trace/record.h"
 #include "preload/trace/text.h"
-#include "preload/trace/zeroed_pages.h"
 
 namespace zazen::trace {
 namespace {
@@ -247,7 +246,7 @@ bool prepare_printout() {
   pid = ::getpid();
   read_rank();
   read_destination();
-  workspace = zeroed_pages<Workspace>(1);
+  workspace = static_cast<Workspace*>(zeroed_pages(sizeof(Workspace)));
   return workspace != nullptr;
 }
 

@@ -15,78 +15,41 @@ ssize_t traced_read(int fd, const void* caller, Call call) {
 
 }  // namespace
 
-using zazen::trace::late;
-using zazen::trace::next;
+// The last argument is the system call for a function that is not known yet.
+#define READ_HOOK(name, parameters, arguments, instead)                       \
+  ZAZEN_HOOK ssize_t name parameters {                                        \
+    return traced_read(fd, ZAZEN_CALLER,                                      \
+                       [&] { return ZAZEN_NEXT(name, arguments, instead); }); \
+  }
+#define PREAD_HOOK(name)                                                                   \
+  READ_HOOK(name, (int fd, void* out, size_t size, off_t offset), (fd, out, size, offset), \
+            ::syscall(SYS_pread64, fd, out, size, offset))
+#define PREADV_HOOK(name)                                                       \
+  READ_HOOK(name, (int fd, const struct iovec* parts, int count, off_t offset), \
+            (fd, parts, count, offset), ::syscall(SYS_preadv, fd, parts, count, offset, 0L))
+#define PREADV2_HOOK(name)                                                                 \
+  READ_HOOK(name, (int fd, const struct iovec* parts, int count, off_t offset, int flags), \
+            (fd, parts, count, offset, flags),                                             \
+            ::syscall(SYS_preadv2, fd, parts, count, offset, 0L, flags))
 
-ZAZEN_HOOK ssize_t read(int fd, void* out, size_t size) {
-  return traced_read(fd, ZAZEN_CALLER, [&] {
-    return ZAZEN_NEXT(read, (fd, out, size), ::syscall(SYS_read, fd, out, size));
-  });
-}
-
-ZAZEN_HOOK ssize_t pread(int fd, void* out, size_t size, off_t offset) {
-  return traced_read(fd, ZAZEN_CALLER, [&] {
-    return ZAZEN_NEXT(pread, (fd, out, size, offset),
-                      ::syscall(SYS_pread64, fd, out, size, offset));
-  });
-}
-
-ZAZEN_HOOK ssize_t pread64(int fd, void* out, size_t size, off_t offset) {
-  return traced_read(fd, ZAZEN_CALLER, [&] {
-    return ZAZEN_NEXT(pread64, (fd, out, size, offset),
-                      ::syscall(SYS_pread64, fd, out, size, offset));
-  });
-}
-
-ZAZEN_HOOK ssize_t readv(int fd, const struct iovec* parts, int count) {
-  return traced_read(fd, ZAZEN_CALLER, [&] {
-    return ZAZEN_NEXT(readv, (fd, parts, count), ::syscall(SYS_readv, fd, parts, count));
-  });
-}
-
-ZAZEN_HOOK ssize_t preadv(int fd, const struct iovec* parts, int count, off_t offset) {
-  return traced_read(fd, ZAZEN_CALLER, [&] {
-    return ZAZEN_NEXT(preadv, (fd, parts, count, offset),
-                      ::syscall(SYS_preadv, fd, parts, count, offset, 0L));
-  });
-}
-
-ZAZEN_HOOK ssize_t preadv64(int fd, const struct iovec* parts, int count, off_t offset) {
-  return traced_read(fd, ZAZEN_CALLER, [&] {
-    return ZAZEN_NEXT(preadv64, (fd, parts, count, offset),
-                      ::syscall(SYS_preadv, fd, parts, count, offset, 0L));
-  });
-}
-
-ZAZEN_HOOK ssize_t preadv2(int fd, const struct iovec* parts, int count, off_t offset,
-                           int flags) {
-  return traced_read(fd, ZAZEN_CALLER, [&] {
-    return ZAZEN_NEXT(preadv2, (fd, parts, count, offset, flags),
-                      ::syscall(SYS_preadv2, fd, parts, count, offset, 0L, flags));
-  });
-}
-
-ZAZEN_HOOK ssize_t preadv64v2(int fd, const struct iovec* parts, int count, off_t offset,
-                              int flags) {
-  return traced_read(fd, ZAZEN_CALLER, [&] {
-    return ZAZEN_NEXT(preadv64v2, (fd, parts, count, offset, flags),
-                      ::syscall(SYS_preadv2, fd, parts, count, offset, 0L, flags));
-  });
-}
+READ_HOOK(read, (int fd, void* out, size_t size), (fd, out, size),
+          ::syscall(SYS_read, fd, out, size))
+READ_HOOK(readv, (int fd, const struct iovec* parts, int count), (fd, parts, count),
+          ::syscall(SYS_readv, fd, parts, count))
+PREAD_HOOK(pread)
+PREAD_HOOK(pread64)
+PREADV_HOOK(preadv)
+PREADV_HOOK(preadv64)
+PREADV2_HOOK(preadv2)
+PREADV2_HOOK(preadv64v2)
 
 // The fortified forms end the program if the buffer is too small; libc does that.
-ZAZEN_HOOK ssize_t __read_chk(int fd, void* out, size_t size, size_t capacity) {
-  return traced_read(fd, ZAZEN_CALLER,
-                     [&] { return late(next.__read_chk)(fd, out, size, capacity); });
-}
+#define CHECKED_HOOK(name, parameters, arguments) \
+  READ_HOOK(name, parameters, arguments, zazen::trace::late(zazen::trace::next.name) arguments)
 
-ZAZEN_HOOK ssize_t __pread_chk(int fd, void* out, size_t size, off_t offset, size_t capacity) {
-  return traced_read(fd, ZAZEN_CALLER,
-                     [&] { return late(next.__pread_chk)(fd, out, size, offset, capacity); });
-}
-
-ZAZEN_HOOK ssize_t __pread64_chk(int fd, void* out, size_t size, off_t offset,
-                                 size_t capacity) {
-  return traced_read(fd, ZAZEN_CALLER,
-                     [&] { return late(next.__pread64_chk)(fd, out, size, offset, capacity); });
-}
+CHECKED_HOOK(__read_chk, (int fd, void* out, size_t size, size_t capacity),
+             (fd, out, size, capacity))
+CHECKED_HOOK(__pread_chk, (int fd, void* out, size_t size, off_t offset, size_t capacity),
+             (fd, out, size, offset, capacity))
+CHECKED_HOOK(__pread64_chk, (int fd, void* out, size_t size, off_t offset, size_t capacity),
+             (fd, out, size, offset, capacity))

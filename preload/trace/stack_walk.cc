@@ -1,8 +1,8 @@
 // Walks the calling thread's stack with libunwind.
 //
-// libunwind checks doubtful addresses through a pipe, which pipe_hook.cc denies it. Instead it
-// reads memory through a function here. This asks the kernel whether an address is readable, by
-// a call that has no other effect.
+// libunwind checks doubtful addresses through a pipe, which the hook of pipe2 (life.cc) denies
+// it. Instead it reads memory through a function here. This asks the kernel whether an address
+// is readable, by a call that has no other effect.
 #define UNW_LOCAL_ONLY
 #include "preload/trace/stack_walk.h"
 

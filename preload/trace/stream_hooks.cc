@@ -2,6 +2,9 @@
 // through internal names, so each of these calls counts as one read here, independently of the
 // system calls. getc and scanf are not traced: the cost for each byte or word would slow them
 // down too much.
+#ifndef __NO_INLINE__
+#define __NO_INLINE__  // for clang, the headers' own getline would be a second definition
+#endif
 #include <cstring>
 
 #include "preload/trace/next.h"
@@ -35,8 +38,9 @@ auto traced_stream_read(FILE* stream, const void* caller, Call call, BytesOf byt
 
 template <class Call>
 size_t traced_fread(size_t item, FILE* stream, const void* caller, Call call) {
-  return traced_stream_read(stream, caller, call,
-                            [&](size_t items) { return static_cast<long long>(items * item); });
+  return traced_stream_read(stream, caller, call, [&](size_t items) {
+    return static_cast<long long>(items) * static_cast<long long>(item);
+  });
 }
 
 template <class Call>
@@ -54,82 +58,46 @@ ssize_t traced_getline(FILE* stream, const void* caller, Call call) {
 
 }  // namespace
 
-using zazen::trace::late;
-using zazen::trace::next;
+// traced(...) as above; its last argument makes the call.
+#define STREAM_HOOK(result, name, parameters, arguments, traced, ...)                     \
+  ZAZEN_HOOK result name parameters {                                                     \
+    return traced(__VA_ARGS__ __VA_OPT__(, ) ZAZEN_CALLER,                                \
+                  [&] { return zazen::trace::late(zazen::trace::next.name) arguments; }); \
+  }
+#define FOPEN_HOOK(name, parameters, arguments) \
+  STREAM_HOOK(FILE*, name, parameters, arguments, traced_fopen)
+#define FREAD_HOOK(name, parameters, arguments) \
+  STREAM_HOOK(size_t, name, parameters, arguments, traced_fread, item, stream)
+#define FGETS_HOOK(name, parameters, arguments) \
+  STREAM_HOOK(char*, name, parameters, arguments, traced_fgets, stream)
+#define GETLINE_HOOK(name, parameters, arguments) \
+  STREAM_HOOK(ssize_t, name, parameters, arguments, traced_getline, stream)
 
-ZAZEN_HOOK FILE* fopen(const char* path, const char* mode) {
-  return traced_fopen(ZAZEN_CALLER, [&] { return late(next.fopen)(path, mode); });
-}
+FOPEN_HOOK(fopen, (const char* path, const char* mode), (path, mode))
+FOPEN_HOOK(fopen64, (const char* path, const char* mode), (path, mode))
+FOPEN_HOOK(freopen, (const char* path, const char* mode, FILE* stream), (path, mode, stream))
+FOPEN_HOOK(freopen64, (const char* path, const char* mode, FILE* stream), (path, mode, stream))
 
-ZAZEN_HOOK FILE* fopen64(const char* path, const char* mode) {
-  return traced_fopen(ZAZEN_CALLER, [&] { return late(next.fopen64)(path, mode); });
-}
+FREAD_HOOK(fread, (void* out, size_t item, size_t count, FILE* stream),
+           (out, item, count, stream))
+FREAD_HOOK(fread_unlocked, (void* out, size_t item, size_t count, FILE* stream),
+           (out, item, count, stream))
+FREAD_HOOK(__fread_chk, (void* out, size_t room, size_t item, size_t count, FILE* stream),
+           (out, room, item, count, stream))
+FREAD_HOOK(__fread_unlocked_chk,
+           (void* out, size_t room, size_t item, size_t count, FILE* stream),
+           (out, room, item, count, stream))
 
-ZAZEN_HOOK FILE* freopen(const char* path, const char* mode, FILE* stream) {
-  return traced_fopen(ZAZEN_CALLER, [&] { return late(next.freopen)(path, mode, stream); });
-}
+FGETS_HOOK(fgets, (char* out, int size, FILE* stream), (out, size, stream))
+FGETS_HOOK(fgets_unlocked, (char* out, int size, FILE* stream), (out, size, stream))
+FGETS_HOOK(__fgets_chk, (char* out, size_t room, int size, FILE* stream),
+           (out, room, size, stream))
+FGETS_HOOK(__fgets_unlocked_chk, (char* out, size_t room, int size, FILE* stream),
+           (out, room, size, stream))
 
-ZAZEN_HOOK FILE* freopen64(const char* path, const char* mode, FILE* stream) {
-  return traced_fopen(ZAZEN_CALLER, [&] { return late(next.freopen64)(path, mode, stream); });
-}
-
-ZAZEN_HOOK size_t fread(void* out, size_t item, size_t count, FILE* stream) {
-  return traced_fread(item, stream, ZAZEN_CALLER,
-                      [&] { return late(next.fread)(out, item, count, stream); });
-}
-
-ZAZEN_HOOK size_t fread_unlocked(void* out, size_t item, size_t count, FILE* stream) {
-  return traced_fread(item, stream, ZAZEN_CALLER,
-                      [&] { return late(next.fread_unlocked)(out, item, count, stream); });
-}
-
-ZAZEN_HOOK size_t __fread_chk(void* out, size_t capacity, size_t item, size_t count,
-                              FILE* stream) {
-  return traced_fread(item, stream, ZAZEN_CALLER, [&] {
-    return late(next.__fread_chk)(out, capacity, item, count, stream);
-  });
-}
-
-ZAZEN_HOOK size_t __fread_unlocked_chk(void* out, size_t capacity, size_t item, size_t count,
-                                       FILE* stream) {
-  return traced_fread(item, stream, ZAZEN_CALLER, [&] {
-    return late(next.__fread_unlocked_chk)(out, capacity, item, count, stream);
-  });
-}
-
-ZAZEN_HOOK char* fgets(char* out, int size, FILE* stream) {
-  return traced_fgets(stream, ZAZEN_CALLER,
-                      [&] { return late(next.fgets)(out, size, stream); });
-}
-
-ZAZEN_HOOK char* fgets_unlocked(char* out, int size, FILE* stream) {
-  return traced_fgets(stream, ZAZEN_CALLER,
-                      [&] { return late(next.fgets_unlocked)(out, size, stream); });
-}
-
-ZAZEN_HOOK char* __fgets_chk(char* out, size_t capacity, int size, FILE* stream) {
-  return traced_fgets(stream, ZAZEN_CALLER,
-                      [&] { return late(next.__fgets_chk)(out, capacity, size, stream); });
-}
-
-ZAZEN_HOOK char* __fgets_unlocked_chk(char* out, size_t capacity, int size, FILE* stream) {
-  return traced_fgets(stream, ZAZEN_CALLER, [&] {
-    return late(next.__fgets_unlocked_chk)(out, capacity, size, stream);
-  });
-}
-
-ZAZEN_HOOK ssize_t getline(char** line, size_t* capacity, FILE* stream) {
-  return traced_getline(stream, ZAZEN_CALLER,
-                        [&] { return late(next.getline)(line, capacity, stream); });
-}
-
-ZAZEN_HOOK ssize_t getdelim(char** line, size_t* capacity, int end, FILE* stream) {
-  return traced_getline(stream, ZAZEN_CALLER,
-                        [&] { return late(next.getdelim)(line, capacity, end, stream); });
-}
-
-// Programs that were compiled with optimisation call this for getline.
-ZAZEN_HOOK ssize_t __getdelim(char** line, size_t* capacity, int end, FILE* stream) {
-  return traced_getline(stream, ZAZEN_CALLER,
-                        [&] { return late(next.__getdelim)(line, capacity, end, stream); });
-}
+// Programs that were compiled with optimisation call __getdelim for getline.
+GETLINE_HOOK(getline, (char** line, size_t* room, FILE* stream), (line, room, stream))
+GETLINE_HOOK(getdelim, (char** line, size_t* room, int end, FILE* stream),
+             (line, room, end, stream))
+GETLINE_HOOK(__getdelim, (char** line, size_t* room, int end, FILE* stream),
+             (line, room, end, stream))

@@ -1,7 +1,11 @@
 // Whether calls are traced: in this process, and in this thread at the moment. Lean as the
 // shim's guard: one load, never allocates.
 #pragma once
+#include <sys/mman.h>
+
 #include <atomic>
+
+#include "bodhi/lean/system/raw_call.h"
 
 namespace zazen::trace {
 
@@ -28,5 +32,11 @@ class ModeScope {
  private:
   Mode before_;
 };
+
+// Memory of the plug-in's own: pages that read as zero and take no memory until they are
+// touched. Null if there is none.
+inline void* zeroed_pages(std::size_t size) {
+  return raw_map(size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+}
 
 }  // namespace zazen::trace

@@ -93,7 +93,7 @@ with QuietHosts(3) as hosts:
     wait_for_drop(hosts, third, data, "f2", time.monotonic(), "after the receiver is back")
     expect(why(third, data, "f2") == "node h1 reported that it was changed", why(third, data, "f2"))
 
-    # What the sender knew dies with its host; of a daemon that is killed the kernel still sends what it had.
+    # A host that dies takes its unsent messages along; the kernel still sends those of a killed daemon.
     shell(f"ip link set {third.name} down")
     since = change(hosts, first, data, "f3")
     wait_for_drop(hosts, second, data, "f3", since, "reachable, beside one that is cut off")

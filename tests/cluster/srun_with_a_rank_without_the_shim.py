@@ -14,7 +14,7 @@ with Hosts(2) as hosts:
             job = slurm.srun("list_and_read_c", data, slurm.without_shim(rank))
             if MPI == "openmpi":
                 job.check_unfiltered(says=f"rank {rank} did not")
-            else:  # without a store nobody knows that rank 0 cannot speak
+            else:  # without a store no rank knows that rank 0 cannot send
                 job.check_unfiltered(says="the launcher has no store" if rank != 0 else None)
             if rank != 0:
                 job.check_report(filtered=False)

@@ -1,7 +1,7 @@
 // CrashModel: the trees that a crash could leave behind, given the record of a run.
 //
-// When the process dies, what it did is there: a prefix of the record. When the power goes,
-// what was flushed is there; of the rest any part may be, in any order: names, modes,
+// A process that is killed leaves all that it did: a prefix of the record. When the power
+// fails, what was flushed is there; of the rest any part may be, in any order: names, modes,
 // attributes and bytes know nothing of each other, a write may be torn at a block (a small one
 // anywhere), and a file may have its new size without its bytes. fdatasync covers a file's
 // bytes and size, fsync of a directory the names in it (not those below), syncfs everything. A

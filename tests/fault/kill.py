@@ -28,7 +28,7 @@ def read(path):
 
 
 def logged(path):
-    """What a sequence log says after a start, which has cut off what is torn."""
+    """The frames of a sequence log after a start, which has cut off a torn end."""
     held = set()
     for seq, operation, _ in struct.iter_unpack("<QII", read(path)[16:]):
         (held.add if operation == 1 else held.discard)(seq)
@@ -40,7 +40,7 @@ class Trial:
         self.nodes, self.node, self.rng = nodes, nodes[0], rng
         self.datasets = [nodes.dataset(frames=FRAMES, name=name, sizes=(0, 1, 4097, 70_000))
                          for name in ("sim1", "sim2")]
-        self.stored = {data: set() for data in self.datasets}  # what writers were told
+        self.stored = {data: set() for data in self.datasets}  # acknowledged to writers
         self.evicted = []  # natives that may have gone, in this life
         self.answers = 0
         # Every content that a frame ever had.
@@ -70,7 +70,7 @@ class Trial:
         data, other = self.rng.sample(self.datasets, 2)
         frames = sorted(data.frames)
         self.rng.shuffle(frames)
-        # A frame that changes is not pushed: who pushes it says that it is whole.
+        # A frame that changes is not pushed: a push declares that it is complete.
         changing, still = frames[:2], frames[2:]
         chosen = [lambda: self.fill(data, still[:15])]
         if self.rng.random() < 0.8:

@@ -177,7 +177,7 @@ with Nodes(1) as nodes:
         expect(shown == plain, f"{what}: {shown}, not {plain}")
         expect(seconds < MUCH_TOO_LONG, f"{what}: took {seconds:.1f} s")
         messages = proxy.messages
-        for path in changed:  # whatever the daemon has heard
+        for path in changed:  # whether or not the daemon knows of it
             done = run(["cat", path], shim).succeeded()
             expect(done.stdout == word, f"{what}: {path} reads as {done.stdout!r}")
         return messages, seconds

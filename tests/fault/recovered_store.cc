@@ -80,7 +80,7 @@ class Check {
     if (int code = read_identity_at(path.c_str(), &identity); code != 0) {
       return complain(frame.dataset, frame.seq, "reported, and has no identity");
     }
-    // The other way round it is a push that was cut short, of which nobody was told.
+    // The other way round it is a push that was cut short and never acknowledged.
     if (identity.kind == FrameKind::kAlien && frame.held.kind == FrameKind::kNative) {
       complain(frame.dataset, frame.seq, "is an alien and is taken for a native");
     }
@@ -122,7 +122,7 @@ class Check {
 
   void look_for(const Promises::Frame& frame, std::size_t version) {
     auto held = held_.find(frame);
-    // What waits has no identity yet, and two versions may have the same bytes.
+    // A waiting frame has no identity yet, and two versions may have the same bytes.
     const auto& versions = origin_.versions(frame.first, frame.second);
     auto is_it = [&](std::size_t found) {
       return found == version || (store_.is_waiting(frame.first, frame.second) &&
@@ -136,7 +136,7 @@ class Check {
     }
   }
 
-  // Whatever is not a copy that was reported has to be on this list.
+  // Each file that is not a reported copy has to be on this list.
   void look_for_left_overs() {
     known_.insert({config_.cache + "/.zazen/node-id", config_.cache + "/.zazen/lock"});
     for (std::uint32_t dataset = 0; dataset < OriginHistory::kDatasets; ++dataset) {

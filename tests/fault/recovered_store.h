@@ -12,7 +12,7 @@
 
 namespace zazen {
 
-// What clients had been told when the crash came.
+// The answers that clients had when the crash came.
 class Promises {
  public:
   void hear(const Word& word);

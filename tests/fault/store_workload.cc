@@ -172,13 +172,13 @@ void StoreWorkload::publish_together(FrameKind kind, std::uint32_t dataset,
             "seal_copy");
     batch.push_back(std::move(finished));
   }
-  store_->publish(batch, [&](std::span<FinishedCopy> named) {
-    for (FinishedCopy& copy : named) {
-      if (copy.status != 0 || random_() % 8 != 0) continue;
-      change(dataset, copy.seq);  // it is rewritten just when it gets its name
-      copy.status = ESTALE;
-    }
-  });
+  store_->name_copies(batch);
+  for (FinishedCopy& copy : batch) {
+    if (copy.status != 0 || random_() % 8 != 0) continue;
+    change(dataset, copy.seq);  // it is rewritten just when it gets its name
+    copy.status = ESTALE;
+  }
+  store_->confirm_copies(batch);
   for (const FinishedCopy& finished : batch) {
     if (finished.status == ESTALE) {
       note_invalidated(dataset, finished.seq);
@@ -210,7 +210,8 @@ void StoreWorkload::push_content(std::uint32_t dataset, const std::set<FrameSeq>
     require(seal_copy(fd, unknown_identity(finished.bytes, 0), {}, {}) == 0, "a copy failed");
     batch.push_back(std::move(finished));
   }
-  store_->publish(batch);
+  store_->name_copies(batch);
+  store_->confirm_copies(batch);
   for (const FinishedCopy& finished : batch) {
     require(finished.status == 0, "a push of content failed");
     note_pushed(dataset, finished.seq);
@@ -257,7 +258,7 @@ void StoreWorkload::evict(std::uint32_t dataset) {
   if (natives) disk_recorder::note({Meaning::kEvicting, dataset, 0, 0});
   FrameSeq first = random_() % OriginHistory::kFrames;
   store_->evict(dataset, {first, first + OriginHistory::kFrames / 2, natives, true, false});
-  // What was a native comes back as an alien.
+  // The former natives come back as aliens.
   ask(FrameKind::kAlien, dataset, {first, (first + 1) % OriginHistory::kFrames});
 }
 

@@ -1,6 +1,6 @@
 // StoreWorkload: a seeded life of a store on a real directory: fills, pushes, natives that wait
 // for their origin and are adopted, promotions, batches, evictions, rewritten frames, frames
-// that are opened for writing, listings, restarts. What clients were told goes into the record
+// that are opened for writing, listings, restarts. The answers to clients go into the record
 // of the disk's changes.
 #pragma once
 #include <functional>

@@ -21,7 +21,7 @@ with OriginServer(rate=40 * MB) as server:
         return 0 not in sent and sent == [server.sent(name) for name in frames]
 
     readers = [server.start_reader(name) for name in frames]
-    # A request that the server has in hand when it stops holds up whoever made it, even its end.
+    # A request that the server has begun when it stops blocks its process, even at its exit.
     wait_until(at_rest, "all fills to begin and to hang")
     server.process.signal(signal.SIGSTOP)
     # A look for leaks waits for every thread, and zazenctl leaves one behind in the dead origin.

@@ -32,7 +32,8 @@ with OriginServer(rate=40 * MB) as server:
 
     # The file ends earlier than it said.
     reader = server.start_reader("f2", end=MB)
-    wait_until(lambda: server.sent("f2") > 2 * MB, "the fill to begin")
+    # More than the daemon reads ahead of the program.
+    wait_until(lambda: server.sent("f2") > 3 * MB, "the fill to begin")
     os.truncate(os.path.join(server.backing, "f2"), SIZE // 4)
     reader.finish().succeeded()
     wait_until(lambda: failed_fills(server) == 2, "the fill to fail")
@@ -40,7 +41,7 @@ with OriginServer(rate=40 * MB) as server:
     seen = server.read("f2", shim=False).stdout
     expect(seen.split()[0] == str(SIZE // 4), f"the program sees the shorter file: {seen}")
 
-    # The server dies.
+    # The server is killed.
     server.control(f"rate {4 * MB}")
     reader = server.start_reader("f3")
     wait_until(lambda: server.sent("f3") > MB, "the fill to begin")

@@ -1,5 +1,5 @@
-// What the fuzzers share: a demand whose failure is a crash, bytes as a mapping would hold
-// them, and a directory in memory for what is parsed from a file.
+// Shared by the fuzzers: a demand whose failure is a crash, bytes as a mapping would hold
+// them, and a directory in memory for input that is parsed from a file.
 #pragma once
 #include <stdlib.h>
 #include <sys/stat.h>

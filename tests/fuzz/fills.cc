@@ -1,4 +1,4 @@
-// What two workers may do to the store, in any order: the input is a list of steps. No worker
+// Requests of two workers to the store, in any order: the input is a list of steps. No worker
 // can take away for good what is not its own: when both are gone, nothing is under way, no room
 // is reserved, and what the store holds are the files that are there, each with its identity.
 //
@@ -72,7 +72,7 @@ struct Begun {  // of a worker
   UniqueFd file;
 };
 
-class Attack {
+class Attack : public OriginChecks {
  public:
   explicit Attack(Script script) : script_(script) {
     const std::uint8_t how = script_.next();
@@ -96,11 +96,7 @@ class Attack {
     demand(store.ok());
     store_ = std::move(*store);
     store_->reconcile(0);
-    cache_ = std::make_unique<StoreCache>(
-        *store_, trust_,
-        StoreCache::Hooks{
-            .verify = [this](std::uint64_t, std::span<FinishedCopy> batch) { verify(batch); },
-            .mirror = [this](std::uint64_t, std::uint32_t, const auto&) { mirror(); }});
+    cache_ = std::make_unique<StoreCache>(*store_, trust_, *this);
   }
 
   void run() {
@@ -351,12 +347,14 @@ class Attack {
     if (how == 3) (void)store_->restore(0, seq, store_->epoch(0, seq));
   }
 
-  void verify(std::span<FinishedCopy> batch) {
+  void verify(std::uint64_t, std::span<FinishedCopy> batch) override {
     for (FinishedCopy& copy : batch) {
       if (copy.status == 0 && !copy.waits) copy.status = verdict_;
     }
   }
-  void mirror() { store_->mirror_own_rights(0, store_->begin_look(0), rights_); }
+  void mirror(std::uint64_t, std::uint32_t, const ReachedDirectories&) override {
+    store_->mirror_own_rights(0, store_->begin_look(0), rights_);
+  }
 
   // ---- What must be so at the end
 

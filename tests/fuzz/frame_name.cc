@@ -1,5 +1,5 @@
 // A template (and behind a tab patterns of companions), a number and a name, divided by
-// newlines. Whatever parses maps numbers to names one to one: formatting and matching are each
+// newlines. A valid template maps numbers to names one to one: formatting and matching are each
 // other's inverse, and no other name matches.
 #include "bodhi/lean/frames/frame_name.h"
 

@@ -1,5 +1,5 @@
-// What the ranks of a job tell each other; the first byte says which message it is. A refusal
-// is an exception, or for a fragment an error; what is accepted can be said again.
+// The messages between the ranks of a job; the first byte says which message it is. A refusal
+// is an exception, or for a fragment an error; an accepted message can be encoded again.
 #include "coord/ranks/job_messages.h"
 
 #include <stdexcept>

@@ -1,7 +1,7 @@
-// What a worker sends to zazend. If the first byte is 0 the rest is a stream, which comes
-// through a real pipe: at once, and in pieces as long as the second byte says. Otherwise the
-// rest is the body of an ask of that type, or of the reply to an order of that type. What is
-// taken for a packet or a message is the same bytes when it is sent again.
+// The bytes that a worker sends to zazend. If the first byte is 0 the rest is a stream, which
+// comes through a real pipe: at once, and in pieces as long as the second byte says. Otherwise
+// the rest is the body of an ask of that type, or of the reply to an order of that type. A
+// packet or message that is accepted has the same bytes when it is sent again.
 #include "daemon/link/link.h"
 
 #include "tests/fuzz/demand.h"
@@ -18,10 +18,10 @@ void check_body(std::string_view body) {
 
 void check_message(LinkType type, std::string_view body) {
   auto check_ask = [&]<class Ask>(Ask*) {
-    if (Ask::kType == type) check_body<Ask>(body);
+    if (kLinkType<Ask> == type) check_body<Ask>(body);
   };
   auto check_reply = [&]<class Order>(Order*) {
-    if (Order::kType == type) check_body<typename Order::Reply>(body);
+    if (kLinkType<Order> == type) check_body<LinkReply<Order>>(body);
   };
   [&]<class... Asks>(std::tuple<Asks...>*) {
     (check_ask(static_cast<Asks*>(nullptr)), ...);

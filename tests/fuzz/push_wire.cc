@@ -1,5 +1,5 @@
-// What a writer or a daemon sends over TCP, as far as it can be read without keys: what is
-// called well formed has lengths within bounds, and names that were taken apart and put
+// The bytes that a writer or a daemon sends over TCP, as far as it can be read without keys.
+// A well-formed message has lengths within bounds, and names that were taken apart and put
 // together again are the same.
 #include "bodhi/push/push_wire.h"
 

@@ -218,7 +218,7 @@ void add_packed_sets(const Corpus& corpus) {
   struct {
     const char* name;
     std::size_t first, stride, count;
-  } runs[] = {{"list", 77, 9000, 2}, {"run", 60'000, 1, 8000}, {"stride", 3, 8, 8000}};
+  } runs[] = {{"runs", 77, 9000, 2}, {"run", 60'000, 1, 8000}, {"stride", 3, 8, 8000}};
   auto add = [&](const char* name, PackedSetWriter& writer) {
     const PackedSet set = writer.take();
     corpus.add(
@@ -254,13 +254,13 @@ void add_link(const Corpus& corpus) {
     demand(writer.send(packet));
   };
   auto add_ask = [&]<class Ask>(Ask*) {
-    packet.type = Ask::kType;
+    packet.type = kLinkType<Ask>;
     add(example_link_message<Ask>());
   };
   auto add_reply = [&]<class Order>(Order*) {
-    packet.type = Order::kType;
+    packet.type = kLinkType<Order>;
     packet.is_reply = true;
-    add(example_link_message<typename Order::Reply>());
+    add(example_link_message<LinkReply<Order>>());
   };
   [&]<class... Asks>(std::tuple<Asks...>*) {
     (add_ask(static_cast<Asks*>(nullptr)), ...);
@@ -276,7 +276,7 @@ void add_link(const Corpus& corpus) {
   corpus.add("link", "nonsense", std::string("\0\7", 2) + "what no worker writes");
 }
 
-// Steps of two workers. What is 0 is the first of its table, and a 1 stands for "as usual".
+// Steps of two workers. A 0 is the first of its table, and a 1 stands for "as usual".
 void add_fills(const Corpus& corpus) {
   const auto text = [](std::initializer_list<int> bytes) {
     std::string steps;

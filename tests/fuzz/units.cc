@@ -1,4 +1,4 @@
-// Sizes as people write them: what is printed can be read again and is near what it was.
+// Sizes as people write them: a printed size can be read again and is near the original.
 #include "bodhi/common/units.h"
 
 #include "tests/fuzz/demand.h"

@@ -60,7 +60,7 @@ class FileSystem:
         self._must("mount", "-o", f"remount,{option}", self.place)
 
     def set_queue(self, key, value):
-        """What the block device says of itself, such as rotational."""
+        """Sets an attribute of the block device, such as rotational."""
         device = os.stat(self.place).st_dev
         with open(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}/queue/{key}",
                   "w") as file:

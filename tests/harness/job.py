@@ -1,4 +1,4 @@
-"""What one job of the ordinary programs did, and the checks that every test shares.
+"""The outcome of one job of the ordinary programs, and the checks that every test shares.
 
 The truth comes from the programs' own output (OUT/rank-N), never from Zazen; the report is
 then compared with it.
@@ -48,7 +48,7 @@ class Job:
         return self
 
     def check_bytes(self):
-        """Whatever was read has the origin's bytes."""
+        """All bytes that were read are the origin's."""
         for rank, output in enumerate(self.ranks):
             for name, size, adler in output.read:
                 expect(self.data.sums.get(name) == (size, adler),
@@ -56,7 +56,7 @@ class Job:
                        f"origin {self.data.sums.get(name)}")
 
     def said(self):
-        """What Zazen printed."""
+        """The lines that Zazen printed."""
         return [line for line in self.stderr.splitlines() if line.startswith("zazen: ")]
 
     def check_says(self, *words):

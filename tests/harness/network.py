@@ -71,7 +71,7 @@ class Content:
 
 
 def push(nodes, peer, key, data, how, words, seconds=100):
-    """What push_frames printed: {name: status}, and how it ended."""
+    """The output of push_frames: {name: status}, and how it ended."""
     path = data if isinstance(data, str) else data.path
     done = run([PUSH_FRAMES, peer, key or "-", path, how, *words], nodes.env, seconds=seconds)
     answers = {}

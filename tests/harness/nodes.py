@@ -46,7 +46,7 @@ def is_sanitized():
     """Whether the daemon has a sanitizer's run time: it must come first, and keeps what was freed."""
     with open(BUILT_ZAZEND, "rb") as file:
         content = file.read()
-    return b"libasan.so" in content or b"libtsan.so" in content
+    return b"__asan_init" in content or b"__tsan_init" in content
 
 
 def program(name):
@@ -198,7 +198,7 @@ class RunningJob:
         open(os.path.join(self.out, "go"), "w").close()
 
     def said(self):
-        """What the job has written to its standard error so far."""
+        """The standard error of the job so far."""
         return self._process.stderr_so_far()
 
     def signal(self, number):

@@ -18,7 +18,7 @@ from processes import Process, expect, wait_until
 MB = 1 << 20
 SLOW_ORIGIN = f"{BUILD}/tests/fills/slow_origin"
 
-# What a program does with a frame: reads parts of it in pieces, and prints what it saw.
+# A program that reads parts of a frame in pieces, and prints what it saw.
 READER = """
 import hashlib, os, sys, time
 path, first, end, piece, pause = sys.argv[1], *map(int, sys.argv[2:5]), float(sys.argv[5])
@@ -108,7 +108,7 @@ class OriginServer:
         return found
 
     def requests(self, pid=None):
-        """What this process, or anybody, has asked the server for."""
+        """The number of requests of this process, or of all, to the server."""
         return sum(self.asked(pid).values())
 
     def asked_below(self, directory):

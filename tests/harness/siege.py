@@ -36,6 +36,9 @@ class Siege:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         self._nodes = Nodes(1)
         self._nodes.env.update(environment or {})
+        if is_sanitized():  # of what was freed it would keep more than an attack may take
+            options = self._nodes.env.get("ASAN_OPTIONS", "")
+            self._nodes.env["ASAN_OPTIONS"] = f"quarantine_size_mb=64:{options}"
         self.node = self._nodes[0]
         self.data = self._nodes.dataset(frames=frames, sizes=(100, 4096), ordinary=False)
         self._attackers = []

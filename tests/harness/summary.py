@@ -1,4 +1,4 @@
-"""The line that ends a job under `zazenctl run`, taken apart."""
+"""The lines that end a job under `zazenctl run`, taken apart."""
 import re
 
 from nodes import ZAZENCTL
@@ -16,8 +16,9 @@ def number(text):
 
 
 def summary_of(done):
-    """The figures of the one line on standard error."""
-    match = LINE.fullmatch(done.stderr)
+    """The figures of the one summary on standard error, which fits in 80 columns."""
+    expect(all(len(line) <= 80 for line in done.stderr.splitlines()), f"80 columns: {done}")
+    match = LINE.fullmatch(done.stderr.replace("\nzazen: ", " "))
     expect(match, f"one summary was expected: {done}")
     found = match.groupdict()
     found["frames"] = number(found["frames"])

@@ -1,4 +1,4 @@
-"""What the unit of packaging/systemd allows the daemon, and which system calls a trace has."""
+"""The system calls that the unit of packaging/systemd allows the daemon, and those of a trace."""
 import os
 import re
 import subprocess

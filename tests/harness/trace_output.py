@@ -1,4 +1,4 @@
-"""What `zazenctl run --trace` printed, taken apart."""
+"""The output of `zazenctl run --trace`, taken apart."""
 import re
 
 from processes import expect

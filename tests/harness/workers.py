@@ -41,7 +41,7 @@ def threads_of(pid):
 
 
 def private_kilobytes(pid):
-    """What the process shares with no other."""
+    """The memory that the process shares with no other."""
     with open(f"/proc/{pid}/smaps_rollup") as file:
         return sum(int(line.split()[1]) for line in file if line.startswith("Private_"))
 

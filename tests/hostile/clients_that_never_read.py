@@ -27,7 +27,7 @@ with Siege() as siege:
     siege.attack(ask_without_reading(lambda siege: frame_packet(LIST, "")))
     siege.attack(ask_without_reading(lambda siege: frame_packet(SAMPLE, siege.data.path)))
     siege.guests(30)
-    # 60 deaf clients: what they left unread is with them, and a few descriptors with us.
+    # 60 clients that do not read: the kernel charges them for the unread data; the daemon has a few descriptors.
     allowed = siege.before[0] + 60 * 5
     if siege.open_descriptors() > allowed:
         raise AssertionError(f"{siege.open_descriptors()} descriptors are open")

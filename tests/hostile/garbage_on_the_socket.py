@@ -5,7 +5,7 @@ import os
 import random
 
 from siege import (FILL, INVALIDATE, KEEP_LISTING, LARGEST, LIST, MESSAGES, REQUESTS, SAMPLE, STATUS, WAIT, Siege,
-                   descriptors, example, expect, frame_packet, names_dataset, packet)
+                   descriptors, example, expect, for_ever, frame_packet, names_dataset, packet)
 
 
 def spoil(message, chance):
@@ -62,14 +62,21 @@ with Siege() as siege:
     harmless = [row.sender == "anybody" and not row.removed_too for row in REQUESTS]
     honest = [(example(row, path if safe else "/sim1", "f1"), passed[row.name])
               for row, safe in zip(REQUESTS, harmless)]
-    for _ in range(3000):
-        with siege.connect() as client:
-            try:
-                for _ in range(3):
-                    message, fds = chance.choice(honest)
-                    client.sendmsg([spoil(message, chance)], descriptors(fds) if fds else [])
-            except OSError:
-                pass
+
+    def send_spoilt(attacker):
+        for _ in range(3000):
+            with attacker.connect() as client:
+                try:
+                    for _ in range(3):
+                        message, fds = chance.choice(honest)
+                        client.sendmsg([spoil(message, chance)], descriptors(fds) if fds else [])
+                except OSError:
+                    pass
+        attacker.ready()
+        for_ever()
+
+    # Not by the guests' process: a connection that breaks the rules takes those of its process with it.
+    siege.attack(send_spoilt)
     os.close(fd)
     siege.guests(5)
     expect(siege.node.copies(siege.data) == held, "garbage changed what is held")

@@ -16,7 +16,7 @@ with Nodes(1) as nodes:
     processes = Workers(pid).everybody()
 
     def signal_all(number):
-        for process in reversed(processes):  # zazend is the last to hear of it
+        for process in reversed(processes):  # zazend gets it last
             os.kill(process, number)
 
     signal_all(signal.SIGHUP)

@@ -23,7 +23,7 @@ with SystemNode() as node:
     workers = Workers(zazend)
 
     def keep_asking():
-        """What a program of the attacker does meanwhile; it does not matter what comes of it."""
+        """A program of the attacker asks meanwhile; its answers do not matter."""
         fd = os.open(data.file("f1"), os.O_RDONLY)
         try:
             for kind, passed in ((SAMPLE, None), (FILL, fd)):

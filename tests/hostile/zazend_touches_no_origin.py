@@ -58,8 +58,8 @@ UNWATCHED = {  # of --all
     "hostile.many_users_lock_nobody_out": "hundreds of workers are too slow under strace",
     "hostile.own_file_systems_delay_their_user_only": "strace waits for workers that cannot end",
 }
-# What a script claims is the business of its own test, and zazend is slow under strace. But so
-# many must pass that the watch sees everything that zazend does.
+# The claim of a script is checked by its own test, and zazend is slow under strace. But enough
+# scripts must pass that the watch sees everything that zazend does.
 MOST_FAILURES = 0.1
 LIMIT_SECONDS = 400
 AT_ONCE = 4

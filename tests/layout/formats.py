@@ -19,7 +19,7 @@ FORMATS = """
     ViewName Tally TallyDataset RunRecord EarlierRun OtherFiles OtherPattern Ledger FrameBody
     EvictBody EvictReply VerifyBody VerifyReply VerifyFinding ListReply ListRecord PushTarget
     DirectoryIdentity InodeRun KeptDirectory LogRecord NodeId""".split()
-ENUMERATIONS = "MessageType", "PushType", "LinkType", "NoticeKind"
+ENUMERATIONS = "MessageType", "PushType", "NoticeKind"
 JOB_MESSAGES = "job_messages", "tally_fragment"  # sources in coord/
 
 INTEGERS = {f"{sign}{bits}": f"std::{word}int{bits}_t" for sign, word in (("u", "u"), ("i", ""))
@@ -100,7 +100,7 @@ def file_of(texts, kind, name):
 
 
 def body_of(text, start):
-    """What stands between the braces that open at or behind `start`."""
+    """The text between the braces that open at or behind `start`."""
     begin = text.index("{", start)
     depth = 0
     for at in range(begin, len(text)):
@@ -180,7 +180,7 @@ def layouts(dump):
 
 
 def link_fields(texts, name):
-    """The names that fields() of a struct passes on, in order; a nested one is "Struct::Reply"."""
+    """What a struct passes on by ZAZEN_LINK_FIELDS or fields(); a nested one is "Struct::Reply"."""
     outer, _, inner = name.partition("::")
     text = texts[file_of(texts, "(?:struct|class)", outer)]
     start = re.search(rf"^\s*(?:struct|class) {outer}\b[^;{{(]*\{{", text, re.M)
@@ -190,11 +190,12 @@ def link_fields(texts, name):
         body = body_of(body, nested.start())
     elif nested:
         body = body.replace(body_of(body, nested.start()), "")
-    call = re.search(r"fields\(A&(?: a)?\) \{(?:\s*//[^\n]*)?\s*(?:a\(([^)]*)\);)?\s*\}", body)
+    call = (re.search(r"ZAZEN_LINK_FIELDS\(([^)]*)\);", body)
+            or re.search(r"fields\(A& a\) \{(?:\s*//[^\n]*)?\s*a\(([^)]*)\);\s*\}", body))
     if call is None:
         base = re.search(r": (\w+) \{", start[0])
         return link_fields(texts, base[1])
-    return [field.strip() for field in (call[1] or "").split(",") if field.strip()]
+    return [field.strip() for field in call[1].split(",") if field.strip()]
 
 
 def link_type(words):
@@ -276,17 +277,17 @@ def main():
                 asserts.setdefault(file, []).extend(
                     link_asserts(texts, name_of(name), fields, problems))
         elif header[:2] == ["number", "message"]:
-            for number, name, fields, reply in rows:
+            for number, name, _, fields, reply in rows:
                 name = name_of(name)
                 messages.add(name)
                 file = file_of(texts, "struct", name)
                 lines = asserts.setdefault(file, [])
-                lines.append(f"static_assert(static_cast<int>({name}::kType) == {number});")
+                lines.append(f"static_assert(static_cast<int>(kLinkType<{name}>) == {number});")
                 lines.extend(link_asserts(texts, name, fields, problems))
                 if named := name_of(reply):
-                    lines.append(f"static_assert(std::is_same_v<{name}::Reply, {named}>);")
+                    lines.append(f"static_assert(std::is_same_v<LinkReply<{name}>, {named}>);")
                 elif reply == "nothing":
-                    lines.append(f"static_assert(std::is_same_v<{name}::Reply, NoReply>);")
+                    lines.append(f"static_assert(std::is_same_v<LinkReply<{name}>, NoReply>);")
                 else:
                     lines.extend(link_asserts(texts, f"{name}::Reply", reply, problems))
         elif header[:2] == ["type", "field"]:

@@ -1,4 +1,4 @@
-/* What the small programs of this folder share: they print what a call gave, errno by name,
+/* Shared by the small programs of this folder: they print what a call gave, errno by name,
    contents by a checksum, and never a word that differs from run to run. */
 #pragma once
 #ifndef _GNU_SOURCE

@@ -11,7 +11,7 @@ WAYS = {
     "tar --xattrs": 'tar --xattrs --xattrs-include="*" -C "$0" -cf - . | '
                     'tar --xattrs --xattrs-include="*" -C "$1" -xf -',
     "getfattr": 'cd "$0" && getfattr -d -m - f* > "$1/list"',
-    # What a descriptor shows, not a path: the frame is the shell's standard input.
+    # By a descriptor, not by a path: the frame is the shell's standard input.
     "getfattr of a descriptor": 'for f in "$0"/f?; do getfattr --absolute-names -d -m - /dev/stdin '
                                 '< "$f"; done > "$1/list"',
     "readlink": 'for f in "$0"/f?; do readlink -f /dev/stdin < "$f"; done > "$1/list"',

@@ -41,8 +41,8 @@ def stopped(node):
 
 
 STATES = [no_daemon, uncached, cached, killed, stopped]
-# They change the dataset, which is made anew for each run. What a change through the shim does
-# must not be hidden by what a check would find.
+# They change the dataset, which is made anew for each run. No check may hide the effect of a change
+# through the shim.
 CHANGES_FRAMES = {"alternate_stacks", "attributes", "changes", "errnos", "first_uses", "ioctls", "link_counts", "links",
                   "modes", "names", "small_stacks", "spawn_changes", "symlinks", "syscall_changes", "times"}
 # Their copies lie on another file system than the origin.
@@ -82,7 +82,7 @@ def content(path):
 
 
 def state_of(dataset):
-    """What is at the origin: of a program that changes it the same must remain in every run."""
+    """The state of the origin: a program that changes it must leave the same in every run."""
     return {path.name: (oct(path.lstat().st_mode), path.lstat().st_uid, path.lstat().st_gid,
                         path.lstat().st_nlink, os.listxattr(path, follow_symlinks=False),
                         content(path))

@@ -116,7 +116,7 @@ class Ground(Node):
         return log.exists() and "the daemon does not answer" in log.read_text()
 
     def digest(self):
-        """What the run left: names, modes and bytes."""
+        """The files that the run left: names, modes and bytes."""
         lines = []
         for name in self.names():
             for path in sorted((self.root / name).iterdir()):
@@ -189,7 +189,7 @@ def first_difference(plain, shim):
 
 
 def compare(state, seed, operations, without):
-    """One run without the shim and one with it; what differs first, or None."""
+    """One run without the shim and one with it; the first difference, or None."""
     # A change through what was open before the copy was made, or through a second name of the
     # frame: only a check can tell.
     if state == "trusting":

@@ -1,5 +1,6 @@
-/* What a file is after a change: by its path, and whether a descriptor that was opened before
-   says the same. Device, inode and ctime differ from run to run and are only compared. */
+/* The state of a file after a change: by its path, and whether a descriptor that was opened
+   before says the same. Device, inode and ctime differ from run to run and are only compared.
+ */
 #pragma once
 #include "check.h"
 

@@ -47,6 +47,8 @@ expect_equal("exports", exports, lines_of("exports.txt"))
 expect_equal("hooks of open descriptors", exports & ONLY_TRACED, set())
 traced = symbols("--defined-only", library=TRACE)
 expect_equal("hooks of the trace", traced & ONLY_TRACED, ONLY_TRACED)
+forwarded = set(re.findall(r"\bX\((\w+)", (LISTS / "trace" / "next.h").read_text())) - {"name"}
+expect_equal("exports of the trace", traced, forwarded)
 
 imports, listed = symbols("--undefined-only"), lines_of("imports.txt")
 by_the_compiler = {name for name in listed if name.startswith(("mem", "str", "gnu_dev_"))}

@@ -43,7 +43,7 @@ def check_limit(node):
 
 
 def check_pipe(node):
-    """Nobody reads standard error, and the program wants to live."""
+    """Nobody reads standard error, and the program must not end by SIGPIPE."""
     reader, writer = os.pipe()
     os.close(reader)
     environment = {"PATH": os.environ["PATH"], **node.shim(ZAZEN_LOG="info")}

@@ -12,7 +12,7 @@ UNDERLAY = PROGRAMS / "libunderlay.so"
 
 
 def take(node, road, seq, **more):
-    """What the road gave, and how many hits and misses the report has."""
+    """The result of the road, and how many hits and misses the report has."""
     node.report.unlink(missing_ok=True)
     frame = node.frame(seq)
     done = node.run([PROGRAMS / "roads", road, node.dataset, frame.name],

@@ -109,7 +109,7 @@ def check_origin_is_not_read(node):
 
 
 def check_later_changes(node):
-    """Names that come after the agreement are on no road; what is gone, the kernel cannot show."""
+    """Names that come after the agreement are on no road; the kernel cannot show a removed name."""
     script = ('touch "$0/a later note" "$0/zz"; mkdir "$0/f500"; rm "$0/f3" "$0/notes.txt"; '
               'mkdir "$0/f3"; exec "$@"')
     calls = ["readdir", "scandir", "getdents64", "getdirentries", "getdents"]

@@ -43,17 +43,17 @@ def looks(command, status=0):
 
 
 def copies(command, links=0):
-    """What it writes is what it read, with the times of that."""
+    """It writes what it read, with the same times."""
     return Case(split(command), links=links)
 
 
 def writes(command, status=0):
-    """What it writes is new and has today's times."""
+    """It writes new files, with today's times."""
     return Case(split(command), status, keeps_times=False)
 
 
 def changes(command, status=0):
-    """What it writes is the dataset itself; each run has a new one."""
+    """It writes to the dataset itself; each run has a new one."""
     return Case(split(command), status, opens=False, keeps_times=False, changes=True)
 
 

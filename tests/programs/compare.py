@@ -173,7 +173,7 @@ def check_case(place, case):
 def main(name):
     program = cases.PROGRAMS[name]
     failures = []
-    # What a change through the shim does must not be hidden by what a check would find.
+    # No check may hide the effect of a change through the shim.
     options = 'validate = "never"\n' if any(case.changes for case in program.cases) else ""
     with Workplace(program.kind, options) as place:
         names = [frame.name for frame in place.frames()]

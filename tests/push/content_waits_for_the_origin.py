@@ -19,7 +19,7 @@ with Nodes(2) as nodes:
     expect(node.status()["datasets"][0]["waiting"] == 5, "all wait")
     expect(node.copies(data) == set(), "none has a name")
 
-    # Until the origin has them nobody sees them.
+    # No program sees them before the origin has them.
     seen = nodes.serial(node, ["sh", "-c", f"stat {data.file('f1')}; cat {data.file('f1')}; ls {data.path}"])
     expect(not set(seen.stdout.split()) & set(SIZES) and seen.stderr.count("No such file") == 2, f"{seen}")
 

@@ -14,7 +14,7 @@ FRAMES = 4
 
 
 def full_pipe():
-    """(read end, write end, bytes in it): who writes to it waits."""
+    """(read end, write end, bytes in it): a write to it blocks."""
     taken, given = os.pipe()
     fcntl.fcntl(given, fcntl.F_SETPIPE_SZ, 4096)
     os.set_blocking(given, False)

@@ -29,7 +29,7 @@ with Nodes(1) as nodes:
         answers, done = push(nodes, node.address, None, dataset, "bytes", content.words(["f1"]))
         expect(answers == {"f1": errno.ENOENT}, f"{dataset}: {done}")
 
-    # Too large: an honest writer does not even send it; who does is closed.
+    # Too large: an honest writer does not even send it; the node closes one that does.
     answers, done = push(nodes, node.address, None, data, "bytes", content.words())
     expect(answers == {"f1": 0, "f2": errno.EFBIG}, f"{done}")
     for size in (64 * 1024 + 1, 2**63, 2**64 - 1):
@@ -38,7 +38,7 @@ with Nodes(1) as nodes:
             writer.socket.sendall(writer.message(PUSH, writer.names(data.path, "f3"), 9, size))
             expect(writer.answer() == (9, errno.EFBIG) and writer.is_closed(), f"{size}")
 
-    # What nobody sends who keeps to the rules.
+    # Bytes that no honest writer sends.
     chance = random.Random(8)
     for step in range(200):
         with Stranger(node.address) as writer:

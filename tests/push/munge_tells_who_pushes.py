@@ -46,7 +46,7 @@ try:
         check_held(node, data, content)
         node.ctl("evict", "--all").succeeded()
 
-        # Loopback alone is nobody in particular here.
+        # Loopback alone proves no user here.
         with Stranger(node.address) as stranger:
             expect(stranger.introduce() != 0, "a stranger was let in")
 

@@ -1,4 +1,4 @@
-"""One peer is missing, one hangs, and one of an older version knows no notices. The others hear of
+"""One peer is missing, one hangs, and one of an older version knows no notices. The others learn of
 changes in time, the program that changes a frame waits for none of them, and the status names them.
 The older one gets no message that it does not know."""
 import os

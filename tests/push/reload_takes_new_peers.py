@@ -32,5 +32,5 @@ with Nodes(3) as nodes:
     for node in (stays, leaves):
         wait_for_drop(node, data, "f2", changed_at)
         expect(has_copy(node, data, "f3"), "a frame that nobody changed was dropped")
-    for name in ("f0", "f1"):  # what changed meanwhile was told to nobody
+    for name in ("f0", "f1"):  # no peer got a notice of these changes
         wait_for_drop(leaves, data, name, changed_at)

@@ -41,14 +41,14 @@ with Nodes(3) as nodes:
     figures = json.loads(stopped.stdout)
     expect(figures["stopped"] and figures["failed"] == 0, f"{figures}")
     expect(figures["pushed"] < FRAMES, f"{figures}")
-    # What was under way when it was stopped may still arrive.
+    # Frames that were under way when it was stopped may still arrive.
     for node in nodes:
         wait_for_rest(node)
     pushed = sum(len(frames) for frames in held())
     expect(figures["pushed"] <= pushed < FRAMES, f"{figures}: what was answered is there")
     check_copies()
 
-    # It goes on, and one node dies.
+    # It goes on, and one node is killed.
     before = len(held(nodes[1])[0])
     push = begin()
     wait_until(lambda: len(held(nodes[1])[0]) > before, "more frames on the second node")

@@ -7,7 +7,7 @@ from nodes import PYTHON
 from people import ALICE, BOB, SystemNode
 from processes import expect, run, wait_until
 
-# Changes one frame, with so many descriptors free, or in a root directory that is the dataset.
+# Changes one frame, with a given number of free descriptors, or in a root directory that is the dataset.
 CHANGE = """
 import os, resource, sys
 way, free, path = sys.argv[1:]

@@ -46,7 +46,7 @@ with SystemNode() as node:
         node.check(user, [private], "root's own")
     expect("private.gro" not in node.node.copies(data), "nobody could read it")
 
-    # A link to somebody else's file is nobody's companion.
+    # A link to another user's file is no companion.
     outside = os.path.join(node.directory, "outside")
     with open(outside, "w") as file:
         file.write("secret")

@@ -51,7 +51,7 @@ def check_that_alices_stay(when, frames):
 with SystemNode() as node:
     hers = node.dataset(HELD, name="hers", sizes=(SIZE,))
     his = node.dataset(NEW, name="his", sizes=(SIZE,))
-    large = node.dataset(2 * MANY, name="large", sizes=(SIZE,))  # his, too
+    large = node.dataset(2 * MANY, name="large", sizes=(SIZE,))  # Bob's, too
     for data in (hers, his, large):
         for name in data.frames:
             os.chmod(data.file(name), 0o644)
@@ -66,7 +66,7 @@ with SystemNode() as node:
     write_counters(BOB, HIS, 10**6, 2**64 - 1)
     let_it_be_seen()
     check_that_alices_stay("figures that jump", new[:10])
-    for more in range(1, 8):  # each of which would count for so many opens as may be
+    for more in range(1, 8):  # each of which would count for the most opens
         write_counters(BOB, HIS, more * 10**7)
         let_it_be_seen()
     check_that_alices_stay("figures that grow", new[10:30])

@@ -12,7 +12,7 @@ REQUESTS = 16  # more than there are threads for a dataset, and for all of them 
 
 
 def answers(node, user, kind, data, name=""):
-    """What the user is told: 0 or an errno."""
+    """The answer to the user: 0 or an errno."""
     return user.do(lambda: ask(node.node.runtime, kind, data.path, name))["value"]
 
 
@@ -52,7 +52,7 @@ with SystemNode() as node:
             waiting.append(client)
         server.wait_for_a_question()
 
-        # Who asks for the other dataset is answered.
+        # Requests for the other dataset are answered.
         for user in (BOB, CAROL):
             expect(answers(node, user, SAMPLE, data) == 0, f"{user}'s sample")
             expect(answers(node, user, LIST, data) == 0, f"{user}'s list")

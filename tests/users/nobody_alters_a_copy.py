@@ -68,7 +68,7 @@ with SystemNode() as node:
             user.refused(action, what)
         expect(state() == before, f"{user} has altered the copy")
 
-    # The counters of one's own can be spoilt: nobody else notices.
+    # A user can spoil their own counters: no other user notices.
     node.ctl(BOB, "status").succeeded()
     own = f"{runtime}/users/{BOB.uid}"
     CAROL.refused(lambda: os.open(own, os.O_RDONLY), "read another's counters")

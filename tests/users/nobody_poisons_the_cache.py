@@ -14,7 +14,7 @@ with SystemNode() as node:
     node.start()
 
     def fill(user, name, path, flags=os.O_RDONLY, kind=FILL):
-        fd = os.open(path, flags)  # by root: as though somebody had handed it to the user
+        fd = os.open(path, flags)  # by root, as though another process had passed it to the user
         answer = user.do(lambda: ask(runtime, kind, data.path, name, fd))
         os.close(fd)
         expect("value" in answer, f"{user} has no answer for {name}: {answer}")
@@ -57,7 +57,7 @@ with SystemNode() as node:
         expect(data.file("f5") not in node.check(user, [data.file("f5")], "a hard link"), "")
         expect(not node.readable_copies(user, [data.file("f5")]), f"{user} reads the secret's copy")
 
-    # Out of the client's reach, though he holds a descriptor.
+    # Out of the client's reach, although it holds a descriptor.
     os.chmod(data.path, 0o750)
     expect(fill(CAROL, "f1", data.file("f1")) == errno.EACCES, "carol cannot search it")
     expect(fill(BOB, "f1", data.file("f1")) == 0, "bob can, by his group")

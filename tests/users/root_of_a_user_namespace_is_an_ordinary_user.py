@@ -58,12 +58,12 @@ with SystemNode() as node:
         rights = int(status_of(pid)["CapEff"], 16)
         expect(rights & ~CAP_LEASE == 0, f"a worker of bob's has {rights:x}")
 
-    # What others may not read.
+    # Files that others may not read.
     for path in (node.copy(private), node.node.cache + "/.zazen", runtime + "/lock"):
         answer = BOB.do(inside(lambda: os.open(path, os.O_RDONLY)))
         expect(answer == {"errno": errno.EACCES}, f"{path} opens in a namespace: {answer}")
 
-    # What is mounted over the dataset is seen by Bob only.
+    # Only Bob sees a mount over the dataset.
     ways = {
         "a frame": lambda: bind(f"{evil}/sim/f0", data.file("f0")),
         "a directory": lambda: bind(f"{evil}/sim", data.path),

@@ -36,7 +36,7 @@ with SystemNode() as node:
             try:
                 ask(runtime, FILL, data.path, "f0", fd)
                 signals.add(fcntl.fcntl(fd, F_GETSIG))
-            except struct.error:  # nobody answers any more
+            except struct.error:  # the daemon has closed it
                 return "no answer"
             finally:
                 os.close(fd)

@@ -29,7 +29,7 @@ with SystemNode() as node:
     stopped_at = time.monotonic()
     node.node.signal(signal.SIGSTOP)
     wait_until(lambda: state(pid) == "T", "the daemon to stop")
-    # Until nobody even tries to tell it.
+    # Until no program tries to tell it.
     wait_until(lambda: time.monotonic() - stopped_at > STALE, "the heartbeat to be stale")
     env = dict(node.nodes.env, LD_PRELOAD=node.shim, ZAZEN_CONFIG=node.node.config)
     run(ALICE.command([PYTHON, "-I", "-c", WRITE, files[1]]), env).succeeded()

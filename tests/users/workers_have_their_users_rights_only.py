@@ -48,7 +48,7 @@ with SystemNode() as node:
         told = user.do(lambda: ask(runtime, SAMPLE, data.path))
         expect(told == {"value": 0}, f"{user} is told {told}")
 
-    # Who they are.
+    # Their users and groups.
     for user in ALL:
         serve(user)
         pids = workers.of(user)
@@ -64,7 +64,7 @@ with SystemNode() as node:
             expect(int(status[kind], 16) == 0, f"{user}: {kind} {status[kind]}")
         expect(status["NoNewPrivs"] == "1", f"{user}: a program of another user's could be run")
 
-    # What their user can see of them: that they are there.
+    # Their user can see that they are there, and no more.
     for user in ALL:
         pid = workers.of(user)[0]
         attempts = {

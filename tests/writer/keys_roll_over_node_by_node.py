@@ -105,7 +105,7 @@ with Nodes(2) as nodes:
         reload(n1)
         all_goes_on(("f4", "f5"), writer, range(28, 32))
 
-        # The grace is over, and nobody has told the simulation's machine: its frames wait.
+        # The grace is over, and the simulation's machine has the old key: its frames wait.
         for node in nodes:
             reload(node, "off")
             wait_until(lambda: "its key was replaced" in node.said(), "its session to be closed")

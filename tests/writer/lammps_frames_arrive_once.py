@@ -77,7 +77,7 @@ with Nodes(4) as nodes:
     expect(len(frames_of(data)) == FRAMES, f"{len(frames_of(data))} frames")
     check_arrival(nodes, data)
 
-    # A rank dies: mpirun ends the others, and what they wrote is what arrives.
+    # A rank is killed: mpirun ends the others, and the frames that they wrote arrive.
     job = start_lammps(nodes, killed, 1_000_000)
     wait_until(lambda: len(frames_of(killed)) > FRAMES // 2, "LAMMPS to be in the middle")
     ranks = [pid for pid in session_members(job.pid)

@@ -368,7 +368,7 @@ def ordinary_states():
 
 
 def disk_out_of_use():
-    if not shutil.which("fiu-ctrl") or b"libasan" in open(f"{BUILD}/daemon/zazend", "rb").read():
+    if not shutil.which("fiu-ctrl") or b"__asan_init" in open(f"{BUILD}/daemon/zazend", "rb").read():
         print("left out: the disk that fails, which needs fiu-utils and no sanitizer")
         return
     with Nodes(1) as nodes:
@@ -418,7 +418,7 @@ def closed_directory():
         for data in pairs["closed"]:
             nodes.push(data)
         expect_same(asker, "open directory", pairs["closed"], "cache")
-        # Closed behind the back of the daemon, which mirrors rights: the copy is still open to all.
+        # Closed without the daemon's notice, which mirrors rights: the copy is still open to all.
         node.signal(signal.SIGSTOP)
         for data in pairs["closed"]:
             os.chmod(data.file("run1"), 0o700 if is_root else 0)

@@ -56,7 +56,7 @@ with Nodes(3) as nodes:
     check_placed(nodes, data, PLAIN)
     expect(nodes[0].status()["writer"]["dropped"] == 0, f"{nodes[0].status()['writer']}")
 
-    # The last one closes it, or the kernel does for him.
+    # The last one closes it, or the kernel does at its end.
     for seq in KILLED:
         for name in os.listdir("/proc"):
             try:

@@ -88,11 +88,6 @@ std::string described(const EvictOptions& options, const std::string& path, bool
                      format_size(gone.bytes), printable(path), stay);
 }
 
-int usage_error(const Error& error) {
-  print_error(error.context, error.hint);
-  return kUsage;
-}
-
 }  // namespace
 
 int evict_command(const EvictOptions& options) {
@@ -103,39 +98,14 @@ int evict_command(const EvictOptions& options) {
   if (!options.paths.empty() && options.all) {
     return usage_error({EINVAL, "evict: both --all and paths", "say one of them"});
   }
-  Result<FrameRange> range = parse_range(options.frames);
-  if (!range) return usage_error(range.error());
-
   Node node = load_node_or_exit(options.config, kUsage);
-  struct Order {
-    std::string shown;
-    const DatasetConfig* dataset;
-    FrameRange range;
-    bool frame;
-  };
-  std::vector<Order> orders;
-  for (const std::string& path : options.paths) {
-    Result<Target> target = resolve_target(node.config, path);
-    if (!target) return usage_error(target.error());
-    if (target->frame && !options.frames.empty()) {
-      return usage_error({EINVAL, path + ": a frame; --frames goes with datasets", {}});
-    }
-    orders.push_back({path, target->dataset,
-                      target->frame ? FrameRange{*target->frame, *target->frame}
-                                    : range_in(*target->dataset, options.frames, *range),
-                      target->frame.has_value()});
-  }
-  if (options.all) {
-    for (const DatasetConfig& dataset : node.config.datasets) {
-      orders.push_back(
-          {dataset.path, &dataset, range_in(dataset, options.frames, *range), false});
-    }
-  }
+  Result<std::vector<Order>> orders = orders_of(node.config, options.paths, options.frames);
+  if (!orders) return usage_error(orders.error());
 
   Client client = connect_or_exit(node);
   EvictReply total{};
   nlohmann::ordered_json parts = nlohmann::ordered_json::array();
-  for (const Order& order : orders) {
+  for (const Order& order : *orders) {
     Result<EvictReply> gone = evict_range(client, options, order.dataset->path, order.range);
     if (!gone) return request_failed(node, order.shown, gone.error());
     total.frames += gone->frames;
@@ -145,7 +115,8 @@ int evict_command(const EvictOptions& options) {
                      {"frames", gone->frames},
                      {"bytes", gone->bytes},
                      {"pinned", gone->pinned}});
-    if (!options.json) fmt::print("{}\n", described(options, order.shown, order.frame, *gone));
+    if (!options.json)
+      fmt::print("{}\n", described(options, order.shown, order.is_frame, *gone));
   }
   if (options.json) {
     print_json({{"dry_run", options.dry_run},

@@ -116,12 +116,8 @@ RunFigures JobRecord::figures() const {
   RunFigures sum;
   if (runs.empty()) {
     const Audit audit = audit_of(*this).audit;
-    return {audit.sum(&DatasetAudit::read),
-            audit.hits,
-            audit.misses,
-            audit.bytes_local,
-            audit.bytes_origin,
-            audit.complete};
+    return {audit.frames_read, audit.hits,         audit.misses,
+            audit.bytes_local, audit.bytes_origin, audit.complete};
   }
   for (const auto& run : runs) {
     const RunRecord& record = run->record();

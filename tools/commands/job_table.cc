@@ -125,7 +125,7 @@ nlohmann::ordered_json json_of(const JobRecord& job) {
   if (job.is_divided()) {
     const Audit audit = audit_of(job).audit;
     json["ranks_known"] = job.count();
-    json["frames_listed"] = audit.sum(&DatasetAudit::listed);
+    json["frames_listed"] = audit.frames_listed;
     json["exactly_once"] = audit.exactly_once;
   }
   return json;
@@ -156,12 +156,7 @@ std::string began_words(std::int64_t ns, const char* format) {
 void print_other_calls(const std::vector<OtherCalls>& others) {
   if (others.empty()) return;
   fmt::print("\nBeside the frames, at the origin:\n");
-  TextTable table({{"TO READ", TextTable::kRight},
-                   {"TO WRITE", TextTable::kRight},
-                   {"OPENS TOOK", TextTable::kRight},
-                   {"STATS", TextTable::kRight},
-                   {"TOOK", TextTable::kRight},
-                   {"NAMES", TextTable::kLeft}});
+  TextTable table({">TO READ", ">TO WRITE", ">OPENS TOOK", ">STATS", ">TOOK", "NAMES"});
   auto words = [](double taken) {
     return duration_words(static_cast<std::int64_t>(taken * static_cast<double>(kNanoseconds)));
   };
@@ -186,14 +181,8 @@ void print_job_list(const std::vector<JobRecord>& jobs, bool as_json) {
     return;
   }
   auto table_with = [&](std::size_t room) {
-    TextTable table({{"JOB", TextTable::kLeft},
-                     {"BEGAN", TextTable::kLeft},
-                     {"RANKS", TextTable::kRight},
-                     {"FRAMES", TextTable::kRight},
-                     {"TIME", TextTable::kRight},
-                     {"RATE", TextTable::kRight},
-                     {"LOCAL", TextTable::kRight},
-                     {"COMMAND", TextTable::kLeft}});
+    TextTable table(
+        {"JOB", "BEGAN", ">RANKS", ">FRAMES", ">TIME", ">RATE", ">LOCAL", "COMMAND"});
     for (const JobRecord& job : jobs) {
       const RunFigures figures = job.figures();
       table.add({job.number().substr(0, kNumberShown),
@@ -221,10 +210,8 @@ void print_comparison(const JobRecord& first, const JobRecord& second, bool as_j
     if (before && after && *after > 0) ratio = seconds(*before) / seconds(*after);
     return print_json({{"jobs", {json_of(first), json_of(second)}}, {"times_faster", ratio}});
   }
-  TextTable table({{"", TextTable::kLeft},
-                   {first.number().substr(0, kNumberShown), TextTable::kRight},
-                   {second.number().substr(0, kNumberShown), TextTable::kRight},
-                   {"", TextTable::kLeft}});
+  TextTable table({"", ">" + first.number().substr(0, kNumberShown),
+                   ">" + second.number().substr(0, kNumberShown), ""});
   const RunFigures a = first.figures(), b = second.figures();
   const auto rate_a = rate_of(first, a), rate_b = rate_of(second, b);
   auto began = [](const JobRecord& job) {

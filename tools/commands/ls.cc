@@ -27,12 +27,7 @@ struct Totals {
 
 int list_datasets(const Node& node, const LsOptions& options) {
   Client client = connect_or_exit(node);
-  TextTable table({{"DATASET", TextTable::kLeft},
-                   {"FRAMES", TextTable::kLeft},
-                   {"PUSHED", TextTable::kRight},
-                   {"FETCHED", TextTable::kRight},
-                   {"BYTES", TextTable::kRight},
-                   {"PINNED", TextTable::kRight}});
+  TextTable table({"DATASET", "FRAMES", ">PUSHED", ">FETCHED", ">BYTES", ">PINNED"});
   Json datasets = Json::array();
   for (const DatasetConfig& dataset : node.config.datasets) {
     Result<std::vector<ListRecord>> records = client.list(dataset.path);
@@ -161,10 +156,7 @@ int ls_command(const LsOptions& options) {
   std::vector<Target> targets;
   for (const std::string& path : options.paths) {
     Result<Target> target = resolve_target(node.config, path);
-    if (!target) {
-      print_error(target.error().context, target.error().hint);
-      return kUsage;
-    }
+    if (!target) return usage_error(target.error());
     targets.push_back(*target);
   }
   return list_frames(node, options, targets);

@@ -157,7 +157,7 @@ bool join(const std::string& directory, RunPlace& place) {
 // Several ranks may do this at the same time.
 std::string share_record(const NewRun& run, const std::string& name, const LauncherPlace& rank,
                          RunPlace& place) {
-  const std::string there = run.runtime + "/" + kJobsDirectory + "/" + name;
+  std::string there = run.runtime + "/" + kJobsDirectory + "/" + name;
   const std::string ended = run.runtime + "/" + kReportsDirectory + "/" + name;
   if (join(there, place) || join(ended, place)) return place.directory;
   const std::string made = make_record(run, place, rank, true);

@@ -118,11 +118,12 @@ class DatasetPush {
   };
 
   // Shows the progress and nodes that became silent. False: no node takes frames, and none is
-  // likely to. A node that has hung up, or is silent, may answer again.
+  // likely to. A node that has hung up, or is silent, may answer again; one that refused a
+  // frame for want of room may take those that are under way to it.
   bool look(Writer& writer) {
     if (Clock::now() - looked_at_ < std::chrono::milliseconds(kLookPeriodMs)) return true;
     looked_at_ = Clock::now();
-    bool any = false, perhaps = false;
+    bool any = false, perhaps = false, is_pushing = false;
     for (std::size_t i = 0; i < peers_.size(); ++i) {
       Writer::NodeFigures figures = *writer.node_figures(i);
       if (!figures.answers && !silent_[i]) {
@@ -133,13 +134,14 @@ class DatasetPush {
       }
       silent_[i] = !figures.answers;
       any = any || figures.answers;
+      is_pushing = is_pushing || figures.under_way > 0;
       perhaps = perhaps || is_silence({figures.failure, {}, {}});
     }
     if (any) answered_at_ = looked_at_;
     say_failures();
     Writer::Figures figures = writer.figures();
     progress_.show(figures.pushed, figures.bytes);
-    return any || (perhaps && looked_at_ - answered_at_ < kPatience);
+    return any || ((perhaps || is_pushing) && looked_at_ - answered_at_ < kPatience);
   }
 
   void say_failures() {
@@ -339,17 +341,11 @@ int push_command(const PushOptions& options) {
   std::vector<const DatasetConfig*> datasets;
   for (const std::string& directory : options.directories) {
     Result<const DatasetConfig*> dataset = resolve_dataset(node.config, directory);
-    if (!dataset) {
-      print_error(dataset.error().context, dataset.error().hint);
-      return kUsage;
-    }
+    if (!dataset) return usage_error(dataset.error());
     datasets.push_back(*dataset);
   }
   Result<std::vector<PushPeer>> peers = peers_of(node, options);
-  if (!peers) {
-    print_error(peers.error().context, peers.error().hint);
-    return kUsage;
-  }
+  if (!peers) return usage_error(peers.error());
 
   Totals totals;
   int outcome = kDone;

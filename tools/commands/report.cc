@@ -11,7 +11,7 @@
 
 #include "bodhi/common/units.h"
 #include "bodhi/lean/run/run_summary.h"
-#include "coord/audit/audit_report.h"
+#include "coord/audit/audit.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/job_record.h"
 #include "tools/commands/job_table.h"
@@ -152,19 +152,13 @@ void print_datasets(const JobRecord& job, const JobAudit& audited) {
 }
 
 void print_ranks(const JobRecord& job, const Audit& audit) {
-  TextTable table({{"RANK", TextTable::kRight},
-                   {"NODE", TextTable::kLeft},
-                   {"ASSIGNED", TextTable::kRight},
-                   {"READ", TextTable::kRight},
-                   {"HITS", TextTable::kRight},
-                   {"MISSES", TextTable::kRight},
-                   {"ENDED", TextTable::kLeft}});
+  TextTable table({">RANK", "NODE", ">ASSIGNED", ">READ", ">HITS", ">MISSES", "ENDED"});
   for (std::size_t r = 0; r < audit.by_rank.size(); ++r) {
-    const RankAudit& rank = audit.by_rank[r];
+    const RankReport& rank = audit.by_rank[r];
     auto figure = [&](std::uint64_t value) {
       return rank.reported ? format_count(value) : std::string("-");
     };
-    table.add({std::to_string(r), rank.node.empty() ? "-" : printable(rank.node),
+    table.add({std::to_string(r), rank.node[0] == '\0' ? "-" : printable(rank.node),
                figure(rank.assigned), figure(rank.read), figure(rank.hits), figure(rank.misses),
                ending_words(job.ranks[r].get())});
   }
@@ -212,7 +206,7 @@ void print_advice(const JobRecord& job, const JobAudit& audited) {
         "find out why, and run the job again.\n");
   } else if (audit.exactly_once) {
     fmt::print("Each frame was read exactly once.\n");
-  } else if (audit.sum(&DatasetAudit::read_twice) != 0) {
+  } else if (audit.frames_read_twice != 0) {
     fmt::print(
         "Every frame was read, some of them by several ranks: a program that divides the "
         "list itself runs with ZAZEN_FILTER=off.\n");
@@ -313,13 +307,11 @@ int print_report_json(const JobRecord& job, JobReport report) {
 int print_job_json(const JobRecord& job) {
   if (!job.is_divided()) return print_report_json(job, report_of(job));
   JobAudit audited = audit_of(job);
-  AuditReport figures(audited.audit, job.any().view().nodes);
+  double& seconds = audited.audit.protocol_seconds;
   for (const auto& rank : job.ranks) {
-    if (rank == nullptr) continue;
-    double& seconds = figures.report().protocol_seconds;
-    seconds = std::max(seconds, rank->protocol_seconds());
+    if (rank != nullptr) seconds = std::max(seconds, rank->protocol_seconds());
   }
-  return print_report_json(job, figures.report());
+  return print_report_json(job, audited.audit);
 }
 
 }  // namespace

@@ -90,11 +90,7 @@ void print_screen(const Json& status, bool exact) {
   fmt::print("{}\n{}\nreads     {}\n\n", cache_line(status, exact), traffic_line(status),
              read_order_words(status.at("read_order")));
 
-  TextTable table({{"DATASET", TextTable::kLeft},
-                   {"PUSHED", TextTable::kRight},
-                   {"FETCHED", TextTable::kRight},
-                   {"BYTES", TextTable::kRight},
-                   {"PINNED", TextTable::kRight}});
+  TextTable table({"DATASET", ">PUSHED", ">FETCHED", ">BYTES", ">PINNED"});
   for (const Json& dataset : status.at("datasets")) {
     table.add({printable(dataset.at("path")), format_count(dataset.at("native")),
                format_count(dataset.at("alien")), size_text(dataset.at("bytes"), exact),

@@ -120,14 +120,8 @@ std::vector<std::string> screen(const Json& status, const Activity& activity) {
       format_count(activity.fills_failed), plural(activity.evictions, "eviction")));
   lines.emplace_back();
 
-  TextTable table({{"OPENS/S", TextTable::kRight},
-                   {"FROM CACHE", TextTable::kRight},
-                   {"HITS", TextTable::kRight},
-                   {"MISSES", TextTable::kRight},
-                   {"PUSHED", TextTable::kRight},
-                   {"FETCHED", TextTable::kRight},
-                   {"BYTES", TextTable::kRight},
-                   {"DATASET", TextTable::kLeft}});  // last, because it may be cut
+  TextTable table({">OPENS/S", ">FROM CACHE", ">HITS", ">MISSES", ">PUSHED", ">FETCHED",
+                   ">BYTES", "DATASET"});  // last, because it may be cut
   for (const DatasetActivity& dataset : activity.datasets) {
     table.add({format_count(per_second(dataset.opens(), activity.seconds)), percent(dataset),
                format_count(dataset.hits), format_count(dataset.misses),

@@ -102,39 +102,18 @@ void print_summary(const VerifyOptions& options, const Totals& totals) {
       totals.bad == 0 ? "all good" : format_count(totals.bad) + " bad, dropped", missing);
 }
 
-int usage_error(const Error& error) {
-  print_error(error.context, error.hint);
-  return kUsage;
-}
-
 }  // namespace
 
 int verify_command(const VerifyOptions& options) {
-  Result<FrameRange> range = parse_range(options.frames);
-  if (!range) return usage_error(range.error());
   Node node = load_node_or_exit(options.config, kUsage);
-  std::vector<std::pair<const DatasetConfig*, FrameRange>> orders;
-  for (const std::string& path : options.paths) {
-    Result<Target> target = resolve_target(node.config, path);
-    if (!target) return usage_error(target.error());
-    if (target->frame && !options.frames.empty()) {
-      return usage_error({EINVAL, path + ": a frame; --frames goes with datasets", {}});
-    }
-    orders.emplace_back(target->dataset,
-                        target->frame ? FrameRange{*target->frame, *target->frame}
-                                      : range_in(*target->dataset, options.frames, *range));
-  }
-  if (options.paths.empty()) {
-    for (const DatasetConfig& dataset : node.config.datasets) {
-      orders.emplace_back(&dataset, range_in(dataset, options.frames, *range));
-    }
-  }
+  Result<std::vector<Order>> orders = orders_of(node.config, options.paths, options.frames);
+  if (!orders) return usage_error(orders.error());
 
   Client client = connect_or_exit(node, kTimeoutMs);
   Totals totals;
-  for (const auto& [dataset, part] : orders) {
-    Status done = verify_range(client, *dataset, part, totals);
-    if (!done) return request_failed(node, dataset->path, done.error());
+  for (const Order& order : *orders) {
+    Status done = verify_range(client, *order.dataset, order.range, totals);
+    if (!done) return request_failed(node, order.dataset->path, done.error());
   }
   print_summary(options, totals);
   return totals.bad == 0 ? kDone : kFailed;

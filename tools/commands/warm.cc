@@ -15,6 +15,7 @@
 #include <deque>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <thread>
 
 #include "bodhi/common/directory_entries.h"
@@ -46,11 +47,11 @@ struct Totals {
   nlohmann::ordered_json failures = nlohmann::ordered_json::array();
 };
 
-// The part of the command line that is about one dataset.
-struct Order {
+// What the command line says of one dataset.
+struct Wanted {
   const DatasetConfig* dataset;
-  bool whole = false;           // all that it lists, within --frames
-  std::vector<FrameSeq> named;  // one by one
+  std::optional<FrameRange> listed;  // all that it lists in this range
+  std::vector<FrameSeq> named;       // one by one
 };
 
 struct Work {
@@ -194,23 +195,18 @@ class DatasetWarming {
   bool full_ = false, has_asked_why_ = false;
 };
 
-Result<std::vector<Order>> orders_of(const Node& node, const WarmOptions& options) {
-  std::vector<Order> orders;
-  for (const std::string& path : options.paths) {
-    Result<Target> target = resolve_target(node.config, path);
-    if (!target) return target.error();
-    if (target->frame && !options.frames.empty()) {
-      return Error{EINVAL, path + ": a frame; --frames goes with datasets", {}};
-    }
-    auto order = std::ranges::find(orders, target->dataset, &Order::dataset);
-    if (order == orders.end()) order = orders.insert(order, Order{target->dataset, false, {}});
-    if (target->frame) {
-      order->named.push_back(*target->frame);
+std::vector<Wanted> all_wanted(const std::vector<Order>& orders) {
+  std::vector<Wanted> all;
+  for (const Order& order : orders) {
+    auto part = std::ranges::find(all, order.dataset, &Wanted::dataset);
+    if (part == all.end()) part = all.insert(part, {order.dataset, {}, {}});
+    if (order.is_frame) {
+      part->named.push_back(order.range.first);
     } else {
-      order->whole = true;
+      part->listed = order.range;
     }
   }
-  return orders;
+  return all;
 }
 
 void add_companions(const DatasetConfig& dataset, std::vector<FrameSeq>* frames) {
@@ -230,20 +226,20 @@ void add_companions(const DatasetConfig& dataset, std::vector<FrameSeq>* frames)
       });
 }
 
-Result<FrameSet> frames_of(const Order& order, const FrameRange& range) {
-  std::vector<FrameSeq> frames = order.named;
-  if (order.whole) {
+Result<FrameSet> frames_of(const Wanted& part) {
+  std::vector<FrameSeq> frames = part.named;
+  if (part.listed) {
     Result<Listing> listing = list_directory(
-        frame_directory(order.dataset->path, order.dataset->name), order.dataset->name);
+        frame_directory(part.dataset->path, part.dataset->name), part.dataset->name);
     if (listing ? listing->frames.empty() : listing.error().code == ENOENT) {
-      if (std::string mismatch = describe_mismatch(*order.dataset); !mismatch.empty()) {
+      if (std::string mismatch = describe_mismatch(*part.dataset); !mismatch.empty()) {
         return Error{EINVAL, mismatch, kMismatchHint};
       }
     }
     if (!listing) return listing.error();
     std::ranges::copy_if(listing->frames, std::back_inserter(frames),
-                         [&](FrameSeq seq) { return range.contains(seq); });
-    if (range.last >= kFirstCompanion) add_companions(*order.dataset, &frames);
+                         [&](FrameSeq seq) { return part.listed->contains(seq); });
+    if (part.listed->last >= kFirstCompanion) add_companions(*part.dataset, &frames);
   }
   return FrameSet(std::move(frames));
 }
@@ -269,18 +265,18 @@ std::uint64_t expected_bytes(const Work& work) {
                                     static_cast<double>(work.frames.size()));
 }
 
-// The frames that an order asks for; an error is the origin's.
-Result<Work> look_at_origin(const Order& order, const FrameRange& range) {
-  const std::string& path = order.dataset->path;
-  Result<FrameSet> wanted = frames_of(order, range);
+// The frames that are wanted; an error is the origin's.
+Result<Work> look_at_origin(const Wanted& part) {
+  const std::string& path = part.dataset->path;
+  Result<FrameSet> wanted = frames_of(part);
   if (!wanted) return wanted.error();
-  Work work{order.dataset, {}, wanted->frames()};
+  Work work{part.dataset, {}, wanted->frames()};
   work.directory = UniqueFd(static_cast<int>(
       past_the_shim(SYS_openat, AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
   if (!work.directory.valid()) return last_error(path);
   if (work.frames.empty()) {
     print_warning(path + ": no such frames there",
-                  "its frames are named " + order.dataset->frames);
+                  "its frames are named " + part.dataset->frames);
   }
   return work;
 }
@@ -347,16 +343,9 @@ void print_summary(const WarmOptions& options, const Totals& totals) {
              format_count(totals.no_room), format_count(totals.failed));
 }
 
-int usage_error(const Error& error) {
-  print_error(error.context, error.hint);
-  return kUsage;
-}
-
 }  // namespace
 
 int warm_command(const WarmOptions& options) {
-  Result<FrameRange> range = parse_range(options.frames);
-  if (!range) return usage_error(range.error());
   if (options.jobs < 1 || options.jobs > WarmOptions::kMostJobs) {
     return usage_error({EINVAL,
                         fmt::format("--jobs {}: not a number of frames from 1 to {}",
@@ -364,18 +353,18 @@ int warm_command(const WarmOptions& options) {
                         {}});
   }
   Node node = load_node_or_exit(options.config, kUsage);
-  Result<std::vector<Order>> orders = orders_of(node, options);
+  Result<std::vector<Order>> orders = orders_of(node.config, options.paths, options.frames);
   if (!orders) return usage_error(orders.error());
 
   Client client = connect_or_exit(node);
   Totals totals;
   std::vector<Work> works;
   int outcome = kDone;
-  for (const Order& order : *orders) {
-    Result<Work> work = look_at_origin(order, range_in(*order.dataset, options.frames, *range));
+  for (const Wanted& part : all_wanted(*orders)) {
+    Result<Work> work = look_at_origin(part);
     if (!work) {
       const Error& error = work.error();
-      print_error(order.dataset->path + ": " +
+      print_error(part.dataset->path + ": " +
                       (error.code == EINVAL ? error.context : std::strerror(error.code)),
                   error.hint);
       outcome = kFailed;
@@ -386,7 +375,7 @@ int warm_command(const WarmOptions& options) {
       works.push_back(std::move(*work));
       continue;
     }
-    outcome = request_failed(node, order.dataset->path, planned.error());
+    outcome = request_failed(node, part.dataset->path, planned.error());
     if (outcome == kNoDaemon) return outcome;
   }
   if (Status warned = warn_if_too_large(client, totals); !warned) {

@@ -43,11 +43,10 @@ EnvCommand parse_env_argument(const std::string& argument) {
   }
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
-    if (word == "-" || word == "-i" || word == "--ignore-environment") {
-      command.clears_environment = true;
-    } else if (word == "-u" && i + 1 < words.size()) {
+    if (word == "-u" && i + 1 < words.size()) {
       command.clears_environment |= words[++i] == "LD_PRELOAD";
-    } else if (word == "-uLD_PRELOAD" || word == "--unset=LD_PRELOAD" ||
+    } else if (word == "-" || word == "-i" || word == "--ignore-environment" ||
+               word == "-uLD_PRELOAD" || word == "--unset=LD_PRELOAD" ||
                word.starts_with("LD_PRELOAD=")) {
       command.clears_environment = true;
     } else if (!word.starts_with("-") && word.find('=') == std::string::npos) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "tools/support/target.h"
+
 namespace zazen {
 namespace {
 
@@ -29,11 +31,33 @@ Result<FrameRange> parse_range(const std::string& text) {
   return range;
 }
 
-FrameRange range_in(const DatasetConfig& dataset, const std::string& text,
-                    const FrameRange& range) {
-  const bool has_companions = dataset.name.companions().count() != 0;
-  if (text.empty() || !has_companions) return range;
-  return {range.first, std::min(range.last, kFirstCompanion - 1)};
+Result<std::vector<Order>> orders_of(const Config& config,
+                                     const std::vector<std::string>& paths,
+                                     const std::string& range, const std::string& option) {
+  Result<FrameRange> parsed = parse_range(range);
+  if (!parsed) return parsed.error();
+  std::vector<Order> orders;
+  auto add_dataset = [&](const std::string& shown, const DatasetConfig& dataset) {
+    FrameRange part = *parsed;
+    const bool has_companions = dataset.name.companions().count() != 0;
+    if (!range.empty() && has_companions) part.last = std::min(part.last, kFirstCompanion - 1);
+    orders.push_back({shown, &dataset, part, false});
+  };
+  for (const std::string& path : paths) {
+    Result<Target> target = resolve_target(config, path);
+    if (!target) return target.error();
+    if (!target->frame) {
+      add_dataset(path, *target->dataset);
+    } else if (range.empty()) {
+      orders.push_back({path, target->dataset, {*target->frame, *target->frame}, true});
+    } else {
+      return Error{EINVAL, path + ": a frame; " + option + " goes with datasets", {}};
+    }
+  }
+  if (paths.empty()) {
+    for (const DatasetConfig& dataset : config.datasets) add_dataset(dataset.path, dataset);
+  }
+  return orders;
 }
 
 }  // namespace zazen

@@ -1,6 +1,8 @@
-// A range of sequence numbers as people write it: "7", "0-99", "100-", "-99".
+// The frames that a command line names: datasets, frames in them, ranges of sequence numbers as
+// people write them: "7", "0-99", "100-", "-99".
 #pragma once
 #include <string>
+#include <vector>
 
 #include "bodhi/common/result.h"
 #include "bodhi/config/config.h"
@@ -11,9 +13,18 @@ namespace zazen {
 // "" means all.
 Result<FrameRange> parse_range(const std::string& text);
 
-// What the text means for a dataset. A range is one of frames: companions have numbers, but not
-// for people. "" is all, companions too.
-FrameRange range_in(const DatasetConfig& dataset, const std::string& text,
-                    const FrameRange& range);
+struct Order {
+  std::string shown;  // as it was named
+  const DatasetConfig* dataset;
+  FrameRange range;
+  bool is_frame;  // a single one
+};
+
+// One for each path; without paths one for each dataset. `range` is one of frames: companions
+// have numbers, but not for people. "" is all, companions too. `option` is its name.
+Result<std::vector<Order>> orders_of(const Config& config,
+                                     const std::vector<std::string>& paths,
+                                     const std::string& range,
+                                     const std::string& option = "--frames");
 
 }  // namespace zazen

@@ -38,6 +38,11 @@ void print_error(const std::string& message, const std::string& hint) {
   print_message("error", message, hint);
 }
 
+int usage_error(const Error& error) {
+  print_error(error.context, error.hint);
+  return kUsage;
+}
+
 void print_warning(const std::string& message, const std::string& hint) {
   print_message("warning", message, hint);
 }
@@ -86,29 +91,30 @@ std::string plural(std::uint64_t count, const std::string& noun) {
   return format_count(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
+TextTable::TextTable(std::vector<std::string> titles) {
+  for (std::string& title : titles) {
+    right_.push_back(title.starts_with('>'));
+    if (right_.back()) title.erase(0, 1);
+  }
+  rows_.push_back(std::move(titles));
+}
+
 std::vector<std::string> TextTable::lines() const {
   std::vector<std::string> lines;
-  std::vector<std::size_t> widths;
-  for (const Column& column : columns_) widths.push_back(column.title.size());
+  std::vector<std::size_t> widths(right_.size());
   for (const auto& row : rows_) {
     for (std::size_t i = 0; i < row.size(); ++i)
       widths[i] = std::max(widths[i], width_of(row[i]));
   }
-
-  auto add_row = [&](auto cell) {
+  for (const auto& row : rows_) {
     std::string line;
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      const std::string& text = cell(i);
-      std::string padding(widths[i] - width_of(text), ' ');
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string padding(widths[i] - width_of(row[i]), ' ');
       if (i > 0) line += "  ";
-      line += columns_[i].align == kLeft ? text + padding : padding + text;
+      line += right_[i] ? padding + row[i] : row[i] + padding;
     }
     line.erase(line.find_last_not_of(' ') + 1);
     lines.push_back(std::move(line));
-  };
-  add_row([&](std::size_t i) -> const std::string& { return columns_[i].title; });
-  for (const auto& row : rows_) {
-    add_row([&](std::size_t i) -> const std::string& { return row[i]; });
   }
   return lines;
 }

@@ -13,6 +13,8 @@ enum ExitCode : int { kDone = 0, kFailed = 1, kUsage = 2, kNoDaemon = 3, kUnheal
 
 // "zazenctl: error: MESSAGE", then "hint: HINT" if there is one.
 void print_error(const std::string& message, const std::string& hint = {});
+// The same for a command line that makes no sense. Returns kUsage.
+int usage_error(const Error& error);
 void print_warning(const std::string& message, const std::string& hint = {});
 
 // An object, with its schema_version first (bodhi/lean/run/report.h).
@@ -32,22 +34,18 @@ std::string coloured(const std::string& text, Colour colour);  // on stdout
 std::string format_duration(std::uint64_t seconds);  // "0:42", "3:05:00", "3d 04:12"
 std::string plural(std::uint64_t count, const std::string& noun);  // "1 frame", "2,000 frames"
 
-// Rows of text, printed with two spaces between columns.
+// Rows of text, printed with two spaces between columns. The titles come first. A title that
+// begins with '>', which is not printed, has a column of figures, aligned on the right.
 class TextTable {
  public:
-  enum Align { kLeft, kRight };
-  struct Column {
-    std::string title;
-    Align align;
-  };
-  explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  explicit TextTable(std::vector<std::string> titles);
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   std::vector<std::string> lines() const;
   void print() const;
 
  private:
-  std::vector<Column> columns_;
-  std::vector<std::vector<std::string>> rows_;
+  std::vector<bool> right_;                     // by column
+  std::vector<std::vector<std::string>> rows_;  // the titles are the first
 };
 
 }  // namespace zazen

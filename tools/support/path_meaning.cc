@@ -5,7 +5,7 @@
 #include <cctype>
 #include <optional>
 
-#include "bodhi/lean/requests/directory_watch.h"
+#include "bodhi/lean/requests/local_copy.h"
 #include "bodhi/node/listing.h"
 
 namespace zazen {

@@ -43,8 +43,10 @@ NewsWord* put(ProgramNews& news, const FrameEntry& entry) {
     NewsWord& place = news.entries[at];
     std::uint64_t there = 0;
     if (entry.file != 0 && place.load() == 0) news.files[at].store(entry.file);
-    // The reader takes one that is there later than now, and then looks at the frame.
-    if (place.compare_exchange_strong(there, word) || there == word) return &place;
+    if (place.compare_exchange_strong(there, word)) return &place;
+    // The reader takes one that is there later than now, and then looks at the frame. Opens are
+    // counted.
+    if (there == word && (entry.kinds & kNewsOpened) == 0) return &place;
   }
   return nullptr;
 }
@@ -83,12 +85,17 @@ bool add_news(ProgramNews& news, const FrameEntry& entry) {
   return news.reader.load() != 0;
 }
 
-bool drop_by_news(ProgramNews& news, const FrameEntry& entry, int limit_ms) {
-  constexpr int kLookMs = 50;  // whether somebody still reads
+const NewsWord* ask_by_news(ProgramNews& news, const FrameEntry& entry) {
   const NewsWord* place = add(news, entry);
-  if (place == nullptr) return false;
+  if (place == nullptr) return nullptr;
   news.sleep.store(ProgramNews::kCalled);
   wake(news.sleep);
+  return place;
+}
+
+bool await_reader(const ProgramNews& news, const FrameEntry& entry, const NewsWord* place,
+                  int limit_ms) {
+  constexpr int kLookMs = 50;  // whether somebody still reads
   const std::uint64_t word = pack_entry(entry), taken = word | kNewsTaken;
   const std::int64_t until_ms = monotonic_ms() + limit_ms;
   for (;;) {

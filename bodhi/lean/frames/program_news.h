@@ -1,6 +1,6 @@
 // ProgramNews: frames that programs have changed or missed, for the worker of their user to
 // look at. A program adds one without a message, a descriptor, or waiting; it waits only for a
-// copy that it cannot remove itself.
+// copy that it cannot remove or suspend itself.
 //
 // The news lie in the file in which the programs of one user count (table.h). Only that user's
 // programs and worker trust them. It is a set, not a queue: an entry says "look at this frame",
@@ -27,8 +27,10 @@ enum NewsKind : std::uint32_t {  // bits
   kNewsWritten = 4,              // it is pushed when it is closed
   kNewsDrop = 8,                 // its copy is to go, and the program waits for that
   kNewsMissed = 16,              // a program has opened it at the origin; alone
-  kNewsTaken = 128,              // of kNewsDrop: the reader deals with it
+  kNewsOpened = 32,              // for writing (D25); alone. Each open has an entry of its own
+  kNewsTaken = 128,              // of kNewsAwaited: the reader deals with it
 };
+inline constexpr std::uint32_t kNewsAwaited = kNewsDrop | kNewsOpened;
 
 struct FrameEntry {
   std::uint32_t dataset = 0;
@@ -47,7 +49,7 @@ struct ProgramNews {
 
   std::atomic<std::uint64_t> reader;   // 0: none; otherwise for whom, see below
   std::atomic<std::uint32_t> sleep;    // a futex: the reader's
-  std::atomic<std::uint32_t> settled;  // a futex: grows when a kNewsDrop is dealt with
+  std::atomic<std::uint32_t> settled;  // a futex: grows when a kNewsAwaited is dealt with
   NewsWord entries[kRoom];
   NewsWord files[kRoom];  // the marks of those that were missed
 };
@@ -65,18 +67,21 @@ std::uint64_t file_mark(std::uint32_t device_major, std::uint32_t device_minor,
 // left meanwhile and may have missed it.
 bool add_news(ProgramNews& news, const FrameEntry& entry);
 
-// Adds a kNewsDrop, and waits until the reader has dealt with it. False: as above, or it has
-// taken longer than the limit.
-bool drop_by_news(ProgramNews& news, const FrameEntry& entry, int limit_ms);
+// Adds a kNewsAwaited, and calls the reader. Null: as above, but for a reader that has left.
+const NewsWord* ask_by_news(ProgramNews& news, const FrameEntry& entry);
+// Waits until the reader has dealt with it. False: nobody reads, or it has taken longer than
+// the limit.
+bool await_reader(const ProgramNews& news, const FrameEntry& entry, const NewsWord* place,
+                  int limit_ms);
 
 // ---- For the reader
 
 // False: another one reads. Entries that an earlier reader left half done are there again.
 bool begin_reading(ProgramNews& news, std::uint64_t reader);
-// Waits until a kNewsDrop is added, for at most so long; with `any`, until any entry is.
+// Waits until a reader is called, for at most so long; with `any`, until any entry is added.
 void await_news(ProgramNews& news, int limit_ms, bool any);
 // Takes all entries out, in any order, and calls take(FrameEntry, NewsWord*) for each; how
-// many. The word is null, but for a kNewsDrop, which stays until settle_news().
+// many. The word is null, but for a kNewsAwaited, which stays until settle_news().
 template <class Take>
 std::size_t take_news(ProgramNews& news, Take take);
 void settle_news(ProgramNews& news, const FrameEntry& entry, NewsWord* word);
@@ -101,7 +106,7 @@ std::size_t take_news(ProgramNews& news, Take take) {
     if (word == 0 || (word & kNewsTaken) != 0) continue;
     FrameEntry entry = unpack_entry(word);
     if ((word & kNewsMissed) != 0) entry.file = news.files[i].load();
-    const bool is_awaited = (word & kNewsDrop) != 0;
+    const bool is_awaited = (word & kNewsAwaited) != 0;
     if (!place.compare_exchange_strong(word, is_awaited ? word | kNewsTaken : 0)) continue;
     take(entry, is_awaited ? &place : nullptr);
     ++taken;

@@ -12,19 +12,6 @@
 namespace zazen {
 namespace {
 
-// Stopped by SIGSTOP or a debugger. False also if the process is not visible.
-bool is_stopped(std::int32_t pid) {
-  char path[32], text[128];  // "7 (zazend) T 1 ..."
-  ::snprintf(path, sizeof path, "/proc/%d/stat", pid);
-  RawFd file(raw_open(path, O_RDONLY));
-  if (!file.valid()) return false;
-  long size = raw_call(SYS_read, file.get(), text, sizeof text - 1);
-  text[size > 0 ? size : 0] = '\0';
-  const char* name_end = std::strrchr(text, ')');
-  return name_end != nullptr && name_end[1] == ' ' &&
-         (name_end[2] == 'T' || name_end[2] == 't');
-}
-
 // As receive_message(), for at most kAnswerMs. For a request whose answer may be skipped, a
 // signal ends the wait: -EINTR.
 int receive_soon(bool must_hear, const SignalsOff& signals, int socket, char* reply,
@@ -66,6 +53,18 @@ int reply_status(int got, const char* reply, std::uint64_t request) {
 }
 
 }  // namespace
+
+bool is_stopped(std::int32_t pid) {
+  char path[32], text[128];  // "7 (zazend) T 1 ..."
+  ::snprintf(path, sizeof path, "/proc/%d/stat", pid);
+  RawFd file(raw_open(path, O_RDONLY));
+  if (!file.valid()) return false;
+  long size = raw_call(SYS_read, file.get(), text, sizeof text - 1);
+  text[size > 0 ? size : 0] = '\0';
+  const char* name_end = std::strrchr(text, ')');
+  return name_end != nullptr && name_end[1] == ' ' &&
+         (name_end[2] == 'T' || name_end[2] == 't');
+}
 
 int ask_daemon(DaemonLink& link, const Table& table, const DaemonRequest& request) {
   constexpr std::uint64_t kRequest = 1;

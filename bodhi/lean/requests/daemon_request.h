@@ -41,6 +41,9 @@ struct DaemonLink {
   std::atomic<std::int64_t> quiet_until_ms{0};
 };
 
+// Stopped by SIGSTOP or a debugger. False also if the process is not visible.
+bool is_stopped(std::int32_t pid);
+
 // 0, the reply's errno, or a negative errno of the transport. -EAGAIN: within the second after
 // a failure. -EINTR: a signal came before the answer to a request that can be repeated. The
 // call blocks signals: a handler that leaves by a jump would leak the socket.

@@ -1,5 +1,6 @@
 #include "bodhi/lean/requests/local_copy.h"
 
+#include <alloca.h>
 #include <sys/uio.h>
 
 #include <cstring>
@@ -110,6 +111,35 @@ void full_fence() {
 }
 
 }  // namespace
+
+bool directory_key(const char* path, DirectoryKey* key) {
+  struct stat st;
+  if (raw_call(SYS_newfstatat, AT_FDCWD, path, &st, 0) != 0 || !S_ISDIR(st.st_mode)) {
+    return false;
+  }
+  *key = {st.st_dev, st.st_ino};
+  return true;
+}
+
+void DirectoryWatch::look_anew(const char* dataset, const FrameName& name,
+                               std::int64_t now_ms) {
+  std::size_t length = std::strlen(dataset);
+  char* path = static_cast<char*>(alloca(length + 1 + name.directory_length() + sizeof "/."));
+  std::memcpy(path, dataset, length);
+  path[length++] = '/';
+  std::memcpy(path + length, name.directory(), name.directory_length());
+  length += name.directory_length();
+  // A process without search permission for the directory must not learn about its content.
+  std::memcpy(path + length, "/.", sizeof "/.");
+  DirectoryKey key;
+  bool found = directory_key(path, &key);
+  if (found) {
+    dev_.store(key.dev, std::memory_order_relaxed);
+    ino_.store(key.ino, std::memory_order_relaxed);
+  }
+  reachable_.store(found, std::memory_order_relaxed);
+  looked_at_ms_.store(found ? now_ms : now_ms - kAgainMs + 1000, std::memory_order_release);
+}
 
 const char* LocalCopy::origin() const {
   return path + std::strlen(table.cache);
@@ -232,8 +262,8 @@ CopyLeft look_again_for_copy(const LocalCopy& copy, FrameSeq seq, const CopyBefo
   return is_gone ? CopyLeft::kNone : look_for_copy(copy, seq);
 }
 
-bool remove_copy(const LocalCopy& copy) {
-  return raw_call(SYS_unlinkat, AT_FDCWD, copy.path, 0) == 0;
+long remove_copy(const LocalCopy& copy) {
+  return raw_call(SYS_unlinkat, AT_FDCWD, copy.path, 0);
 }
 
 bool drop_copy(const LocalCopy& copy, std::uint32_t flags) {
@@ -247,7 +277,7 @@ bool drop_copy(const LocalCopy& copy, std::uint32_t flags) {
     // Other nodes have to hear of it all the same, when the daemon comes to read it.
     if (told < 0 && copy.table.has_peers != 0) copy.ask(request);
   }
-  long removed = raw_call(SYS_unlinkat, AT_FDCWD, copy.path, 0);
+  const long removed = remove_copy(copy);
   if (removed == 0) return false;
   // After a chroot() the whole cache is out of sight.
   bool is_in_sight = raw_call(SYS_faccessat, AT_FDCWD, copy.table.cache, F_OK) == 0;

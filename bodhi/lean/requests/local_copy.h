@@ -6,12 +6,56 @@
 // dataset and again after half a minute, and for a turn at a spinning disk (D17). errno is
 // kept. Lean.
 #pragma once
+#include <sys/types.h>
+
+#include <atomic>
+
 #include "bodhi/lean/frames/copy_rule.h"
 #include "bodhi/lean/frames/identity.h"
 #include "bodhi/lean/requests/daemon_request.h"
-#include "bodhi/lean/requests/directory_watch.h"
 
 namespace zazen {
+
+struct DirectoryKey {
+  dev_t dev;
+  ino_t ino;
+  bool operator==(const DirectoryKey&) const = default;
+};
+
+// By raw system calls; false if the path leads to no directory.
+bool directory_key(const char* path, DirectoryKey* key);
+
+// DirectoryWatch: where a dataset's frame directory is, and whether this process may search it.
+//
+// The directory is looked up at first use and again every 30 s. So a replaced directory, or a
+// loss of access, is noticed (D15). After a failure the next look-up is a second later. Zeroed
+// memory is a watch without a look-up. Readable without a lock.
+class DirectoryWatch {
+ public:
+  // False if the directory cannot be reached. *key: where it was found last (ino 0: never).
+  bool look(const char* dataset, const FrameName& name, std::int64_t now_ms,
+            DirectoryKey* key) {
+    if (!has_looked(now_ms)) [[unlikely]]
+      look_anew(dataset, name, now_ms);
+    *key = {dev_.load(std::memory_order_relaxed), ino_.load(std::memory_order_relaxed)};
+    return reachable_.load(std::memory_order_relaxed);
+  }
+  // True within this time: look() does not access the file system.
+  bool has_looked(std::int64_t now_ms) const {
+    const std::int64_t looked_at_ms = looked_at_ms_.load(std::memory_order_acquire);
+    return looked_at_ms != 0 && now_ms - looked_at_ms <= kAgainMs;
+  }
+  void forget() { looked_at_ms_.store(0, std::memory_order_relaxed); }
+
+ private:
+  static constexpr std::int64_t kAgainMs = 30'000;
+  void look_anew(const char* dataset, const FrameName& name, std::int64_t now_ms);
+
+  std::atomic<std::uint64_t> dev_;  // where it was found last
+  std::atomic<std::uint64_t> ino_;
+  std::atomic<bool> reachable_;
+  std::atomic<std::int64_t> looked_at_ms_;  // 0: never
+};
 
 // The knowledge of one process about a dataset's directory and copies. Zeroed memory knows
 // nothing.
@@ -80,7 +124,7 @@ bool request_fill(const LocalCopy& copy, int origin_fd, bool waits);
 // program in another mount namespace may have found another one by the same name.
 int open_filled_copy(const char* path, int flags, int origin_fd);
 
-// What a process finds of a frame that it has just changed.
+// The state in which a process finds a frame that it has just changed.
 enum class CopyLeft {
   kNone,     // neither a copy nor one that could get the name: nobody needs to be told
   kNamed,    // a copy
@@ -110,8 +154,9 @@ inline CopyBefore before_change(const Table& table, std::uint32_t dataset, Frame
 // the process has removed it. Otherwise it looks for one.
 CopyLeft look_again_for_copy(const LocalCopy& copy, FrameSeq seq, const CopyBefore& before);
 
-// Takes the copy's name, which the daemon has to hear of. False: it is not ours, or not there.
-bool remove_copy(const LocalCopy& copy);
+// Takes the copy's name, which the daemon has to hear of. 0, or a negative errno: it is not
+// ours, or not there.
+long remove_copy(const LocalCopy& copy);
 
 // The frame changes (flags 0), is opened for writing (kOpenForWriting), or its copy is stale
 // (kFoundStale). If the daemon does not answer, the copy's name is removed here: the files are

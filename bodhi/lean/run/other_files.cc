@@ -77,7 +77,7 @@ std::size_t OtherFiles::most_frequent(std::uint32_t dataset,
     while (at > 0 && calls_of(pattern) > calls_of(*out[at - 1])) --at;
     if (at == kMostShown) continue;
     if (count < kMostShown) ++count;
-    std::memmove(out + at + 1, out + at, (count - at - 1) * sizeof *out);
+    for (std::size_t i = count - 1; i > at; --i) out[i] = out[i - 1];
     out[at] = &pattern;
   }
   return count;

@@ -28,22 +28,36 @@ class JsonFile {
     put(digits + sizeof digits - count, count);
   }
 
-  void signed_number(std::int64_t value) {
-    if (value < 0) text("-");
-    number(value < 0 ? 0 - static_cast<std::uint64_t>(value)
-                     : static_cast<std::uint64_t>(value));
+  // A member of an object, after `before`.
+  template <class Value>
+  void field(const char* before, const char* name, Value of_field) {
+    key(before, name);
+    value(of_field);
+  }
+  void key(const char* before, const char* name) {
+    for (const char* part : {before, "\"", name, "\": "}) text(part);
   }
 
-  void seconds(double value) {
-    bool sane = value >= 0 && value < 1e12;
-    std::uint64_t us = sane ? static_cast<std::uint64_t>(value * 1e6 + 0.5) : 0;
+  void value(std::uint64_t number_of) { number(number_of); }
+  void value(std::int64_t signed_number) {
+    if (signed_number < 0) text("-");
+    number(signed_number < 0 ? 0 - static_cast<std::uint64_t>(signed_number)
+                             : static_cast<std::uint64_t>(signed_number));
+  }
+  void value(std::int32_t signed_number) { value(std::int64_t{signed_number}); }
+  void value(double seconds) {
+    bool sane = seconds >= 0 && seconds < 1e12;
+    std::uint64_t us = sane ? static_cast<std::uint64_t>(seconds * 1e6 + 0.5) : 0;
     number(us / 1'000'000);
     text(".");
     for (std::uint64_t unit = 100'000; unit > 0; unit /= 10) number(us / unit % 10);
   }
-
-  void boolean(bool value) { text(value ? "true" : "false"); }
-  void string(const char* value, std::size_t length);
+  void value(bool is_true) { text(is_true ? "true" : "false"); }
+  void value(const char* string_or_null) {
+    if (string_or_null == nullptr) return text("null");
+    string(string_or_null, std::strlen(string_or_null));
+  }
+  void string(const char* characters, std::size_t length);
   int finish() {
     flush();
     return error_;
@@ -82,9 +96,9 @@ std::size_t character_length(const unsigned char* text, std::size_t left) {
   return overlong || surrogate || too_large ? 0 : length;
 }
 
-void JsonFile::string(const char* value, std::size_t length) {
+void JsonFile::string(const char* characters, std::size_t length) {
   constexpr char kHex[] = "0123456789abcdef";
-  const unsigned char* bytes = reinterpret_cast<const unsigned char*>(value);
+  const unsigned char* bytes = reinterpret_cast<const unsigned char*>(characters);
   text("\"");
   for (std::size_t at = 0; at < length;) {
     unsigned char c = bytes[at];
@@ -99,7 +113,7 @@ void JsonFile::string(const char* value, std::size_t length) {
       char escape[] = {'\\', 'u', '0', '0', kHex[c >> 4], kHex[c & 15]};
       put(escape, sizeof escape);
     } else {
-      put(value + at, size);
+      put(characters + at, size);
     }
     at += size;
   }
@@ -107,115 +121,80 @@ void JsonFile::string(const char* value, std::size_t length) {
 }
 
 void write_rank(JsonFile& json, const RankReport& rank) {
-  json.text("    {\"rank\": ");
-  json.signed_number(rank.rank);
-  json.text(", \"node\": ");
+  json.field("    {", "rank", rank.rank);
+  json.key(", ", "node");
   json.string(rank.node, ::strnlen(rank.node, sizeof rank.node));
-  json.text(", \"assigned\": ");
-  json.number(rank.assigned);
-  json.text(", \"read\": ");
-  json.number(rank.read);
-  json.text(", \"hits\": ");
-  json.number(rank.hits);
-  json.text(", \"misses\": ");
-  json.number(rank.misses);
-  json.text(", \"reported\": ");
-  json.boolean(rank.reported);
+  json.field(", ", "assigned", rank.assigned);
+  json.field(", ", "read", rank.read);
+  json.field(", ", "hits", rank.hits);
+  json.field(", ", "misses", rank.misses);
+  json.field(", ", "reported", rank.reported);
   json.text("}");
 }
 
 void write_other(JsonFile& json, const OtherReport& other) {
-  json.text("    {\"dataset\": ");
-  json.string(other.dataset, std::strlen(other.dataset));
-  json.text(", \"pattern\": ");
-  json.string(other.pattern, std::strlen(other.pattern));
-  json.text(", \"reads\": ");
-  json.number(other.reads);
-  json.text(", \"writes\": ");
-  json.number(other.writes);
-  json.text(", \"stats\": ");
-  json.number(other.stats);
-  json.text(", \"open_seconds\": ");
-  json.seconds(other.open_seconds);
-  json.text(", \"stat_seconds\": ");
-  json.seconds(other.stat_seconds);
+  json.field("    {", "dataset", other.dataset);
+  json.field(", ", "pattern", other.pattern);
+  json.field(", ", "reads", other.reads);
+  json.field(", ", "writes", other.writes);
+  json.field(", ", "stats", other.stats);
+  json.field(", ", "open_seconds", other.open_seconds);
+  json.field(", ", "stat_seconds", other.stat_seconds);
   json.text("}");
 }
 
+// write(json, element) for each, one a line.
+template <class Element, class Write>
+void write_array(JsonFile& json, const char* name, const Element* elements, std::size_t count,
+                 Write write) {
+  json.key(",\n  ", name);
+  for (std::size_t i = 0; i < count; ++i) {
+    json.text(i == 0 ? "[\n" : ",\n");
+    write(json, elements[i]);
+  }
+  json.text(count == 0 ? "[]" : "\n  ]");
+}
+
 void write_json(JsonFile& json, const JobReport& report) {
-  json.text("{\n  \"schema_version\": ");
-  json.number(kSchemaVersion);
-  json.text(",\n  \"filtered\": ");
-  json.boolean(report.filtered);
-  json.text(",\n  \"complete\": ");
-  json.boolean(report.complete);
-  json.text(",\n  \"reason\": ");
-  if (report.reason != nullptr) {
-    json.string(report.reason, std::strlen(report.reason));
-  } else {
-    json.text("null");
-  }
-  struct {
-    const char* key;
-    std::uint64_t value;
-  } counts[] = {{"frames_listed", report.frames_listed},
-                {"frames_read", report.frames_read},
-                {"frames_read_twice", report.frames_read_twice},
-                {"frames_never_read", report.frames_never_read},
-                {"hits", report.hits},
-                {"misses", report.misses},
-                {"bytes_local", report.bytes_local},
-                {"bytes_origin", report.bytes_origin}};
-  for (const auto& count : counts) {
-    json.text(",\n  \"");
-    json.text(count.key);
-    json.text("\": ");
-    json.number(count.value);
-  }
-  json.text(",\n  \"frames_arrived_later\": ");
+  constexpr char kNext[] = ",\n  ";
+  constexpr const char* kUnknown = nullptr;
+  json.field("{\n  ", "schema_version", kSchemaVersion);
+  json.field(kNext, "filtered", report.filtered);
+  json.field(kNext, "complete", report.complete);
+  json.field(kNext, "reason", report.reason);
+  json.field(kNext, "frames_listed", report.frames_listed);
+  json.field(kNext, "frames_read", report.frames_read);
+  json.field(kNext, "frames_read_twice", report.frames_read_twice);
+  json.field(kNext, "frames_never_read", report.frames_never_read);
+  json.field(kNext, "hits", report.hits);
+  json.field(kNext, "misses", report.misses);
+  json.field(kNext, "bytes_local", report.bytes_local);
+  json.field(kNext, "bytes_origin", report.bytes_origin);
   if (report.frames_arrived_later < 0) {
-    json.text("null");
+    json.field(kNext, "frames_arrived_later", kUnknown);
   } else {
-    json.signed_number(report.frames_arrived_later);
+    json.field(kNext, "frames_arrived_later", report.frames_arrived_later);
   }
-  json.text(",\n  \"exactly_once\": ");
-  json.boolean(report.exactly_once);
-  json.text(",\n  \"duration_seconds\": ");
+  json.field(kNext, "exactly_once", report.exactly_once);
   if (report.duration_seconds < 0) {
-    json.text("null");
+    json.field(kNext, "duration_seconds", kUnknown);
   } else {
-    json.seconds(report.duration_seconds);
+    json.field(kNext, "duration_seconds", report.duration_seconds);
   }
-  json.text(",\n  \"protocol_seconds\": ");
-  json.seconds(report.protocol_seconds);
-  json.text(",\n  \"listing_seconds\": ");
-  json.seconds(report.listing_seconds);
+  json.field(kNext, "protocol_seconds", report.protocol_seconds);
+  json.field(kNext, "listing_seconds", report.listing_seconds);
   json.text(",\n  \"phases\": {");
   for (std::size_t i = 0; i < report.phase_count; ++i) {
-    json.text(i == 0 ? "\"" : ", \"");
-    json.text(report.phases[i].name);
-    json.text("\": ");
-    json.seconds(report.phases[i].seconds);
+    json.field(i == 0 ? "" : ", ", report.phases[i].name, report.phases[i].seconds);
   }
   json.text("}");
-  json.text(",\n  \"nodes\": ");
-  json.signed_number(report.nodes);
-  json.text(",\n  \"ranks\": ");
-  json.signed_number(report.ranks);
+  json.field(kNext, "nodes", report.nodes);
+  json.field(kNext, "ranks", report.ranks);
   if (report.others != nullptr) {
-    json.text(",\n  \"other_files\": [");
-    for (std::size_t i = 0; i < report.other_count; ++i) {
-      json.text(i == 0 ? "\n" : ",\n");
-      write_other(json, report.others[i]);
-    }
-    json.text(report.other_count == 0 ? "]" : "\n  ]");
+    write_array(json, "other_files", report.others, report.other_count, write_other);
   }
-  json.text(",\n  \"per_rank\": [");
-  for (std::size_t i = 0; i < report.rank_count; ++i) {
-    json.text(i == 0 ? "\n" : ",\n");
-    write_rank(json, report.rank_reports[i]);
-  }
-  json.text(report.rank_count == 0 ? "]\n}\n" : "\n  ]\n}\n");
+  write_array(json, "per_rank", report.rank_reports, report.rank_count, write_rank);
+  json.text("\n}\n");
 }
 
 // "<path>.<16 hexadecimal digits>"; false if it does not fit.

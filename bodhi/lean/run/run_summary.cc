@@ -6,12 +6,30 @@
 namespace zazen {
 namespace {
 
+constexpr char kName[] = "zazen: ";
+constexpr std::size_t kNameLength = sizeof kName - 1;
+
 class Words {
  public:
   Words(char* out, std::size_t capacity) : out_(out), capacity_(capacity) {}
 
   void text(const char* words) {
     while (*words != '\0' && used_ + 1 < capacity_) out_[used_++] = *words++;
+  }
+  void begin_line() {
+    line_ = used_;
+    text(kName);
+  }
+  // A blank, or a new line if the line cannot take the words up to the next such place.
+  void may_break() {
+    wrap();
+    break_ = used_;
+    text(" ");
+  }
+  void end_line() {
+    wrap();
+    break_ = 0;
+    text("\n");
   }
   // Control characters would play with a terminal.
   void path(const char* words) {
@@ -21,13 +39,15 @@ class Words {
       text(shown);
     }
   }
-  // The path after these words, without what is in its middle if there is no column for it.
-  // Nothing if there is hardly one.
-  void shortened(const char* before, const char* words, std::size_t columns) {
+  // The path after these words, without its middle if the line cannot take it and `after` more
+  // columns. Nothing if there is hardly a column for it.
+  void shortened(const char* before, const char* words, std::size_t after = 0) {
     constexpr char kCut[] = "...";
     constexpr std::size_t kLeast = 8;
-    const std::size_t length = std::strlen(words), used = used_ + std::strlen(before);
-    const std::size_t room = used < columns ? columns - used : 0;
+    const std::size_t begin = break_ == 0 ? line_ : break_ + 1 - kNameLength;
+    const std::size_t taken = used_ - begin + std::strlen(before) + after;
+    const std::size_t length = std::strlen(words);
+    const std::size_t room = taken < kSummaryColumns ? kSummaryColumns - taken : 0;
     if (length > room && room < kLeast) return;
     text(before);
     if (length <= room) return path(words);
@@ -36,7 +56,7 @@ class Words {
     std::size_t head = kept / 2, tail = length - (kept - kept / 2);
     while (head > 0 && is_inside(head)) --head;
     while (tail < length && is_inside(tail)) ++tail;
-    char beginning[OtherPattern::kText];
+    char beginning[kSummaryColumns];
     std::memcpy(beginning, words, head);
     beginning[head] = '\0';
     path(beginning);
@@ -114,9 +134,23 @@ class Words {
   }
 
  private:
+  void wrap() {
+    if (break_ == 0 || used_ - line_ <= kSummaryColumns || used_ + kNameLength >= capacity_)
+      return;
+    char* rest = out_ + break_ + 1;
+    std::memmove(rest + kNameLength, rest, used_ - break_ - 1);
+    std::memcpy(rest, kName, kNameLength);
+    rest[-1] = '\n';
+    used_ += kNameLength;
+    line_ = break_ + 1;
+    break_ = 0;
+  }
+
   char* out_;
   std::size_t capacity_;
   std::size_t used_ = 0;
+  std::size_t line_ = 0;   // where the line begins
+  std::size_t break_ = 0;  // the last place where it may end; 0: there is none
 };
 
 void write_share(Words& words, std::uint64_t hits, std::uint64_t opens, bool several_nodes) {
@@ -133,8 +167,9 @@ void write_share(Words& words, std::uint64_t hits, std::uint64_t opens, bool sev
 
 void write_earlier(Words& words, const RunSummary& summary) {
   const EarlierRun* earlier = choose_earlier(summary);
-  if (earlier == nullptr) return;
-  words.text("; ");
+  if (earlier == nullptr || !tells_something(summary, *earlier)) return;
+  words.text(";");
+  words.may_break();
   words.duration(earlier->duration_ns);
   const unsigned then = percent_of(earlier->hits, earlier->opens);
   if (then == percent_of(summary.figures.hits, summary.figures.opens())) {
@@ -148,39 +183,82 @@ void write_earlier(Words& words, const RunSummary& summary) {
   }
 }
 
+void write_all_from_origin(Words& words, const RunSummary& summary, const char* end) {
+  words.text(":");
+  words.may_break();
+  words.text("all was read from the origin in ");
+  words.duration(summary.duration_ns);
+  words.text(end);
+}
+
 void write_nothing_opened(Words& words, const RunSummary& summary) {
   if (!summary.has_daemon) {
-    words.text("no daemon answers at ");
-    words.path(summary.runtime);
-    words.text(": all was read from the origin in ");
-    return words.duration(summary.duration_ns);
+    words.shortened("no daemon answers at ", summary.runtime, 1);
+    return write_all_from_origin(words, summary, "");
   }
   if (summary.datasets == 0) {
-    words.text("this node serves no dataset: all was read from the origin in ");
-    return words.duration(summary.duration_ns);
+    words.text("this node serves no dataset");
+    return write_all_from_origin(words, summary, "");
   }
   if (summary.numbered != nullptr && summary.numbered_frames[0] != '\0') {
     words.text("0 of ");
     words.counted(summary.numbered->calls[0], "open");
-    words.text(" of ");
-    words.path(summary.numbered->text);
-    words.text(" in ");
-    words.path(summary.numbered_dataset);
-    words.text(" match ");
-    words.path(summary.numbered_frames);
-    words.text(": all was read from the origin in ");
-    words.duration(summary.duration_ns);
-    return words.text(" (zazenctl doctor tells which template would match)");
+    words.shortened(" of ", summary.numbered->text);
+    words.may_break();
+    words.shortened("in ", summary.numbered_dataset);
+    words.may_break();
+    words.shortened("match ", summary.numbered_frames, 1);
+    write_all_from_origin(words, summary, ";");
+    words.may_break();
+    return words.text("zazenctl doctor tells which template would match");
   }
-  words.text("no frame of ");
+  constexpr char kOpenedIn[] = " was opened in ";
   if (summary.datasets == 1) {
-    words.path(summary.dataset);
+    words.shortened("no frame of ", summary.dataset, sizeof kOpenedIn + sizeof "999h59m");
   } else {
+    words.text("no frame of ");
     words.counted(summary.datasets, "dataset");
   }
-  words.text(" was opened in ");
+  words.text(kOpenedIn);
   words.duration(summary.duration_ns);
-  words.text(" (zazenctl explain FILE tells whether FILE is one)");
+  words.text(";");
+  words.may_break();
+  words.text("zazenctl explain FILE tells whether FILE is one");
+}
+
+void write_frames(Words& words, const RunSummary& summary) {
+  const RunFigures& figures = summary.figures;
+  if (!figures.is_whole) words.text("at least ");
+  words.counted(figures.frames, "frame");
+  if (figures.opens() != figures.frames) {
+    words.text(" (");
+    words.counted(figures.opens(), "open");
+    words.text(")");
+  }
+  words.text(",");
+  words.may_break();
+  words.size(figures.bytes_local + figures.bytes_origin);
+  words.text(" in ");
+  words.duration(summary.duration_ns);
+  words.text(",");
+  words.may_break();
+  write_share(words, figures.hits, figures.opens(), summary.nodes > 1);
+  write_earlier(words, summary);
+}
+
+// If they took a tenth of the time.
+void write_others(Words& words, const RunSummary& summary) {
+  constexpr std::int64_t kLeastNs = 100'000'000;
+  if (summary.other_ns < kLeastNs || summary.other_ns < summary.duration_ns / 10) return;
+  words.begin_line();
+  words.text("other files: ");
+  words.counted(summary.other_opens, "open");
+  words.text(", ");
+  words.counted(summary.other_stats, "stat");
+  words.text(", ");
+  words.duration(summary.other_ns);
+  words.shortened(", most for ", summary.slowest_other);
+  words.end_line();
 }
 
 }  // namespace
@@ -202,6 +280,17 @@ const EarlierRun* choose_earlier(const RunSummary& summary) {
     if (latest == nullptr) latest = &run;
   }
   return latest;
+}
+
+bool tells_something(const RunSummary& summary, const EarlierRun& earlier) {
+  constexpr std::int64_t kLeastNs = 100'000'000;
+  const std::int64_t now = summary.duration_ns, then = earlier.duration_ns;
+  const std::int64_t longer = now < then ? then : now;
+  const std::int64_t difference = longer - (now < then ? now : then);
+  if (difference < kLeastNs || difference < longer / 10) return false;
+  const bool had_more = percent_of(earlier.hits, earlier.opens) >
+                        percent_of(summary.figures.hits, summary.figures.opens());
+  return had_more == (then < now);
 }
 
 void add_others(const RunRecord& record, RunSummary* summary) {
@@ -227,50 +316,20 @@ void add_others(const RunRecord& record, RunSummary* summary) {
 
 std::size_t write_summary(const RunSummary& summary, char* out, std::size_t capacity) {
   Words words(out, capacity);
-  const RunFigures& figures = summary.figures;
+  words.begin_line();
   if (summary.ranks > 1) {
     words.counted(static_cast<std::uint64_t>(summary.ranks), "rank");
     if (summary.nodes > 1) {
       words.text(" on ");
       words.counted(static_cast<std::uint64_t>(summary.nodes), "node");
     }
-    words.text(": ");
+    words.text(":");
+    words.may_break();
   }
-  if (figures.opens() == 0) {
-    write_nothing_opened(words, summary);
-    return words.end();
-  }
-  if (!figures.is_whole) words.text("at least ");
-  words.counted(figures.frames, "frame");
-  if (figures.opens() != figures.frames) {
-    words.text(" (");
-    words.counted(figures.opens(), "open");
-    words.text(")");
-  }
-  words.text(", ");
-  words.size(figures.bytes_local + figures.bytes_origin);
-  words.text(" in ");
-  words.duration(summary.duration_ns);
-  words.text(", ");
-  write_share(words, figures.hits, figures.opens(), summary.nodes > 1);
-  write_earlier(words, summary);
-  return words.end();
-}
-
-std::size_t write_others(const RunSummary& summary, char* out, std::size_t capacity) {
-  constexpr std::int64_t kLeastNs = 100'000'000;
-  if (summary.figures.opens() == 0 || summary.other_ns < kLeastNs ||
-      summary.other_ns < summary.duration_ns / 10) {
-    return 0;
-  }
-  Words words(out, capacity);
-  words.text("other files: ");
-  words.counted(summary.other_opens, "open");
-  words.text(", ");
-  words.counted(summary.other_stats, "stat");
-  words.text(", ");
-  words.duration(summary.other_ns);
-  words.shortened(", most for ", summary.slowest_other, kMostColumns);
+  const bool has_opened = summary.figures.opens() != 0;
+  has_opened ? write_frames(words, summary) : write_nothing_opened(words, summary);
+  words.end_line();
+  if (has_opened) write_others(words, summary);
   return words.end();
 }
 

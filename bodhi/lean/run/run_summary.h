@@ -30,13 +30,10 @@ struct RunSummary {
 // Fills in what the record has of other files, but for numbered_frames.
 void add_others(const RunRecord& record, RunSummary* summary);
 
-// The line without "zazen: " and without a newline; its length. The text ends with a NUL.
+// The lines, each with "zazen: ", a newline and at most kSummaryColumns; how many bytes. A NUL
+// follows. Calls for other files have a line of their own, if they took a tenth of the time.
+inline constexpr std::size_t kSummaryColumns = 80;
 std::size_t write_summary(const RunSummary& summary, char* out, std::size_t capacity);
-
-// The line after it, in the same form: other files, if they took a tenth of the time. Otherwise
-// its length is 0. At most kMostColumns long, so that it fits beside "zazen: ".
-inline constexpr std::size_t kMostColumns = 80 - (sizeof "zazen: " - 1);
-std::size_t write_others(const RunSummary& summary, char* out, std::size_t capacity);
 
 // "0.25 s", "16.8 s", "4m12s", "2h05m"; its length.
 std::size_t write_duration(std::int64_t ns, char* out, std::size_t capacity);
@@ -44,6 +41,10 @@ std::size_t write_duration(std::int64_t ns, char* out, std::size_t capacity);
 // The earlier run that this one is compared with: it opened as many frames. The latest with
 // another share from the cache counts, else the latest; null if there is none.
 const EarlierRun* choose_earlier(const RunSummary& summary);
+// Whether the summary compares the runs: the times differ by a tenth of a second and by a
+// tenth, and the run with more from the cache was faster. Of equal shares, a slower one is
+// told.
+bool tells_something(const RunSummary& summary, const EarlierRun& earlier);
 
 // 0 to 100; neither 0 nor 100 unless it is exactly none or all.
 unsigned percent_of(std::uint64_t part, std::uint64_t whole);

@@ -39,29 +39,32 @@ bool CacheLink::send(const LinkPacket& packet) {
   return writer_.send(packet, is_reader ? Full::kKeep : Full::kWait);
 }
 
-void CacheLink::send_ask(LinkType type, std::string body, Done done) {
-  LinkPacket packet;
-  packet.type = type;
-  packet.body = std::move(body);
+void CacheLink::send_ask(LinkPacket packet, Done done) {
   {
     std::lock_guard lock(mutex_);
     packet.request = next_++;
     waiting_.emplace(packet.request, std::move(done));
   }
-  if (send(packet)) return;
+  auto take_back = [&] {
+    std::lock_guard lock(mutex_);
+    return waiting_.extract(packet.request);
+  };
+  try {
+    if (send(packet)) return;
+  } catch (const std::bad_alloc&) {
+    take_back();  // there will be no answer
+    throw;
+  }
   // The packet is too long, or zazend is gone.
-  std::unique_lock lock(mutex_);
-  auto found = waiting_.extract(packet.request);
-  lock.unlock();
+  auto found = take_back();
   packet.body.clear();
   packet.status = EMSGSIZE;
   if (found) found.mapped()(std::move(packet));
 }
 
-LinkPacket CacheLink::exchange(LinkType type, std::string body) {
+LinkPacket CacheLink::exchange(LinkPacket ask) {
   auto answer = std::make_shared<std::promise<LinkPacket>>();
-  send_ask(type, std::move(body),
-           [answer](LinkPacket reply) { answer->set_value(std::move(reply)); });
+  send_ask(std::move(ask), [answer](LinkPacket reply) { answer->set_value(std::move(reply)); });
   return answer->get_future().get();
 }
 

@@ -27,8 +27,8 @@ class CacheLink : public Cache {
 
   // Waits for the answer: 0, or an errno.
   template <class Ask>
-  int ask(Ask ask, typename Ask::Reply* reply) {
-    LinkPacket packet = exchange(Ask::kType, encode_link_body(ask));
+  int ask(Ask ask, LinkReply<Ask>* reply) {
+    LinkPacket packet = exchange(packet_of(std::move(ask)));
     return read(packet, reply);
   }
   // Decodes a packet from zazend: 0 and the reply, or an errno.
@@ -42,25 +42,22 @@ class CacheLink : public Cache {
   }
   template <class Ask>
   int ask(Ask ask) {
-    typename Ask::Reply reply;
+    LinkReply<Ask> reply;
     return this->ask(std::move(ask), &reply);
   }
   // `done` gets the reply, on run()'s thread.
   using Done = std::function<void(LinkPacket reply)>;
-  template <class Ask>  // NOLINTNEXTLINE(performance-unnecessary-value-param): it is moved from
-  void ask_later(Ask ask, Done done) {
-    send_ask(Ask::kType, encode_link_body(ask), std::move(done));
+  template <class Ask>
+  void ask_later(Ask ask, const Done& done) {
+    send_ask(packet_of(std::move(ask)), done);
   }
   // Sends an ask without waiting for its result.
   template <class Ask>
   void tell(Ask ask) {
-    LinkPacket packet;
-    packet.type = Ask::kType;
-    packet.body = encode_link_body(ask);
-    send(packet);
+    send(packet_of(std::move(ask)));
   }
   template <class Order>
-  void reply(LinkTag order, typename Order::Reply answer) {
+  void reply(LinkTag order, LinkReply<Order> answer) {
     send_reply(order, 0, encode_link_body(answer));
   }
   void refuse(LinkTag order, int status) { send_reply(order, status, {}); }
@@ -77,8 +74,8 @@ class CacheLink : public Cache {
   // The thread that reads replies must not wait for space in the pipe.
   bool send(const LinkPacket& packet);
   void run_until_lost(const std::function<void(LinkPacket order)>& take);
-  LinkPacket exchange(LinkType type, std::string body);
-  void send_ask(LinkType type, std::string body, Done done);
+  LinkPacket exchange(LinkPacket ask);
+  void send_ask(LinkPacket packet, Done done);
   void send_reply(LinkTag order, int status, std::string body);
 
   const UniqueFd receive_, send_;

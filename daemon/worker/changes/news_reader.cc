@@ -52,7 +52,7 @@ std::size_t NewsReader::take_all() {
     if ((entry.kinds & kNewsMissed) == 0) has_read_ = true;
     std::function<void()> settled;
     if (word != nullptr) settled = [&news, entry, word] { settle_news(news, entry, word); };
-    take_(entry, std::move(settled));
+    taker_.take_news(entry, std::move(settled));
   });
 }
 

@@ -15,13 +15,18 @@
 
 namespace zazen {
 
-class NewsReader {
+class NewsTaker {
  public:
+  virtual ~NewsTaker() = default;
   // `settled` is to be called when an entry for which a program waits is dealt with; otherwise
   // it is empty.
-  using Take = std::function<void(const FrameEntry& entry, std::function<void()> settled)>;
-  NewsReader(std::string runtime, std::uint64_t reader, Take take)
-      : runtime_(std::move(runtime)), reader_(reader), take_(std::move(take)) {}
+  virtual void take_news(const FrameEntry& news, std::function<void()> settled) = 0;
+};
+
+class NewsReader {
+ public:
+  NewsReader(std::string runtime, std::uint64_t reader, NewsTaker& taker)
+      : runtime_(std::move(runtime)), reader_(reader), taker_(taker) {}
 
   // Reads from now on, unless there is no file or another worker of this user does.
   void begin();
@@ -36,7 +41,7 @@ class NewsReader {
 
   const std::string runtime_;
   const std::uint64_t reader_;
-  const Take take_;
+  NewsTaker& taker_;
   std::mutex mutex_;
   Counters* counters_ = nullptr;
   bool has_thread_ = false;

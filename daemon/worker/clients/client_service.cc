@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "bodhi/lean/system/raw_call.h"
 #include "bodhi/node/packed_listing.h"
 #include "daemon/process/log.h"
 #include "daemon/process/shortage.h"
@@ -36,17 +37,6 @@ WriteWatcher::Limits limits_of(std::size_t queue_limit) {
   WriteWatcher::Limits limits;
   limits.watched = std::min(limits.watched, queue_limit / 4);
   return limits;
-}
-
-int write_all(int fd, const std::string& bytes) {
-  for (std::size_t done = 0; done < bytes.size();) {
-    ssize_t size =
-        ::pwrite(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
-    if (size < 0 && errno == EINTR) continue;
-    if (size <= 0) return errno;
-    done += static_cast<std::size_t>(size);
-  }
-  return 0;
 }
 
 }  // namespace
@@ -165,7 +155,7 @@ auto ClientService::answering(const Asked& asked, Work work) {
 template <class Ask>
 void ClientService::forward(const Asked& asked, Ask ask) {
   link_.ask_later(std::move(ask), [this, asked](LinkPacket reply) {
-    typename Ask::Reply decoded;
+    LinkReply<Ask> decoded;
     int status = reply.status;
     if (status == 0 && !decode_link_body(reply.body, &decoded)) status = EBADMSG;
     if constexpr (requires { decoded.body; }) {
@@ -255,7 +245,9 @@ void ClientService::handle<MessageType::kInvalidate>(Request& request) {
 
 void ClientService::change(const Asked& asked, std::uint32_t dataset, FrameSeq seq,
                            std::uint32_t flags) {
-  if ((flags & kOpenForWriting) != 0) return open_for_writing(asked, dataset, seq);
+  if ((flags & kOpenForWriting) != 0) {
+    return open_for_writing(dataset, seq, [this, asked](int status) { answer(asked, status); });
+  }
   // These asks run one after the other: many at once would delay other asks to zazend.
   const int status = link_.ask(Changed{{dataset, seq}, (flags & kFoundStale) != 0});
   if (config_.has_peers) changing_.take(dataset, seq);
@@ -391,14 +383,9 @@ int ClientService::keep_listing(std::uint32_t dataset, int fd) {
   if (::fstat(fd, &st) != 0) return errno;
   if (st.st_size > kLargestListing) return EFBIG;
   std::string encoded(static_cast<std::size_t>(st.st_size), '\0');
-  for (std::size_t done = 0; done < encoded.size();) {
-    ssize_t size =
-        ::pread(fd, encoded.data() + done, encoded.size() - done, static_cast<off_t>(done));
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return errno;
-    if (size == 0) return EINVAL;
-    done += static_cast<std::size_t>(size);
-  }
+  const long size = raw_read_at(fd, encoded.data(), encoded.size(), 0);
+  if (size < 0) return static_cast<int>(-size);
+  if (size != st.st_size) return EINVAL;
   Result<PackedListing> listing = PackedListing::read(encoded);
   if (!listing.ok()) return EINVAL;
   if (!is_settled(listing->directory(), listing->taken_at_ns())) return EAGAIN;
@@ -419,7 +406,7 @@ int ClientService::keep_listing(std::uint32_t dataset, int fd) {
   if (int code = link_.ask(BeginListing{dataset, encoded.size()}, &begun); code != 0) {
     return code;
   }
-  const int written = write_all(begun.file.get(), encoded);
+  const int written = -raw_write_all(begun.file.get(), encoded.data(), encoded.size());
   // An empty file is no listing and returns the ticket.
   if (written != 0 && ::ftruncate(begun.file.get(), 0) != 0) return errno;
   begun.file.reset();

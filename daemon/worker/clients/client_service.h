@@ -15,6 +15,7 @@
 #include "daemon/worker/cache/cache_link.h"
 #include "daemon/worker/changes/change_notices.h"
 #include "daemon/worker/changes/changing_frames.h"
+#include "daemon/worker/changes/news_reader.h"
 #include "daemon/worker/changes/write_watcher.h"
 #include "daemon/worker/clients/packet.h"
 #include "daemon/worker/clients/problems.h"
@@ -27,7 +28,7 @@
 
 namespace zazen {
 
-class ClientService {
+class ClientService : public NewsTaker {
  public:
   // `is_own_user`: zazend runs as this user, too, who may ask for everything.
   ClientService(const Config& config, CacheLink& link, std::size_t queue_limit,
@@ -49,8 +50,8 @@ class ClientService {
   // An order of zazend: a suspended copy was found. `done` gets 0 when the frame is watched.
   void watch_writers(std::uint32_t dataset, FrameSeq seq, std::function<void(int)> done);
   void watch_changes(std::uint32_t dataset, FrameSeq seq) { changing_.take(dataset, seq); }
-  // News of a program of this user (bodhi/lean/frames/program_news.h). `settled` may be empty.
-  void take_news(const FrameEntry& news, std::function<void()> settled);
+  // News of a program of this user (bodhi/lean/frames/program_news.h).
+  void take_news(const FrameEntry& news, std::function<void()> settled) override;
   // An order of zazend: tell the peers.
   void tell_peers(const TellPeers& order);
   // A reload: the peers, and how to reach them.
@@ -120,9 +121,10 @@ class ClientService {
   void change(const Asked& asked, std::uint32_t dataset, FrameSeq seq, std::uint32_t flags);
 
   // Frames that are open for writing (D25): client_writers.cc.
-  void open_for_writing(const Asked& asked, std::uint32_t dataset, FrameSeq seq);
+  void open_for_writing(std::uint32_t dataset, FrameSeq seq,
+                        const std::function<void(int)>& done);
   int drop_changed(std::uint32_t dataset, FrameSeq seq);
-  void take_change(const FrameEntry& news);
+  void take_change(const FrameEntry& news, const std::function<void()>& settled);
   void take_miss(const FrameEntry& news);
   void writers_gone(const ClosedFrame& frame);
   void settle_suspended(const ClosedFrame& frame);

@@ -101,13 +101,10 @@ void ClientService::take_news(const FrameEntry& news, std::function<void()> sett
     written_.take({dataset, seq, nullptr});
   }
   if ((kinds & kNewsCopyRemoved) != 0) link_.tell(Changed{{dataset, seq}, false, true});
-  if ((kinds & (kNewsChanged | kNewsDrop)) == 0) return;
+  if ((kinds & (kNewsChanged | kNewsAwaited)) == 0) return;
   auto work = [this, news, settled] {
-    if (!despite_shortage([&] { take_change(news); })) {
-      return until_no_shortage(
-          [&] { doubts_.cast(news.dataset, Doubts::Why::kLost, settled); });
-    }
-    if (settled) settled();
+    if (despite_shortage([&] { take_change(news, settled); })) return;
+    until_no_shortage([&] { doubts_.cast(news.dataset, Doubts::Why::kLost, settled); });
   };
   if (changes_.post(dataset, work)) return;
   doubts_.cast(dataset, Doubts::Why::kLost, std::move(settled));
@@ -126,19 +123,22 @@ void ClientService::take_miss(const FrameEntry& news) {
   despite_shortage([&] { filler_.submit(fill); });
 }
 
-void ClientService::take_change(const FrameEntry& news) {
-  const bool may_change = may_change_frame(news.dataset, name_of(news.dataset, news.seq));
-  if (may_change && config_.has_peers) changing_.take(news.dataset, news.seq);
-  if ((news.kinds & kNewsDrop) == 0) return;
-  if (may_change) {
-    link_.ask(Changed{{news.dataset, news.seq}});
-  } else {
-    link_.ask(Check{{news.dataset, news.seq}, true});
+void ClientService::take_change(const FrameEntry& news, const std::function<void()>& settled) {
+  const std::uint32_t dataset = news.dataset;
+  const bool may_change = may_change_frame(dataset, name_of(dataset, news.seq));
+  if (may_change && (news.kinds & kNewsOpened) != 0) {
+    return open_for_writing(dataset, news.seq, [settled](int) { settled(); });
   }
+  if (may_change && config_.has_peers) changing_.take(dataset, news.seq);
+  if ((news.kinds & kNewsAwaited) == 0) return;
+  may_change ? link_.ask(Changed{{dataset, news.seq}})
+             : link_.ask(Check{{dataset, news.seq}, true});
+  settled();
 }
 
 // If this node's copy has the version of the origin, the peers are told only of later versions.
-void ClientService::open_for_writing(const Asked& asked, std::uint32_t dataset, FrameSeq seq) {
+void ClientService::open_for_writing(std::uint32_t dataset, FrameSeq seq,
+                                     const std::function<void(int)>& done) {
   Suspend::Reply copy;
   const int code = link_.ask(Suspend{{dataset, seq}}, &copy);
   if (config_.has_peers) {
@@ -147,11 +147,12 @@ void ClientService::open_for_writing(const Asked& asked, std::uint32_t dataset, 
     changing_.take(dataset, seq, known);
   }
   const bool push = is_pushed(dataset, seq);
-  if (!copy.is_suspended && !push) return answer(asked, code);
+  if (!copy.is_suspended && !push) return done(code);
   auto admitted = [=, this](int status) {
-    if (status == 0) return answer(asked, code);
-    // A close would not be noticed.
-    answer(asked, copy.is_suspended ? drop_changed(dataset, seq) : status);
+    if (status == 0) return done(code);
+    // A close would not be noticed, so the frame is looked at as one that was written.
+    if (push) written_.take({dataset, seq, nullptr});
+    done(copy.is_suspended ? drop_changed(dataset, seq) : status);
   };
   written_.take({dataset, seq, admitted, News::kOpened});
 }

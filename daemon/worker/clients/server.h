@@ -104,7 +104,6 @@ class Server {
   bool has_lost_ = false;       // a message was lost for want of memory
   std::uint64_t next_id_ = 16;  // the first few are not clients
   std::uint64_t turn_ = 0;
-  std::size_t round_ = 0;
   std::uint64_t unread_bytes_ = 0;  // of all clients
   std::unordered_map<std::uint64_t, Client> clients_;
 };

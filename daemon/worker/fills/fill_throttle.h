@@ -4,9 +4,12 @@
 // page_cache_map.h). What no program has read yet costs the origin's bandwidth, which the
 // program may want for something else: while programs read, the fills fetch a piece at a time
 // and then rest kRest times as long, so that they have 1/(1 + kRest) of the origin; once
-// programs have been quiet for as long, they fetch as fast as they can. Spare fills, of frames
-// of which programs wanted little, rest even then: they have 1/(1 + kSpareRest) of a quiet
-// origin. A program that comes back then waits for the pieces under way at most.
+// programs have been quiet for as long, they fetch as fast as they can. A program that comes
+// back then waits for the pieces under way at most. There are two other kinds of fetches:
+//
+//   kAhead  What a program will probably read next (read_ahead.h). A short quiet is enough.
+//   kSpare  Of frames of which programs wanted little. They rest also in a quiet: they have
+//           1/(1 + kSpareRest) of the origin.
 //
 // Thread safe. Times are CLOCK_MONOTONIC.
 #pragma once
@@ -19,24 +22,30 @@ namespace zazen {
 class FillThrottle {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr int kRest = 20, kSpareRest = 3;
+  enum class Fetch { kCopy, kAhead, kSpare };
+  static constexpr int kRest = 20, kAheadRest = 1, kSpareRest = 3;
   static constexpr Clock::duration kShortestPiece = std::chrono::milliseconds(1);
   static constexpr Clock::duration kLongestRest = std::chrono::seconds(5);
+  static constexpr Clock::duration kLongestAhead = std::chrono::milliseconds(40);
 
   void note_reading(Clock::time_point now) {
     std::lock_guard lock(mutex_);
     last_reading_ = std::max(last_reading_, now);
   }
   // True: fetch one piece, then say fetched().
-  bool may_fetch(Clock::time_point now, bool is_spare = false) {
+  bool may_fetch(Clock::time_point now, Fetch fetch = Fetch::kCopy) {
     std::lock_guard lock(mutex_);
-    Clock::duration rest = std::min(kRest * piece_, kLongestRest);
-    bool quiet = now - last_reading_ >= rest;
-    bool rested =
-        fetching_ == 0 && now - last_fetch_ >= (is_spare ? kSpareRest * piece_ : rest);
-    if (is_spare ? !quiet || !rested : !quiet && !rested) return false;
-    ++fetching_;
-    return true;
+    const Clock::duration rest = std::min(kRest * piece_, kLongestRest);
+    const Clock::duration quiet = now - last_reading_;
+    const auto has_rested = [&](Clock::duration least) {
+      return fetching_ == 0 && now - last_fetch_ >= least;
+    };
+    const bool may = fetch == Fetch::kAhead
+                         ? quiet >= std::min(kAheadRest * piece_, kLongestAhead)
+                     : fetch == Fetch::kSpare ? quiet >= rest && has_rested(kSpareRest * piece_)
+                                              : quiet >= rest || has_rested(rest);
+    fetching_ += may ? 1 : 0;
+    return may;
   }
   void fetched(Clock::time_point began, Clock::time_point now) {
     std::lock_guard lock(mutex_);

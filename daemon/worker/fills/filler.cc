@@ -13,9 +13,7 @@
 #include "daemon/process/clock_tick.h"
 #include "daemon/process/crash_report.h"
 #include "daemon/process/shortage.h"
-#include "daemon/worker/fills/page_cache_map.h"
 #include "daemon/worker/origins/origin.h"
-#include "daemon/worker/origins/origin_look.h"
 
 namespace zazen {
 namespace {
@@ -326,22 +324,36 @@ bool Filler::process_next(Lane& lane) {
 }
 
 // Less than half of a large frame is there, and nobody waits for it. A program that goes on
-// reading is given time. After that the frame is looked at once more, and then not any more.
-bool Filler::is_read_little(Job& job, int origin, const struct stat& st) {
+// reading is followed, or given time. After that the frame is looked at once more, and then not
+// any more.
+bool Filler::is_read_little(Lane& lane, Job& job, int origin, const struct stat& st,
+                            const std::function<void()>& follows) {
   if (st.st_size <= kLargeBytes || job.awaited || job.is_spare || job.request.is_idle ||
       job.request.kind == FrameKind::kNative) {
     return false;
   }
-  const double share = share_there(origin, st), before = std::exchange(job.share, share);
+  auto may_follow = [&] {
+    {
+      std::lock_guard lock(mutex_);
+      if (2 * lane.following >= threads_for_each_dataset_) return false;
+    }
+    follows();
+    return true;
+  };
+  auto ends = [&] { return stopping_ || job.awaited; };
+  // The next look has a description of its own.
+  const bool is_own = job.request.file != 0;
+  const double share = is_own ? job.ahead.follow(origin, st, lane.pace, {may_follow, ends}) : 0;
+  const double before = std::exchange(job.share, share);
   if (before == kNotSeen) {
     job.until_look = kNextLook;
   } else if (share > before) {
-    job.until_look = std::min(3 * job.until_look, kLastLook);
+    job.until_look = std::min(2 * job.until_look, kLastLook);
   } else {
     job.until_look = job.until_look < kLastLook ? kLastLook : kNoLook;
   }
   job.mark = file_mark(st);
-  return share < 0.5;
+  return share < 0.5 && !job.awaited;
 }
 
 // It keeps no descriptor. kFinishing (it waits again), or why it ends here.
@@ -396,7 +408,7 @@ int Filler::copy(Lane& lane, const JobPointer& job, const std::function<void()>&
     cache_.note_failed({{request.dataset, request.seq}, request.kind, code});
     return code;
   }
-  if (is_read_little(*job, source, origin)) return kPutAside;
+  if (is_read_little(lane, *job, source, origin, follows)) return kPutAside;
   if (origin.st_size > kLargeBytes) follows();
   if (all_users) offer.origin.acl = read_acl(source);
   BeginFill::Reply start;

@@ -8,10 +8,11 @@
 // submit() says no, and the caller keeps it until there is room.
 //
 // A fill that nobody waits for begins when programs are quiet (waiting_frames.h). Of a large
-// frame at least half must be in the page cache: a program that reads headers only causes no
-// transfer of whole frames. The filler looks a few times, as long as programs go on reading the
-// frame. Then it waits until they have been quiet for long, and fetches the frame at a small
-// share.
+// frame programs must have read at least half: one that reads headers only causes no transfer
+// of whole frames. The filler looks a few times, as long as programs go on reading the frame,
+// or follows one and reads ahead of it (read_ahead.h). At most half of the threads do that.
+// Then the filler waits until programs have been quiet for long, and fetches the frame at a
+// small share.
 //
 // An origin that hangs blocks the threads of its dataset and nobody else. Thread safe.
 #pragma once
@@ -31,6 +32,7 @@
 #include "daemon/worker/cache/cache.h"
 #include "daemon/worker/fills/fill_throttle.h"
 #include "daemon/worker/fills/frame_copy.h"
+#include "daemon/worker/fills/read_ahead.h"
 #include "daemon/worker/fills/waiting_frames.h"
 
 namespace zazen {
@@ -89,6 +91,7 @@ class Filler {
     std::array<std::uint64_t, 4> files = {};
     void note(std::uint64_t file);
     // Of a large frame:
+    ReadAhead ahead;
     double share = kNotSeen;        // that was there at the last look
     Clock::duration until_look{0};  // from that one to the next; max(): none
     std::uint64_t mark = 0;         // of its file
@@ -115,7 +118,8 @@ class Filler {
   // 0 or an errno if the job ends here, kFinishing if finish() will be called later, kPutAside
   // if it is not yet to begin.
   int copy(Lane& lane, const JobPointer& job, const std::function<void()>& follows);
-  static bool is_read_little(Job& job, int origin, const struct stat& st);
+  bool is_read_little(Lane& lane, Job& job, int origin, const struct stat& st,
+                      const std::function<void()>& follows);
   int put_aside(Lane& lane, const JobPointer& job);
   int copy_content(Lane& lane, const JobPointer& job);
   int adopt(const JobPointer& job, int origin, const BeginFill& offer);
@@ -130,7 +134,7 @@ class Filler {
 
   static constexpr int kFinishing = -1, kPutAside = -2;
   static constexpr double kNotSeen = -1;
-  static constexpr Clock::duration kNextLook = std::chrono::milliseconds(100),
+  static constexpr Clock::duration kNextLook = std::chrono::milliseconds(40),
                                    kLastLook = std::chrono::seconds(10),
                                    kNoLook = Clock::duration::max();
 

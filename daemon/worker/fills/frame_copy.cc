@@ -76,23 +76,27 @@ class OriginReader {
       }
       if (there > 0) return ::pread(origin_, piece, there, offset);
       FillThrottle::Clock::time_point now = FillThrottle::Clock::now();
-      if (pages_.grew(offset)) pace_.note_reading(now);
-      if (pace_.may_fetch(now, terms_.is_spare)) return fetch(piece, offset, now);
+      if (pages_.grew()) pace_.note_reading(now);
+      if (pace_.may_fetch(now, terms_.is_spare ? Fetch::kSpare : Fetch::kCopy)) {
+        return fetch(piece, offset, now);
+      }
       std::this_thread::sleep_for(kPause);
     }
   }
 
  private:
+  using Fetch = FillThrottle::Fetch;
+
   // Up to the file's end, in whole units of kAlignment.
   std::size_t wanted_at(off_t offset) const {
     const auto left = static_cast<std::size_t>(size_ - offset);
     return std::min(kPieceBytes, (left + kAlignment - 1) / kAlignment * kAlignment);
   }
   ssize_t fetch(char* piece, off_t offset, FillThrottle::Clock::time_point now) {
-    pages_.expect(offset, kFetchBytes);
     ssize_t size = ::pread(origin_, piece, std::min(kFetchBytes, wanted_at(offset)), offset);
     int code = errno;
     pace_.fetched(now, FillThrottle::Clock::now());
+    pages_.grew();  // by this fetch
     errno = code;
     return size;
   }

@@ -11,8 +11,6 @@
 #include <sys/types.h>
 
 #include <cstddef>
-#include <cstdint>
-#include <vector>
 
 namespace zazen {
 
@@ -26,25 +24,29 @@ class PageCacheMap {
   bool known() const { return memory_ != nullptr; }
   // How many bytes from `offset` are there without a gap; at most `limit`.
   std::size_t run(off_t offset, std::size_t limit) const;
-  // The caller is about to read this range: its pages do not count as somebody else's.
-  void expect(off_t offset, std::size_t bytes);
-  // Somebody else has brought pages in. It looks around `offset`, and at a part of the rest in
-  // turn: a look takes well under a millisecond, whatever the size.
-  bool grew(off_t offset);
+  // Which share of the pages is there, from 0 to 1, by a look at kLooks of them: it takes some
+  // 50 us, whatever the size.
+  double share() const;
+  // The share has grown since the last call.
+  bool grew();
 
  private:
-  std::size_t count(std::size_t first_page, std::size_t pages) const;
-  bool slice_grew(std::size_t slice);
+  static constexpr std::size_t kLooks = 256;
+  bool is_there(std::size_t page) const;
 
   std::size_t size_ = 0;
   void* memory_ = nullptr;
-  std::vector<std::uint32_t> seen_;  // pages there at the last look, for each slice
-  std::size_t next_slice_ = 0;
+  double seen_ = 1;
 };
 
-// About which share of the file is there, from 0 to 1, by a look at some of its pages: it takes
-// as long for a large file. Where the kernel does not tell, it reads a few pages, which must
-// take no longer than memory does. `fd` is a description of the caller's own.
-double share_there(int fd, const struct stat& st);
+// The kernel says that all pages are there if the caller neither owns the file nor may write
+// to it.
+bool may_be_hidden(int fd, const struct stat& st);
+
+// About the share from the file's beginning on that is there, where the kernel does not tell.
+// It reads some pages, up to the first one that takes longer than memory does. `fd` is a
+// description of the caller's own; the file has at least kProbes pages.
+inline constexpr std::size_t kProbes = 8;
+double share_by_reading(int fd, off_t size);
 
 }  // namespace zazen

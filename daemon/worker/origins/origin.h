@@ -61,4 +61,9 @@ UniqueFd find_named(const DatasetConfig& dataset, const std::string& name, int f
                     ReachedDirectories* reached = nullptr);
 inline constexpr int kToRead = O_RDONLY | O_NONBLOCK;  // and a FIFO blocks nobody
 
+// Looks at the origin's frame of this name for content of this size: status, facts and digest
+// (daemon/origin/adoption.h). Takes as long as the origin takes.
+OriginLook look_at_origin(const DatasetConfig& dataset, const std::string& name,
+                          std::uint64_t bytes, bool all_users);
+
 }  // namespace zazen

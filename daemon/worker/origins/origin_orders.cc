@@ -3,8 +3,8 @@
 #include <chrono>
 
 #include "daemon/process/shortage.h"
+#include "daemon/worker/origins/comparison.h"
 #include "daemon/worker/origins/origin.h"
-#include "daemon/worker/origins/origin_look.h"
 #include "daemon/worker/origins/origin_way.h"
 
 namespace zazen {
@@ -22,7 +22,7 @@ bool OriginOrders::take(LinkPacket& order) {
 
 template <class Order>
 bool OriginOrders::take_as(LinkPacket& packet) {
-  if (packet.type != Order::kType) return false;
+  if (packet.type != kLinkType<Order>) return false;
   Order order;
   if (!decode_link_body(packet.body, &order) || order.dataset >= config_.datasets.size()) {
     link_.refuse(packet.tag(), EINVAL);
@@ -31,7 +31,7 @@ bool OriginOrders::take_as(LinkPacket& packet) {
   auto shared = std::make_shared<std::pair<LinkTag, Order>>(packet.tag(), std::move(order));
   auto work = [this, shared] {
     int status = 0;
-    typename Order::Reply reply;
+    LinkReply<Order> reply;
     if (!despite_shortage([&] { reply = obey(shared->second, &status); })) status = ENOMEM;
     if (status == 0) {
       link_.reply<Order>(shared->first, std::move(reply));

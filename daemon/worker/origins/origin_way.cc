@@ -15,7 +15,7 @@
 namespace zazen {
 namespace {
 
-constexpr int kMostLinks = 40;           // the same limit as the kernel's
+constexpr int kMostFollowed = 40;        // links: the same limit as the kernel's
 constexpr std::size_t kMostSteps = 256;  // each holds a descriptor
 
 struct Entry {
@@ -64,7 +64,7 @@ int OriginWay::enter(const std::string& component, bool follows) {
     Entry entry = look(here_, name);
     if (!entry.directory.valid()) {
       if (entry.link.empty()) return entry.code;
-      if (!follows || ++links_ > kMostLinks) return ELOOP;
+      if (!follows || ++links_ > kMostFollowed) return ELOOP;
       std::vector<std::string> target = path_components(entry.link);
       std::move(target.rbegin(), target.rend(), std::back_inserter(left));
       if (entry.link.front() != '/') continue;

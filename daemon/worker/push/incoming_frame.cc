@@ -66,7 +66,8 @@ int IncomingFrame::write_to_file(const char* bytes, std::size_t size) {
 void IncomingFrame::finish(FrameSeq seq, std::uint64_t checksum, PushDesk::Finished done) {
   if (int code = write(nullptr, 0); code != 0) return done(code);
   file_.reset();
-  desk_.finish(dataset_, {std::exchange(ticket_, 0), seq, written_, checksum}, std::move(done));
+  desk_.finish(dataset_, {ticket_, seq, written_, checksum}, std::move(done));
+  ticket_ = 0;
 }
 
 }  // namespace zazen

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "daemon/process/shortage.h"
+
 namespace zazen {
 namespace {
 
@@ -27,89 +29,126 @@ void NetworkPushes::add_figures(WorkerFigures* figures) const {
   figures->push_bytes = counts_.bytes;
 }
 
+NetworkPushes::Beginning::Beginning(NetworkPushes& pushes, std::uint32_t dataset,
+                                    std::uint64_t bytes)
+    : desk(pushes), ask{dataset, bytes, 0} {
+  done.reserve(BeginPushes::kMost);
+}
+
+void NetworkPushes::Beginning::settle(int code, BeginPushes::Reply reply) {
+  const std::size_t given = std::min(reply.tickets.size(), reply.files.size());
+  // The kernel drops descriptors for which this process has no room.
+  for (std::size_t i = given; i < reply.tickets.size(); ++i) desk.abandon(reply.tickets[i], 0);
+  const int refusal = code != 0 ? code : reply.status != 0 ? reply.status : EMFILE;
+  for (std::size_t i = 0; i < done.size(); ++i) {
+    i < given ? done[i](0, reply.tickets[i], std::move(reply.files[i]))
+              : done[i](refusal, 0, {});
+  }
+  done.clear();
+}
+
 void NetworkPushes::begin(std::uint32_t dataset, std::uint64_t bytes, Begun done) {
   std::lock_guard lock(mutex_);
-  auto found = std::ranges::find_if(beginnings_, [&](const Beginning& one) {
-    return one.ask.dataset == dataset && one.ask.bytes == bytes &&
-           one.ask.count < BeginPushes::kMost;
+  auto found = std::ranges::find_if(beginnings_, [&](const BeginningPointer& one) {
+    return one->ask.dataset == dataset && one->ask.bytes == bytes &&
+           one->ask.count < BeginPushes::kMost;
   });
   if (found == beginnings_.end()) {
-    found = beginnings_.insert(found, Beginning{{dataset, bytes, 0}, {}});
+    found = beginnings_.insert(found, std::make_shared<Beginning>(*this, dataset, bytes));
   }
-  found->done.push_back(std::move(done));
-  ++found->ask.count;
+  (*found)->done.push_back(std::move(done));
+  ++(*found)->ask.count;
+}
+
+NetworkPushes::Finishing::Finishing(NetworkPushes& pushes, std::uint32_t dataset)
+    : desk(pushes) {
+  ask.dataset = dataset;
+  ask.pushed.reserve(kMostHeld);
+  done.reserve(kMostHeld);
+}
+
+// A message that zazend refuses as a whole leaves its tickets.
+void NetworkPushes::Finishing::settle(int code, const std::vector<std::int32_t>& statuses) {
+  if (std::exchange(is_under_way, false)) desk.end_message(ask.dataset);
+  if (code == 0 && statuses.size() != done.size()) code = EBADMSG;
+  for (std::size_t i = 0; i < done.size(); ++i) {
+    if (code != 0) desk.abandon(ask.pushed[i].ticket, code);
+    done[i](code != 0 ? code : statuses[i]);
+  }
+  done.clear();
 }
 
 void NetworkPushes::finish(std::uint32_t dataset, const PushedFile& file, Finished done) {
   std::unique_lock lock(mutex_);
   Lane& lane = lanes_[dataset];
-  lane.next.ask.pushed.push_back(file);
-  lane.next.done.push_back(std::move(done));
-  if (lane.next.done.size() < kMostHeld) return;
-  Finishing full = take_next(dataset, lane);
+  if (!lane.next) lane.next = std::make_shared<Finishing>(*this, dataset);
+  lane.next->ask.pushed.push_back(file);
+  lane.next->done.push_back(std::move(done));
+  if (lane.next->done.size() < kMostHeld) return;
+  FinishingPointer full = take_next(lane);
   lock.unlock();
   send(std::move(full));
 }
 
 void NetworkPushes::flush() {
-  std::unique_lock lock(mutex_);
-  std::vector<Beginning> beginnings = std::exchange(beginnings_, {});
-  std::vector<Finishing> finishings;
-  for (auto& [dataset, lane] : lanes_) {
-    const bool waits = lane.under_way > 0 && Clock::now() - lane.sent_at < kPatience;
-    if (!lane.next.done.empty() && !waits) finishings.push_back(take_next(dataset, lane));
+  std::vector<BeginningPointer> beginnings;
+  std::vector<FinishingPointer> finishings;
+  {
+    std::lock_guard lock(mutex_);
+    finishings.reserve(lanes_.size());
+    beginnings.swap(beginnings_);
+    for (auto& [dataset, lane] : lanes_) {
+      const bool waits = lane.under_way > 0 && Clock::now() - lane.sent_at < kPatience;
+      if (FinishingPointer next = waits ? nullptr : take_next(lane)) {
+        finishings.push_back(std::move(next));
+      }
+    }
   }
-  lock.unlock();
-  for (Beginning& one : beginnings) send(std::move(one));
-  for (Finishing& one : finishings) send(std::move(one));
+  for (BeginningPointer& one : beginnings) send(std::move(one));
+  for (FinishingPointer& one : finishings) send(std::move(one));
 }
 
-NetworkPushes::Finishing NetworkPushes::take_next(std::uint32_t dataset, Lane& lane) {
+NetworkPushes::FinishingPointer NetworkPushes::take_next(Lane& lane) {
+  if (!lane.next || lane.next->done.empty()) return nullptr;
   ++lane.under_way;
   lane.sent_at = Clock::now();
-  lane.next.ask.dataset = dataset;
-  return std::exchange(lane.next, {});
+  lane.next->is_under_way = true;
+  return std::exchange(lane.next, nullptr);
 }
 
 void NetworkPushes::end_message(std::uint32_t dataset) {
   std::unique_lock lock(mutex_);
   Lane& lane = lanes_[dataset];
-  if (--lane.under_way > 0 || lane.next.done.empty()) return;
-  Finishing next = take_next(dataset, lane);
+  if (--lane.under_way > 0) return;
+  FinishingPointer next = take_next(lane);
   lock.unlock();
-  send(std::move(next));
+  if (next) send(std::move(next));
 }
 
-void NetworkPushes::send(Beginning beginning) {
-  link_.ask_later(beginning.ask, [this, done = std::move(beginning.done)](LinkPacket packet) {
-    BeginPushes::Reply reply;
-    const int code = CacheLink::read(packet, &reply);
-    const std::size_t given = std::min(reply.tickets.size(), reply.files.size());
-    // The kernel drops descriptors for which this process has no room.
-    for (std::size_t i = given; i < reply.tickets.size(); ++i) abandon(reply.tickets[i], 0);
-    const int refusal = code != 0 ? code : reply.status != 0 ? reply.status : EMFILE;
-    for (std::size_t i = 0; i < done.size(); ++i) {
-      i < given ? done[i](0, reply.tickets[i], std::move(reply.files[i]))
-                : done[i](refusal, 0, {});
-    }
+// If memory is refused here, nobody but the message's own sessions may fail.
+void NetworkPushes::send(BeginningPointer message) {
+  despite_shortage([&] {
+    link_.ask_later(message->ask, [message](LinkPacket packet) {
+      BeginPushes::Reply reply;
+      const int code = CacheLink::read(packet, &reply);
+      message->settle(code, std::move(reply));
+    });
   });
 }
 
-void NetworkPushes::send(Finishing finishing) {
-  const std::uint32_t dataset = finishing.ask.dataset;
-  link_.ask_later(std::move(finishing.ask),
-                  [this, dataset, done = std::move(finishing.done)](LinkPacket packet) {
-                    end_message(dataset);
-                    FinishPushes::Reply reply;
-                    int code = CacheLink::read(packet, &reply);
-                    if (code == 0 && reply.statuses.size() != done.size()) code = EBADMSG;
-                    for (std::size_t i = 0; i < done.size(); ++i)
-                      done[i](code != 0 ? code : reply.statuses[i]);
-                  });
+void NetworkPushes::send(FinishingPointer message) {
+  despite_shortage([&] {
+    link_.ask_later(message->ask, [message](LinkPacket packet) {
+      FinishPushes::Reply reply;
+      const int code = CacheLink::read(packet, &reply);
+      message->settle(code, reply.statuses);
+    });
+  });
 }
 
+// A ticket that is not given back counts until this process ends.
 void NetworkPushes::abandon(std::uint64_t ticket, int status) {
-  link_.tell(AbandonFill{ticket, status});
+  until_no_shortage([&] { link_.tell(AbandonFill{ticket, status}); });
 }
 
 Result<std::string> NetworkPushes::natives(std::uint32_t dataset) {

@@ -7,7 +7,7 @@
 
 namespace zazen {
 
-class NetworkPushes : private PushDesk {
+class NetworkPushes : public PushDesk {
  public:
   NetworkPushes(const Config& config, CacheLink& link, std::uint16_t methods, uid_t own_uid)
       : link_(link), listener_(config, *this, keys_, counts_, methods, own_uid) {}
@@ -17,7 +17,7 @@ class NetworkPushes : private PushDesk {
   void add_figures(WorkerFigures* figures) const;
   void stop(std::chrono::milliseconds limit) { listener_.stop(limit); }
 
- private:
+  // For its sessions.
   void begin(std::uint32_t dataset, std::uint64_t bytes, Begun done) override;
   void finish(std::uint32_t dataset, const PushedFile& file, Finished done) override;
   void abandon(std::uint64_t ticket, int status) override;
@@ -27,30 +27,47 @@ class NetworkPushes : private PushDesk {
   bool is_disk_usable() override;
   Result<MungeSecret> decode_munge(const std::string& credential) override;
 
+ private:
   using Clock = std::chrono::steady_clock;
-  struct Beginning {  // one message
+  // One message to zazend, and the sessions that wait for its answer, one for each file. If
+  // there is none, because memory was refused on any thread, the last owner of the message
+  // tells them ENOMEM.
+  struct Beginning {
+    Beginning(NetworkPushes& pushes, std::uint32_t dataset, std::uint64_t bytes);
+    ~Beginning() { settle(ENOMEM, {}); }
+    void settle(int code, BeginPushes::Reply reply);
+
+    NetworkPushes& desk;
     BeginPushes ask;
-    std::vector<Begun> done;  // one for each file
+    std::vector<Begun> done;
   };
   struct Finishing {
+    Finishing(NetworkPushes& pushes, std::uint32_t dataset);
+    ~Finishing() { settle(ENOMEM, {}); }
+    void settle(int code, const std::vector<std::int32_t>& statuses);
+
+    NetworkPushes& desk;
     FinishPushes ask;
     std::vector<Finished> done;
+    bool is_under_way = false;
   };
+  using BeginningPointer = std::shared_ptr<Beginning>;
+  using FinishingPointer = std::shared_ptr<Finishing>;
   // Files of a dataset that are complete. While zazend stores some of them the next ones wait
   // for its answer, so that they go in one message and are flushed together.
   struct Lane {
-    Finishing next;
+    FinishingPointer next;
     std::size_t under_way = 0;  // messages
     Clock::time_point sent_at;
   };
-  void send(Beginning beginning);
-  void send(Finishing finishing);
-  Finishing take_next(std::uint32_t dataset, Lane& lane);  // mutex_ is held
+  void send(BeginningPointer message);
+  void send(FinishingPointer message);
+  FinishingPointer take_next(Lane& lane);  // null: there is none; mutex_ is held
   void end_message(std::uint32_t dataset);
 
   CacheLink& link_;
   std::mutex mutex_;
-  std::vector<Beginning> beginnings_;  // until flush()
+  std::vector<BeginningPointer> beginnings_;  // until flush()
   std::map<std::uint32_t, Lane> lanes_;
   KeyRing keys_;
   PushCounts counts_;

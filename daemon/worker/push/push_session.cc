@@ -17,7 +17,6 @@
 #include "daemon/process/crash_report.h"
 #include "daemon/process/log.h"
 #include "daemon/process/shortage.h"
-#include "daemon/service/store_cache.h"
 #include "daemon/worker/push/incoming_frame.h"
 
 namespace zazen {
@@ -30,8 +29,8 @@ constexpr std::uint64_t kMostAhead = 12, kMostAheadBytes = 8 << 20;
 
 // Full connections together have no more tickets than zazend gives to a worker.
 std::uint64_t most_begun(const Config& config) {
-  return std::min(kMostBegun, StoreCache::kMostTickets /
-                                  std::max<std::uint64_t>(config.max_connections, 1));
+  return std::min(kMostBegun,
+                  kMostTickets / std::max<std::uint64_t>(config.max_connections, 1));
 }
 constexpr std::chrono::seconds kLastAnswersLimit(5);
 
@@ -440,6 +439,8 @@ void PushSession::say(PushType type, std::uint64_t request, int status) {
 
 void PushSession::say(const PushHeader& header, std::string_view body) {
   std::lock_guard lock(output_mutex_);
+  // All of it, or nothing: the MAC counts.
+  output_.reserve(output_.size() + sizeof header + body.size() + sizeof(Bytes32));
   Bytes32 mac = keys_->mac(PushSide::kDaemon, header, body);
   output_.append(as_text(header)).append(body).append(as_text(mac));
 }

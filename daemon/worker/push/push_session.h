@@ -33,7 +33,6 @@
 #include "bodhi/push/push_keys.h"
 #include "bodhi/push/push_wire.h"
 #include "daemon/link/link_messages.h"
-#include "daemon/link/push_counts.h"
 #include "daemon/worker/push/rate_limit.h"
 
 namespace zazen {
@@ -62,6 +61,14 @@ class PushDesk {
   virtual int take_notice(std::string_view notice) = 0;            // 0 or an errno
   virtual bool is_disk_usable() = 0;
   virtual Result<MungeSecret> decode_munge(const std::string& credential) = 0;
+};
+
+struct PushCounts {
+  std::atomic<std::uint64_t> connections = 0;  // at present, of writers that were let in
+  std::atomic<std::uint64_t> refused = 0;      // that were not, or that broke the rules
+  std::atomic<std::uint64_t> frames = 0;       // durable here, as the writers were told
+  std::atomic<std::uint64_t> failed = 0;       // pushes answered with an errno
+  std::atomic<std::uint64_t> bytes = 0;        // of content, whatever came of it
 };
 
 struct PushTerms {  // for all sessions of a listener

@@ -29,7 +29,7 @@ with Nodes(1) as nodes:
                  open(f"{node.cache}{data.path}/{name}", "rb") as copy:
                 expect(origin.read() == copy.read(), f"{name} is whole")
 
-        # Somebody else fills the rest of the disk: files of theirs are not ours to remove.
+        # Another program fills the rest of the disk: the daemon must not remove its files.
         with open(f"{node.cache}/theirs", "wb") as theirs:
             try:
                 while True:

@@ -45,10 +45,10 @@ with Nodes(1) as nodes:
         expect(8 <= status["used_files"] < FRAMES, f"as many as fit: {status['used_files']}")
         expect(status["healthy"] and status["hits"] > 0, f"{status}")
 
-        # Of another dataset: an alien that is pushed itself becomes a native, and nobody gives way.
+        # Of another dataset: an alien that is pushed itself becomes a native, and nothing is evicted.
         pushed = node.ctl("push", more.path)
         expect(pushed.status == 1 and "quota exceeded" in pushed.stderr.lower(), f"{pushed}")
-        # What was under way when the tool gave up may be stored a moment later.
+        # Pushes that were under way when the tool gave up may be stored a moment later.
         wait_until(lambda: node.held(more, "native") >= 8, "natives to take the place of aliens")
         status = node.status()
         expect(status["evictions"] > 0, f"nobody gave way: {status}")

@@ -8,7 +8,7 @@ WRITER = """
 import mmap, os, sys
 frame, go, how = sys.argv[1:]
 fd = os.open(frame, os.O_RDWR)
-if how == "mapped":  # after the first store no time moves any more
+if how == "mapped":  # only the first store moves the time
     page = mmap.mmap(fd, 3)
     page[0:1] = b"o"
     os.close(fd)

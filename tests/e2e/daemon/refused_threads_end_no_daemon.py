@@ -20,7 +20,7 @@ def limit_threads(pid, soft):
 
 
 def start_with(node, env, threads):
-    """Whether it serves with so many threads of its user. Otherwise it must say why not."""
+    """Whether it serves with this number of threads of its user. Otherwise it must say why not."""
     daemon = Process(["prlimit", f"--nproc={threads}:", ZAZEND, "--config", node.config], env)
     wait_until(lambda: not daemon.running() or "event=serving" in daemon.stderr_so_far(),
                "the daemon to serve or to end")

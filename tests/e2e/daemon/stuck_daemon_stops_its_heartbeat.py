@@ -18,7 +18,7 @@ def ptrace(request, thread):
 
 
 class Watchdog:
-    """What systemd would hear."""
+    """Receives the messages for systemd."""
     def __init__(self, path):
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.bind(path)

@@ -24,7 +24,7 @@ with Nodes(2) as nodes:
         return nodes.mpirun(program, data, env=dict(only, **(env or {})), seconds=40, **options)
 
     def check(reason, env=None, **options):
-        """What an undivided job says, and how it ends where division is required."""
+        """The message of an undivided job, and its end where division is required."""
         mpirun(env, **options).check_unfiltered(says=reason)
         # Ranks without the shim wait for a word that never comes: Open MPI 4.1's mpirun may crash
         # or hang if a job is aborted while some of its ranks are in MPI_Finalize.

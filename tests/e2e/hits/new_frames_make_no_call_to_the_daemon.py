@@ -1,5 +1,5 @@
-"""A program that makes or removes frames makes no call to the daemon, also where they are pushed or
-have copies. The daemon learns of the changes all the same."""
+"""A program that makes or removes frames, or opens them for writing, makes no call to the daemon, also
+where they are pushed or have copies. The daemon learns of the changes all the same."""
 import shutil
 
 from nodes import SHIM, Nodes, skip
@@ -12,6 +12,7 @@ CALLS = ("socket(", "connect(", "sendmsg(", "sendto(")
 # Made by a shell's redirection (O_CREAT | O_TRUNC), by mktemp and rename, and exclusively.
 MAKE = 'echo frame > "$0/f10"; echo frame > "$0/next"; mv "$0/next" "$0/f11"; set -C; echo frame > "$0/f12"'
 REWRITE = 'echo more > "$0/f10"; echo more > "$0/f11"'
+OPEN = 'exec 3<> "$0/f1"; head -c 1 <&3 > /dev/null'
 REMOVE = 'unlink "$0/f10"; unlink "$0/f11"; unlink "$0/f12"'  # rm looks at a frame first
 
 
@@ -42,9 +43,18 @@ with Nodes(1) as nodes:
     node.wait_for_copies(pushed, ["f9"])
     expect_silence(nodes, pushed, (MAKE,))
     node.wait_for_copies(pushed, ["f10", "f11", "f12"])  # pushed without a message
+    # A frame without a copy, too, though it is written and closed at once.
+    node.ctl("evict", pushed.path).succeeded()
+    expect_silence(nodes, pushed, ('exec 3<> "$0/f10"; echo more >&3',))
+    node.wait_for_copies(pushed, ["f10"])
 
     nodes.push(held)
     expect("f11" in node.copies(held), "nothing is held: no test")
     expect_silence(nodes, held, ('echo more > "$0/f10"; unlink "$0/f11"',))
     expect(not {"f10", "f11"} & node.copies(held), "copies of changed frames have no names")
     wait_until(lambda: node.held(held) == 18, "the daemon to hear of them")
+
+    expect_silence(nodes, plain, (OPEN,))
+    expect("f1" in node.copies(held), "it is not held: no test")
+    expect_silence(nodes, held, (OPEN + f'; test ! -e "{node.cache}$0/f1"',))
+    wait_until(lambda: "f1" in node.copies(held), "the copy to be served again")

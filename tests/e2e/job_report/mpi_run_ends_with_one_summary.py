@@ -44,7 +44,7 @@ with Nodes(2) as nodes:
         expect(run(argv, nodes.env).succeeded().stderr == "", "quiet")
     expect(len(jobs()) == 8 and jobs()[0]["frames_read"] == FRAMES, f"{jobs()}")
 
-    # Two nodes: rank 0 hears of the frames of the other. Frames that both opened count once.
+    # Two nodes: rank 0 receives the frames of the other. Frames that both opened count once.
     for divided in (True, False):
         flags = [] if divided else ["--no-divide"]
         tail = words()

@@ -77,7 +77,7 @@ with Nodes(1) as nodes:
     found = json.loads(node.ctl("explain", "--json", other.path).succeeded().stdout)["paths"][0]
     expect(found["other_files"] == [], f"{found}")
 
-    # Files elsewhere are nobody's business, be their names alike.
+    # Files elsewhere do not count, even with the same names.
     beside = os.path.join(nodes.directory, "elsewhere")
     os.mkdir(beside)
     for name in ("f0", "f1", "top.pdb"):

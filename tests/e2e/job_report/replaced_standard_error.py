@@ -1,4 +1,4 @@
-"""Standard error is closed, and a file of the program has its number. No line of ours gets into
+"""Standard error is closed, and a file of the program has its number. No line of Zazen's gets into
 that file."""
 from nodes import Nodes
 from processes import expect

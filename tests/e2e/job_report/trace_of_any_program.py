@@ -25,7 +25,7 @@ def check_no_daemon():
 
 
 def check_python():
-    """What it reads by dup'ed descriptors and in streams of its libraries counts, too."""
+    """Reads by dup'ed descriptors and in streams of its libraries count, too."""
     words = [PYTHON, f"{SOURCES}/traced/traced.py", data.path]
     plain = run(words, nodes.env).succeeded()
     done = zazenctl("run", "--quiet", "--trace", "--", *words).succeeded()
@@ -68,7 +68,7 @@ def check_coreutils():
 
 
 def check_lost_reader():
-    """A standard error that nobody reads is no reason to die."""
+    """A standard error that nobody reads does not end the program."""
     script = f'exec 2> >(exec true); wait $!; exec cat "{data.file("f0")}"'
     done = run(["bash", "-c", f'{ZAZENCTL} --config "$0" run --quiet --trace -- bash -c "$1"',
                 node.config, script], nodes.env).succeeded()
@@ -76,7 +76,7 @@ def check_lost_reader():
 
 
 def check_no_stderr():
-    """What has the number of the standard error is the program's own file."""
+    """The descriptor with the number of the standard error is the program's own file."""
     out = nodes.path("own file")
     script = ("import os, sys; os.closerange(2, 3); out = os.open(sys.argv[2], os.O_RDWR | os.O_CREAT);"
               "open(sys.argv[1]).close(); os.write(out, b'%d' % out)")
@@ -86,7 +86,7 @@ def check_no_stderr():
 
 
 def plan_of(*words, preloaded):
-    """What a run would set. (A sanitizer minds libraries in front of it.)"""
+    """The environment that a run would set. (A sanitizer refuses libraries in front of it.)"""
     done = zazenctl("run", "--dry-run", "--json", *words, "true", LD_PRELOAD=preloaded,
                     ASAN_OPTIONS="verify_asan_link_order=0").succeeded()
     return json.loads(done.stdout)["environment"]

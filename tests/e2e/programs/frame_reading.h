@@ -1,4 +1,4 @@
-// What the C programs share: the output file of a rank, a sorted list of a directory's names,
+// Shared by the C programs: the output file of a rank, a sorted list of a directory's names,
 // and the reading of one file. They divide nothing and know of no cache.
 #pragma once
 #include <dirent.h>

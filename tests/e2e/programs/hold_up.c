@@ -1,5 +1,5 @@
 // An MPI in which rank HOLD_RANK stands still for HOLD_SECONDS, once, at the point HOLD_AT:
-//   init      it has left the real MPI_Init, and nobody has heard of it since
+//   init      it has left the real MPI_Init, and has sent nothing since
 //   begun     it has begun to duplicate a communicator
 //   between   it begins the first collective after that
 // HOLD_SECONDS=dead: it is killed there.

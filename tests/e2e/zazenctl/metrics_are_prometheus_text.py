@@ -1,10 +1,13 @@
 """`zazenctl status --prometheus` prints the text format, with the numbers of the status. Each
-metric is described once and typed, in base units, with no path and no user in a label."""
+metric is described once and typed, in base units, with no path and no user in a label. The Grafana
+dashboard shows metrics that a node prints, and no others."""
+import json
+import pathlib
 import re
 
-from nodes import Nodes
-from processes import expect
+from network import Nodes, expect, listen
 
+SOURCE = pathlib.Path(__file__).resolve().parents[3]
 SAMPLE = re.compile(r'([a-z_:][a-z0-9_:]*)(?:\{([^}]*)\})? (\d+)')
 
 
@@ -34,8 +37,7 @@ def parse(text):
 with Nodes(1) as nodes:
     node = nodes[0]
     data = nodes.dataset(frames=6)
-    nodes.dataset(frames=1, name="sim2")
-    nodes.start()
+    listen(node, [data, nodes.dataset(frames=1, name="sim2")])
     nodes.push(data)
     nodes.serial(node, ["cat", *(data.file(f"f{i}") for i in range(4))]).succeeded()
     text = node.ctl("status", "--prometheus").succeeded().stdout
@@ -48,3 +50,10 @@ with Nodes(1) as nodes:
     expect(values["zazen_dataset_hits_total", 'dataset="0"'] == 4, text)
     expect(values["zazen_dataset_hits_total", 'dataset="1"'] == 0, text)
     expect("/" not in re.sub("# .*", "", text), f"a path: {text}")
+
+    dashboard = json.loads((SOURCE / "packaging/grafana/zazen.json").read_text())
+    for panel in dashboard["panels"]:
+        shown = [name for target in panel["targets"] for name in re.findall(r"zazen_\w+", target["expr"])]
+        expect(shown, f"no metric in {panel['title']}")
+        for name in shown:
+            expect(name in {known for known, _ in values}, f"{panel['title']}: no metric {name}")

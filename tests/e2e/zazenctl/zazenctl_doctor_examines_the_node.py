@@ -55,7 +55,7 @@ with Nodes(1) as nodes:
     check("warn", "LD_PRELOAD", "another libzazen.so", LD_PRELOAD=other, **asan)
     check("ok", "environment", "", LD_PRELOAD=SHIM, ZAZEN_CONFIG=node.config, **asan)
 
-    # What is installed.
+    # An installed tree.
     for directory in ("tools", "preload"):
         os.makedirs(nodes.path("tree", directory))
     elsewhere = shutil.copy(ZAZENCTL, nodes.path("tree", "tools"))

@@ -19,7 +19,7 @@ def explain(node, *paths, cwd=None, words=(), **env):
 
 
 def opened(node, path, cwd=None, **env):
-    """What `cat` meets behind the shim: its exit status, hits and misses."""
+    """Runs `cat` behind the shim: its exit status, hits and misses."""
     report = nodes.path("report.json")
     if os.path.exists(report):
         os.unlink(report)

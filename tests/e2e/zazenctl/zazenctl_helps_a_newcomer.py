@@ -19,6 +19,8 @@ with Nodes(1) as nodes:
     for words, hint in ((("stats",), "did you mean status?"),
                         (("status", "--jsn"), "did you mean --json?"),
                         (("--cnfig", "x", "status"), "did you mean --config?"),
+                        (("evict", "--all", "--natives"), "did you mean --pushed?"),
+                        (("ls", "--aliens"), "did you mean --fetched?"),
                         (("status", "extra"), "--help"), ((), "--help"), (("push",), "--help"),
                         (("--config", "/nowhere", "status"), ""), (("status",), "--config")):
         done = zazenctl(*words)

@@ -38,7 +38,7 @@ with Nodes(1) as nodes:
     words = node.ctl("warm", data.path).succeeded().stdout
     expect(words == "brought 0 frames (0 B); 60 already there, 0 without room, 0 failed\n", words)
 
-    # What cannot be cached fails by name; the others do not.
+    # A file that cannot be cached fails by name; the others do not.
     os.symlink("nowhere", data.file("f200"))
     data.write("f201", 10)
     done, figures = warm(data.path)

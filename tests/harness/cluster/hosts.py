@@ -157,7 +157,7 @@ class Host(Node):
         self._init.finish()
         self._init = None
         wait_until(lambda: not self.processes(), f"the end of {self.name}")
-        shell(f"ip link delete {self.name} || true")  # the kernel takes its time, and may be first
+        shell(f"ip link delete {self.name} || true")  # the kernel is slow, and may be first
 
 
 class Hosts(Nodes):

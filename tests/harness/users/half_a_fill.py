@@ -28,7 +28,7 @@ def ask_for_fill(user, node, data, name):
 
 
 def wait_for_fill(user, node, data, name, seconds):
-    """What the user is told, 0 or an errno, or what else happens."""
+    """The answer to the user: 0 or an errno, or the exception."""
     def wait():
         client = _send(node, data, name)
         client.settimeout(seconds)

@@ -1,6 +1,6 @@
-"""User namespaces: what `unshare -Urm` and rootless containers do.
+"""User namespaces, as of `unshare -Urm` and rootless containers.
 
-    BOB.do(lambda: (enter_namespace(), ...))     # in a child of his: he is root there, and may mount
+    BOB.do(lambda: (enter_namespace(), ...))     # in a child of Bob's, which is root there and may mount
 """
 import ctypes
 import os

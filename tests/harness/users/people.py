@@ -63,7 +63,7 @@ class User:
 
     @contextlib.contextmanager
     def effective(self):
-        """What root does within, it does with this user's rights."""
+        """Inside of it, root has this user's rights."""
         mine = os.getgroups(), os.getegid()
         os.setgroups(self.groups)
         os.setegid(self.gid)
@@ -112,7 +112,7 @@ class SystemNode:
         self.node.start()
 
     def read(self, user, paths, plain=False):
-        """What the user gets of each path: bytes or errno, stat, access."""
+        """The user's results for each path: bytes or errno, stat, access."""
         env = dict(self.nodes.env)
         if not plain:
             env.update(LD_PRELOAD=self.shim, ZAZEN_CONFIG=self.node.config)

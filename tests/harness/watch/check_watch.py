@@ -139,7 +139,7 @@ class Violation:
 
 
 class Trace:
-    """What a trace says: violations, and how much was seen."""
+    """A trace: its violations, and how much was seen."""
 
     def __init__(self, file):
         self.file = file

@@ -63,7 +63,7 @@ def relative_stat(directory, name):
 
 
 def work_as_a_worker():
-    """What the forker and its children may do."""
+    """Calls that the forker and its children may make."""
     os.stat(frame)
     os.setresuid(-1, -1, -1)
     in_child(lambda: open(frame, "rb").read(), "zazend-worker")

@@ -172,7 +172,7 @@ void Actor::keep(int fd, FILE* stream, int flags, const Name& name) {
     slot = {.fd = fd, .stream = stream, .flags = flags, .name = name, .opened_at = count_};
     return;
   }
-  abort();  // who opens makes room first
+  abort();  // an open makes room first
 }
 
 void Actor::close_slot(Slot& slot) {

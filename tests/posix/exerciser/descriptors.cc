@@ -8,7 +8,7 @@
 #include "actor.h"
 #include "kernel.h"
 
-// What a program built with _FORTIFY_SOURCE calls.
+// The calls of a program that is built with _FORTIFY_SOURCE.
 extern "C" {
 int __open_2(const char* path, int flags);
 int __open64_2(const char* path, int flags);

@@ -1,4 +1,4 @@
-// Journal: what one actor did and what came of it, one line for each operation.
+// Journal: the operations of one actor and their results, one line each.
 //
 // Two runs with the same seed must have the same journals, byte for byte. So nothing enters
 // that differs between two datasets made alike: an inode number or a change time is entered

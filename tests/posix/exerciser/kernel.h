@@ -1,5 +1,5 @@
 // The kernel's own answers, asked by the instruction itself: no library, hooked or not, is
-// between. What a hooked call says of a frame is held against them.
+// between. The test compares the answers of hooked calls with them.
 #pragma once
 #include <sys/stat.h>
 #include <sys/statfs.h>

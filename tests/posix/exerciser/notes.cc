@@ -1,4 +1,4 @@
-// What an actor enters into its journal of names, descriptors and answers.
+// The notes of an actor in its journal: names, descriptors and answers.
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What a child sees of descriptors and names that it got from its parent.
+// A child's view of descriptors and names that it got from its parent.
 #include <spawn.h>
 #include <stdlib.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-// What is asked of a name or a descriptor: the answers are the origin's, cached or not.
+// Questions about a name or a descriptor: the answers are the origin's, cached or not.
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

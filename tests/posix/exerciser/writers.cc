@@ -1,5 +1,6 @@
-// Frames that are opened for reading and writing: what is only opened stays as it is; what is
-// changed, by whichever road and by whichever process, is seen by the next who opens it.
+// Frames that are opened for reading and writing: one that is only opened stays as it is; one
+// that is changed, by whichever road and by whichever process, is seen by the next who opens
+// it.
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

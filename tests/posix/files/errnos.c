@@ -1,4 +1,4 @@
-/* errno after every hooked call that succeeds: what it was before, as without the shim. The
+/* errno after every hooked call that succeeds: its value before, as without the shim. The
    calls that change frames come last; the test makes a new dataset for each run. */
 #include <dirent.h>
 #include <fts.h>

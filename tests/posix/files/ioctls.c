@@ -1,5 +1,5 @@
 /* ioctl: the requests on a file's flags, project, version and verity need no more than a
-   descriptor for reading. What they change is looked at through one for writing, too. */
+   descriptor for reading. A descriptor for writing must show the change, too. */
 #include <linux/fs.h>
 #include <linux/fsverity.h>
 #include <sys/ioctl.h>

@@ -11,6 +11,10 @@ static void show_open(const char* what, long result, int fd) {
   if (fstat(fd, &st) != 0 || statx(fd, "", AT_EMPTY_PATH, STATX_NLINK, &x) != 0) exit(4);
   printf("  links %lu, by statx %u, mode %o size %ld mtime %ld\n", st.st_nlink, x.stx_nlink,
          st.st_mode, (long)st.st_size, st.st_mtim.tv_sec);
+  char link[64];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  if (stat(link, &st) != 0 || statx(AT_FDCWD, link, 0, STATX_NLINK, &x) != 0) exit(8);
+  printf("  by its link %lu, by statx %u\n", st.st_nlink, x.stx_nlink);
   printf("  sum %016llx\n", (unsigned long long)checksum_fd(fd));
   lseek(fd, 0, SEEK_SET);
 }
@@ -19,6 +23,25 @@ static int begin(const char* name) {
   int fd = open(join(dir, name), O_RDONLY);
   if (fd < 0) exit(3);
   return fd;
+}
+
+/* Beside a copy the old inode is free. Other files get the lower free numbers first. */
+static void make_with_inode_of(int fd, const char* name) {
+  struct stat old, st;
+  if (fstat(fd, &old) != 0) exit(5);
+  char path[4200] = "";
+  int made = 0;
+  do {
+    snprintf(path, sizeof path, "%s/made %d", dir, made);
+    int fresh = open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
+    if (write(fresh, "new", 3) != 3 || fstat(fresh, &st) != 0) exit(6);
+    close(fresh);
+  } while (++made < 200 && st.st_ino != old.st_ino);
+  if (rename(path, join(dir, name)) != 0) exit(7);
+  while (--made > 0) {
+    snprintf(path, sizeof path, "%s/made %d", dir, made - 1);
+    unlink(path);
+  }
 }
 
 int main(int argc, char** argv) {
@@ -50,6 +73,11 @@ int main(int argc, char** argv) {
   fd = begin("f15");
   show_open("chmod before unlink", chmod(join(dir, "f15"), 0600), fd);
   show_open("and unlink", unlink(join(dir, "f15")), fd);
+
+  fd = begin("f16");
+  unlink(join(dir, "f16"));
+  make_with_inode_of(fd, "f16");
+  show_open("another file of that name", 0, fd);
 
   fd = begin("f5");
   show_open("rename", rename(join(dir, "f5"), join(dir, "f105")), fd);

@@ -50,7 +50,7 @@ static void show_x(const char* what, int result, unsigned mask, const struct sta
       (long long)x->stx_ctime.tv_sec, x->stx_ctime.tv_nsec);
 }
 
-/* What only the origin knows: birth time, mount, attributes, and in what the headers of newer
+/* Only the origin knows these: birth time, mount, attributes, and in what the headers of newer
    kernels name, alignment for direct access and the like. */
 static void show_rest(const char* what, int result, const struct statx* x) {
   const unsigned char* rest = (const unsigned char*)(&x->stx_dev_minor + 1);

@@ -25,7 +25,7 @@ static void show(const char* what, long result) {
   printf("%s: %ld %s\n", what, result, result == 0 ? "" : strerrorname_np(errno));
 }
 
-/* What stat says of the frame; its copy must not answer with what was before. */
+/* The stat of the frame; its copy must not answer with the old state. */
 static void stat_back(const char* name) {
   struct stat st;
   if (stat(join(dir, name), &st) != 0) return;

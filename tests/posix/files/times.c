@@ -1,4 +1,4 @@
-/* The times of a frame, set by every road. What is not compared is the time of the last access:
+/* The times of a frame, set by every road. The time of the last access is not compared:
    a fill that is still under way is one, too. */
 #include <sys/time.h>
 #include <utime.h>

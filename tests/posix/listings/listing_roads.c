@@ -202,7 +202,7 @@ static void by_fts64_children(void) {
 }
 
 static void read_all(ssize_t (*next)(int fd, char* buffer, size_t size), size_t name_at) {
-  char buffer[40]; /* one name in each batch, so that some batches have none for us */
+  char buffer[40]; /* one name in each batch, so that some batches have none of this rank's */
   int fd = open(directory, O_RDONLY | O_DIRECTORY);
   ssize_t got;
   while ((got = next(fd, buffer, sizeof buffer)) > 0) {

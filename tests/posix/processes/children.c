@@ -16,7 +16,7 @@ static const char* dir;
 static int inherited;
 static struct stat parents;
 
-/* What differs from what the parent sees, as bits. */
+/* The differences from the parent's view, as bits. */
 static int look(void) {
   int wrong = 0;
   struct stat st;

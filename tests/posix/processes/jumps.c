@@ -1,6 +1,6 @@
 /* A signal handler leaves opens by siglongjmp, at any moment: on the way to the daemon, while
-   it is waited for, in a pipe that nobody writes to. What is open afterwards that the program
-   has not asked for is counted, and calls go on as before. */
+   it is waited for, in a pipe that nobody writes to. The program counts open descriptors that
+   it did not ask for, and calls go on as before. */
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/time.h>

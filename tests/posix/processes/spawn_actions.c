@@ -1,4 +1,4 @@
-/* posix_spawn with file actions: what the child finds under its numbers, and the errors. The
+/* posix_spawn with file actions: the files under the child's numbers, and the errors. The
    child is this program; it prints what it was given. */
 #include <spawn.h>
 #include <sys/wait.h>

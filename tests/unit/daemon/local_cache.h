@@ -3,8 +3,10 @@
 #include <future>
 
 #include "daemon/service/store_cache.h"
+#include "daemon/validation/sample.h"
 #include "daemon/worker/cache/cache.h"
 #include "daemon/worker/fills/filler.h"
+#include "daemon/worker/origins/comparison.h"
 #include "daemon/worker/origins/origin.h"
 #include "daemon/worker/origins/origin_way.h"
 
@@ -23,18 +25,16 @@ inline void mirror_here(Store& store, const Config& config, std::uint32_t datase
   store.mirror_own_rights(dataset, look, rights_at_origin(config.datasets[dataset]));
 }
 
-class LocalCache : public Cache {
+class NoOriginChecks : public OriginChecks {
+ public:
+  void verify(std::uint64_t, std::span<FinishedCopy>) override {}
+  void mirror(std::uint64_t, std::uint32_t, const ReachedDirectories&) override {}
+};
+
+class LocalCache : public Cache, private OriginChecks {
  public:
   LocalCache(const Config& config, Store& store, Trust& trust)
-      : config_(config),
-        store_(store),
-        cache_(
-            store, trust,
-            {.verify = [this](std::uint64_t, std::span<FinishedCopy> batch) { verify(batch); },
-             .mirror =
-                 [this](std::uint64_t, std::uint32_t dataset, const ReachedDirectories& way) {
-                   if (!store_.is_mirrored(dataset, way)) mirror_here(store_, config_, dataset);
-                 }}) {}
+      : config_(config), store_(store), cache_(store, trust, *this) {}
 
   StoreCache& cache() { return cache_; }
 
@@ -64,7 +64,10 @@ class LocalCache : public Cache {
  private:
   static constexpr std::uint64_t kWorker = 1;
 
-  void verify(std::span<FinishedCopy> batch) {
+  void mirror(std::uint64_t, std::uint32_t dataset, const ReachedDirectories& way) override {
+    if (!store_.is_mirrored(dataset, way)) mirror_here(store_, config_, dataset);
+  }
+  void verify(std::uint64_t, std::span<FinishedCopy> batch) override {
     for (FinishedCopy& copy : batch) {
       if (copy.status != 0 || copy.waits) continue;
       ReachedDirectories reached;

@@ -1,4 +1,9 @@
-#include "tools/bench/benchmarks/clients_bench.h"
+// `zazen-bench clients`: what a hostile client costs the others. A well-behaved client makes
+// its requests alone, beside processes that only spin (the control: what any work on this
+// machine costs), and beside as many that attack, by turns; first with all of them equal, then
+// with a client and a daemon that need not wait for a CPU. A ratio is that of two turns of one
+// round. Where root runs it, the attackers are another user's; otherwise all are one user's.
+#include "tools/bench/benchmarks/benchmarks.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -10,7 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -20,19 +24,21 @@
 #include "bodhi/common/unique_fd.h"
 #include "bodhi/lean/requests/wire.h"
 #include "tools/bench/support/bench_node.h"
-#include "tools/bench/support/figures_json.h"
 #include "tools/bench/support/interruption.h"
-#include "tools/bench/support/programs.h"
 #include "tools/bench/support/samples.h"
+#include "tools/bench/support/stopwatch.h"
 #include "tools/bench/support/worker_process.h"
 
 namespace zazen {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+struct ClientsOptions {
+  int rounds = 5;
+  int requests = 500;  // of each kind in a turn
+};
 
 constexpr int kPatienceMs = 60'000;
-constexpr int kTries = 20;  // a connection may have to give way before its request is sent
+constexpr int kTries = 20;  // a connection may be closed before its request is sent
 constexpr int kHeld = 2'500, kDeaf = 100;
 constexpr uid_t kAttacker = 65'533;  // if root runs the benchmark
 
@@ -91,7 +97,7 @@ class Guest {  // asks as a program or a tool does: a new connection for each re
   Guest(const BenchLayout& layout, int requests) : layout_(layout), requests_(requests) {}
 
   // Milliseconds.
-  Result<std::vector<double>> ask(Request request) const {
+  std::vector<double> ask(Request request) const {
     std::string packet = status_packet();
     UniqueFd origin;
     if (request == Request::kSample)
@@ -107,9 +113,9 @@ class Guest {  // asks as a program or a tool does: a new connection for each re
       for (int tries = 0; code == ECONNRESET && tries < kTries; ++tries) {
         code = ask_once(packet, origin.get());
       }
-      if (code != 0) return Error{code, std::string("a request of ") + name_of(request), {}};
-      times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
-      if (interruption() != 0) return Error{EINTR, "a client", {}};
+      if (code != 0) throw Error{code, std::string("a request of ") + name_of(request), {}};
+      times.push_back(seconds_since(begin) * 1e3);
+      if (interruption() != 0) throw Error{EINTR, "a client", {}};
     }
     return times;
   }
@@ -134,38 +140,34 @@ class Guest {  // asks as a program or a tool does: a new connection for each re
   const int requests_;
 };
 
-struct Turns {  // of one kind of request; one element for each round
+struct RoundTimes {  // of one kind of request; one element for each round
   std::vector<double> calm_p50, calm_p99, control_p99, attacked_p50, attacked_p99;
 };
 
-Result<std::vector<WorkerProcess>> start_attack(const Programs& programs, const char* name,
-                                                int processes, const BenchLayout& layout) {
+std::vector<WorkerProcess> start_attack(const Programs& programs, const char* name,
+                                        int processes, const BenchLayout& layout) {
   std::vector<WorkerProcess> attackers;
   for (int i = 0; i < processes; ++i) {
-    Result<WorkerProcess> one = WorkerProcess::start(
-        {programs.self, "clients-attacker", name, layout.runtime()}, plain_environment());
-    if (!one) return one.error();
-    attackers.push_back(std::move(*one));
-    if (auto ready = attackers.back().take_turn("attack"); !ready) return ready.error();
+    attackers.push_back(take(WorkerProcess::start(
+        {programs.self, "clients-attacker", name, layout.runtime()}, plain_environment())));
+    take(attackers.back().take_turn("attack"));
   }
   return attackers;
 }
 
 // Nobody else, then processes that only take as much of the CPU as they get, then the attack.
-Status run_round(const Programs& programs, const Attack& attack, const BenchLayout& layout,
-                 const Guest& guest, std::vector<Turns>& turns) {
+void run_round(const Programs& programs, const Attack& attack, const BenchLayout& layout,
+               const Guest& guest, std::vector<RoundTimes>& turns) {
   for (const char* other : {"", kControl, attack.name}) {
     std::vector<WorkerProcess> others;
     if (*other != '\0') {
-      Result<std::vector<WorkerProcess>> started =
+      std::vector<WorkerProcess> started =
           start_attack(programs, other, attack.processes, layout);
-      if (!started) return started.error();
-      others = std::move(*started);
+      others = std::move(started);
     }
     for (std::size_t i = 0; i < std::size(kRequests); ++i) {
-      Result<std::vector<double>> times = guest.ask(kRequests[i]);
-      if (!times) return times.error();
-      double p50 = median(*times), p99 = percentile(*times, 0.99);
+      std::vector<double> times = guest.ask(kRequests[i]);
+      double p50 = median(times), p99 = percentile(times, 0.99);
       if (other == attack.name) {
         turns[i].attacked_p50.push_back(p50);
         turns[i].attacked_p99.push_back(p99);
@@ -177,19 +179,12 @@ Status run_round(const Programs& programs, const Attack& attack, const BenchLayo
       }
     }
   }
-  return Done{};
 }
 
-double median_ratio(const std::vector<double>& of, const std::vector<double>& to) {
-  std::vector<double> ratios;
-  for (std::size_t i = 0; i < of.size(); ++i) ratios.push_back(of[i] / to[i]);
-  return median(ratios);
-}
-
-Status run_at_once(pid_t thread, int policy) {
+void run_at_once(pid_t thread, int policy) {
   sched_param priority = {.sched_priority = 10};
-  if (sched_setscheduler(thread, policy, &priority) == 0) return Done{};
-  return Error{errno, "a real-time priority", "root may have one"};
+  if (sched_setscheduler(thread, policy, &priority) == 0) return;
+  throw Error{errno, "a real-time priority", "root may have one"};
 }
 
 std::vector<pid_t> children_of(pid_t process) {
@@ -219,15 +214,14 @@ std::vector<pid_t> workers_of(pid_t daemon) {
 
 // The daemon and the client's worker, with the threads that they start, and this process
 // without those that it starts.
-Status wake_at_once(pid_t daemon) {
+void wake_at_once(pid_t daemon) {
   std::vector<pid_t> processes = workers_of(daemon);
-  if (processes.empty()) return Error{ESRCH, "the client's worker", {}};
+  if (processes.empty()) throw Error{ESRCH, "the client's worker", {}};
   processes.push_back(daemon);
   for (pid_t process : processes) {
     for (const auto& thread :
          std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process))) {
-      Status done = run_at_once(std::stoi(thread.path().filename()), SCHED_FIFO);
-      if (!done) return done.error();
+      run_at_once(std::stoi(thread.path().filename()), SCHED_FIFO);
     }
   }
   return run_at_once(0, SCHED_FIFO | SCHED_RESET_ON_FORK);
@@ -257,66 +251,41 @@ void ask_and_never_read(const std::vector<UniqueFd>& deaf) {
   }
 }
 
-}  // namespace
-
-Result<std::vector<ClientFigures>> measure_clients(const ClientsBenchOptions& options) {
-  Result<Programs> programs = find_programs();
-  if (!programs) return programs.error();
-  Result<BenchNode> node =
-      BenchNode::start(programs->zazend, options.directory, geteuid() == 0);
-  if (!node) return node.error();
-  Guest guest(node->layout(), options.requests);
-  std::vector<ClientFigures> figures;
+Figures measure(const BenchPlace& place, const ClientsOptions& options) {
+  BenchNode node = BenchNode::start(place, geteuid() == 0);
+  Guest guest(node.layout(), options.requests);
+  Figures figures = Figures::array();
   for (Wakes wakes : kWakes) {
     if (wakes == Wakes::kAtOnce) {
-      if (Status done = wake_at_once(node->daemon()); !done) return done.error();
+      wake_at_once(node.daemon());
     }
     for (const Attack& attack : kAttacks) {
-      std::vector<Turns> turns(std::size(kRequests));
+      std::vector<RoundTimes> turns(std::size(kRequests));
       for (int i = 0; i < options.rounds; ++i) {
-        Status done = run_round(*programs, attack, node->layout(), guest, turns);
-        if (!done) return done.error();
+        run_round(place.programs, attack, node.layout(), guest, turns);
       }
       for (std::size_t i = 0; i < std::size(kRequests); ++i) {
-        const Turns& all = turns[i];
-        figures.push_back({attack.name, name_of(wakes), name_of(kRequests[i]),
-                           median(all.calm_p50), median(all.calm_p99), median(all.control_p99),
-                           median(all.attacked_p50), median(all.attacked_p99),
-                           median_ratio(all.attacked_p99, all.calm_p99),
-                           median_ratio(all.attacked_p99, all.control_p99)});
+        const RoundTimes& all = turns[i];
+        figures.push_back(
+            {{"attack", attack.name},
+             {"wakes", name_of(wakes)},
+             {"request", name_of(kRequests[i])},
+             {"calm_p50_ms", median(all.calm_p50)},
+             {"calm_p99_ms", median(all.calm_p99)},
+             {"control_p99_ms", median(all.control_p99)},
+             {"attacked_p50_ms", median(all.attacked_p50)},
+             {"attacked_p99_ms", median(all.attacked_p99)},
+             {"p99_to_calm", median(ratios(all.attacked_p99, all.calm_p99))},
+             {"p99_to_control", median(ratios(all.attacked_p99, all.control_p99))}});
       }
     }
   }
-  if (Status stopped = node->stop(); !stopped) return stopped.error();
+  node.stop();
   return figures;
 }
 
-void print_client_figures(const std::vector<ClientFigures>& figures, bool as_json) {
-  nlohmann::ordered_json all = nlohmann::ordered_json::array();
-  for (const ClientFigures& one : figures) {
-    if (as_json) {
-      all.push_back({{"attack", one.attack},
-                     {"wakes", one.wakes},
-                     {"request", one.request},
-                     {"calm_p50_ms", one.calm_p50_ms},
-                     {"calm_p99_ms", one.calm_p99_ms},
-                     {"control_p99_ms", one.control_p99_ms},
-                     {"attacked_p50_ms", one.attacked_p50_ms},
-                     {"attacked_p99_ms", one.attacked_p99_ms},
-                     {"p99_to_calm", one.p99_to_calm},
-                     {"p99_to_control", one.p99_to_control}});
-    } else {
-      fmt::print(
-          "{:12} {:9} {:7} p50 {:6.2f} -> {:6.2f} ms   p99 {:6.2f}, spinning {:6.2f}, attacked "
-          "{:6.2f} ms   to calm {:5.2f}, to spinning {:5.2f}\n",
-          one.attack, one.wakes, one.request, one.calm_p50_ms, one.attacked_p50_ms,
-          one.calm_p99_ms, one.control_p99_ms, one.attacked_p99_ms, one.p99_to_calm,
-          one.p99_to_control);
-    }
-  }
-  if (as_json) print_figures_json(all);
-}
-
+// A process of its own: attacks once a line has come, answers when the attack is under way, and
+// goes on until it is ended. Its exit status.
 int clients_attacker(const std::string& attack, const std::string& runtime) {
   rlimit limit = {};
   getrlimit(RLIMIT_NOFILE, &limit);
@@ -339,6 +308,21 @@ int clients_attacker(const std::string& attack, const std::string& runtime) {
     UniqueFd socket = connection(runtime);
     if (attack == "garbage") (void)!send(socket.get(), "garbage", 7, MSG_NOSIGNAL);
   }
+}
+
+}  // namespace
+
+void add_clients_bench(CommandLine& line) {
+  static ClientsOptions options;
+  line.benchmark("clients",
+                 "Compare a client's requests with and without others that attack the daemon.",
+                 "\nExample:\n  zazen-bench clients --rounds 3\n",
+                 [](const BenchPlace& place) { return measure(place, options); })
+      .number("--rounds", &options.rounds, 1, 1000, "Pairs of each attack (default: 5)")
+      .number("--requests", &options.requests, 1, 1'000'000,
+              "Of each kind in a turn (default: 500)");
+  line.worker("clients-attacker", 2,
+              [](const auto& words) { return clients_attacker(words[0], words[1]); });
 }
 
 }  // namespace zazen

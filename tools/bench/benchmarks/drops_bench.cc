@@ -1,4 +1,6 @@
-#include "tools/bench/benchmarks/drops_bench.h"
+// `zazen-bench drops`: how soon the other nodes drop their copies of a frame that a program
+// changes through one node's shim.
+#include "tools/bench/benchmarks/benchmarks.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -11,14 +13,10 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <thread>
 
 #include "bodhi/common/unique_fd.h"
 #include "tools/bench/support/bench_node.h"
-#include "tools/bench/support/figures_json.h"
 #include "tools/bench/support/interruption.h"
-#include "tools/bench/support/other_copiers.h"
-#include "tools/bench/support/programs.h"
 #include "tools/bench/support/pushed_node.h"
 #include "tools/bench/support/samples.h"
 #include "tools/bench/support/stopwatch.h"
@@ -27,7 +25,11 @@
 namespace zazen {
 namespace {
 
-constexpr auto kLimit = std::chrono::seconds(60);
+struct DropsOptions {
+  std::uint64_t frames = 300;
+  int nodes = 3;
+};
+
 constexpr auto kPause = std::chrono::microseconds(200);
 
 double now_seconds() {
@@ -55,34 +57,32 @@ void write_configuration(const DropNode& node, const std::vector<DropNode>& node
       origin.dataset(), kFrameTemplate);
 }
 
-Result<std::vector<DropNode>> make_nodes(const BenchLayout& origin, int count) {
+std::vector<DropNode> make_nodes(const BenchLayout& origin, int count) {
   const std::string key_file = origin.root + "/key";
-  if (Status made = make_key_file(key_file); !made) return made.error();
+  make_key_file(key_file);
   std::vector<DropNode> nodes;
   for (int i = 0; i < count; ++i) {
-    Result<std::uint16_t> port = free_port();
-    if (!port) return port.error();
+    std::uint16_t port = free_port();
     nodes.push_back(
-        {{origin.root + "/n" + std::to_string(i)}, "127.0.0.1:" + std::to_string(*port)});
+        {{origin.root + "/n" + std::to_string(i)}, "127.0.0.1:" + std::to_string(port)});
     if (mkdir(nodes.back().layout.root.c_str(), 0700) != 0)
-      return last_error(nodes.back().layout.root);
+      throw last_error(nodes.back().layout.root);
   }
   for (const DropNode& node : nodes) write_configuration(node, nodes, origin, key_file);
   return nodes;
 }
 
-Status make_frames(const BenchLayout& origin, std::span<const FrameSeq> frames) {
-  if (mkdir(origin.dataset().c_str(), 0755) != 0) return last_error(origin.dataset());
+void make_frames(const BenchLayout& origin, std::span<const FrameSeq> frames) {
+  if (mkdir(origin.dataset().c_str(), 0755) != 0) throw last_error(origin.dataset());
   for (FrameSeq seq : frames) {
     std::ofstream file(origin.origin(seq), std::ios::binary);
     file << std::string(4096, 'f');
     file.close();
-    if (!file) return last_error(origin.origin(seq));
+    if (!file) throw last_error(origin.origin(seq));
   }
-  return Done{};
 }
 
-// The node has told all its peers that it lives, and none of its datasets is in doubt.
+// The node has greeted all its peers, and none of its datasets is in doubt.
 bool has_met_all(const nlohmann::json& status, std::size_t nodes) {
   const nlohmann::json& peers = status.at("changes").at("peers");
   auto is_met = [](const nlohmann::json& peer) {
@@ -93,17 +93,6 @@ bool has_met_all(const nlohmann::json& status, std::size_t nodes) {
   };
   return peers.size() == nodes - 1 && std::ranges::all_of(peers, is_met) &&
          std::ranges::all_of(status.at("datasets"), is_trusted);
-}
-
-template <class Condition>
-Status wait_until(const std::string& what, Condition&& holds) {
-  const Clock::time_point began = Clock::now();
-  while (!holds()) {
-    if (interruption() != 0) return Error{EINTR, what, {}};
-    if (Clock::now() - began > kLimit) return Error{ETIMEDOUT, what, {}};
-    std::this_thread::sleep_for(kPause);
-  }
-  return Done{};
 }
 
 bool change(const BenchLayout& origin, FrameSeq seq) {
@@ -123,73 +112,46 @@ bool change(const BenchLayout& origin, FrameSeq seq) {
   }
 }
 
-}  // namespace
-
-Result<DropFigures> measure_drops(const DropsBenchOptions& options) {
-  Result<Programs> programs = find_programs();
-  if (!programs) return programs.error();
-  Result<TemporaryDirectory> root = TemporaryDirectory::make(options.directory);
-  if (!root) return root.error();
-  const BenchLayout origin{root->path()};
+Figures measure(const BenchPlace& place, const DropsOptions& options) {
+  const BenchLayout origin{place.root};
   std::vector<FrameSeq> frames(options.frames);
   std::iota(frames.begin(), frames.end(), FrameSeq{0});
-  if (Status made = make_frames(origin, frames); !made) return made.error();
-  Result<std::vector<DropNode>> nodes = make_nodes(origin, options.nodes);
-  if (!nodes) return nodes.error();
+  make_frames(origin, frames);
+  std::vector<DropNode> nodes = make_nodes(origin, options.nodes);
   std::vector<ChildProcess> daemons;
-  for (const DropNode& node : *nodes) {
-    Result<ChildProcess> daemon = start_daemon(programs->zazend, node.layout);
-    if (!daemon) return daemon.error();
-    daemons.push_back(std::move(*daemon));
-    Status pushed = push_frames(node.layout.runtime(), origin, frames);
-    if (!pushed) return pushed.error();
+  for (const DropNode& node : nodes) {
+    daemons.push_back(start_daemon(place.programs.zazend, node.layout));
+    push_frames(node.layout.runtime(), origin, frames);
   }
-  for (const DropNode& node : *nodes) {
-    Status met = wait_until("the nodes' first notices", [&] {
-      Result<nlohmann::json> status = status_of(node.layout);
-      return status && has_met_all(*status, nodes->size());
-    });
-    if (!met) return met.error();
+  for (const DropNode& node : nodes) {
+    auto has_met = [&] { return has_met_all(status_of(node.layout), nodes.size()); };
+    take(wait_until("the nodes' first notices", has_met));
   }
 
-  Result<WorkerProcess> worker =
-      WorkerProcess::start({programs->self, "drops-worker", origin.root},
-                           shim_environment(*programs, nodes->front().layout));
-  if (!worker) return worker.error();
-  DropFigures figures{options.frames, options.nodes, {}};
+  WorkerProcess worker =
+      take(WorkerProcess::start({place.programs.self, "drops-worker", origin.root},
+                                shim_environment(place.programs, nodes.front().layout)));
+  std::vector<double> seconds;  // one for each frame: from the change to the last copy's end
   for (FrameSeq seq : frames) {
-    Result<std::vector<double>> changed_at = worker->take_turn(std::to_string(seq));
-    if (!changed_at) return changed_at.error();
-    Status dropped = wait_until("a copy's end", [&] {
-      return std::ranges::none_of(*nodes, [&](const DropNode& node) {
+    std::vector<double> changed_at = take(worker.take_turn(std::to_string(seq)));
+    auto is_dropped = [&] {
+      return std::ranges::none_of(nodes, [&](const DropNode& node) {
         return access(node.copy(origin, seq).c_str(), F_OK) == 0;
       });
-    });
-    if (!dropped) return dropped.error();
-    figures.seconds.push_back(now_seconds() - changed_at->front());
+    };
+    take(wait_until("a copy's end", is_dropped, kPause));
+    seconds.push_back(now_seconds() - changed_at.front());
   }
-  if (Result<std::uint64_t> changed = worker->finish(); !changed) return changed.error();
-  return figures;
+  take(worker.finish());
+  return Figures{{"frames", options.frames},
+                 {"nodes", options.nodes},
+                 {"p50_seconds", median(seconds)},
+                 {"p99_seconds", percentile(seconds, 0.99)},
+                 {"max_seconds", percentile(seconds, 1)}};
 }
 
-void print_drop_figures(const DropFigures& figures, bool as_json) {
-  const double p50 = percentile(figures.seconds, 0.5), p99 = percentile(figures.seconds, 0.99),
-               most = percentile(figures.seconds, 1);
-  if (as_json) {
-    nlohmann::ordered_json all = {{"frames", figures.frames},
-                                  {"nodes", figures.nodes},
-                                  {"p50_seconds", p50},
-                                  {"p99_seconds", p99},
-                                  {"max_seconds", most}};
-    print_figures_json(all);
-    return;
-  }
-  fmt::print(
-      "{} frames changed through one of {} nodes; until all others had dropped their copies:\n"
-      "  p50 {:.1f} ms, p99 {:.1f} ms, the slowest {:.1f} ms\n",
-      figures.frames, figures.nodes, p50 * 1e3, p99 * 1e3, most * 1e3);
-}
-
+// A process of its own, under a shim: for each line on stdin, a frame's number, it changes that
+// frame and answers with the time when the call had returned. Its exit status.
 int drops_worker(const std::string& root) {
   const BenchLayout origin{root};
   std::uint64_t changed = 0;
@@ -199,6 +161,22 @@ int drops_worker(const std::string& root) {
   }
   std::cout << changed << std::endl;
   return 0;
+}
+
+}  // namespace
+
+void add_drops_bench(CommandLine& line) {
+  static DropsOptions options;
+  line.benchmark(
+          "drops",
+          "Measure how soon other nodes drop frames that are changed through one node.",
+          "\nThe nodes talk over TCP on the loopback, with a key. The frames are written, "
+          "truncated,\nrenamed over and removed in turn, by a program under the first node's "
+          "shim.\n\nExample:\n  zazen-bench drops --nodes 8\n",
+          [](const BenchPlace& place) { return measure(place, options); })
+      .frames(&options.frames, 1, 1e8, "How many changes (default: 300)")
+      .number("--nodes", &options.nodes, 2, 64, "How many daemons (default: 3)");
+  line.worker("drops-worker", 1, [](const auto& words) { return drops_worker(words[0]); });
 }
 
 }  // namespace zazen

@@ -1,4 +1,7 @@
-#include "tools/bench/benchmarks/fills_bench.h"
+// `zazen-bench fills`: how much the fills slow the programs' own reads. Cold frames of a
+// throttled file server (tests/fills/slow_origin, on FUSE) are read by new processes with and
+// without Zazen, by turns; a ratio is that of two neighbouring turns.
+#include "tools/bench/benchmarks/benchmarks.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -13,8 +16,7 @@
 
 #include "bodhi/common/unique_fd.h"
 #include "tools/bench/support/bench_node.h"
-#include "tools/bench/support/figures_json.h"
-#include "tools/bench/support/programs.h"
+#include "tools/bench/support/interruption.h"
 #include "tools/bench/support/samples.h"
 #include "tools/bench/support/slow_origin.h"
 #include "tools/bench/support/stopwatch.h"
@@ -23,25 +25,28 @@
 namespace zazen {
 namespace {
 
+struct FillsOptions {
+  int rounds = 5;
+};
+
 constexpr std::uint64_t kMb = 1 << 20;
 constexpr std::uint64_t kRate = 20 * kMb, kFrameBytes = 32 * kMb;
 constexpr FrameSeq kFrames = 8;
 
 struct FillCase {
   const char* name;
-  const char* title;
   int readers;  // each has a frame of its own
   std::uint64_t first, end, piece;
   int pause_ms;
 };
 
 constexpr FillCase kCases[] = {
-    {"whole", "the whole frame", 1, 0, kFrameBytes, kMb, 0},
-    {"begin", "its first 4 MB", 1, 0, 4 * kMb, kMb / 8, 0},
-    {"middle", "4 MB in its middle", 1, kFrameBytes / 2, kFrameBytes / 2 + 4 * kMb, kMb / 8, 0},
-    {"work", "8 MB, with 0.1 s of work after each", 1, 0, 8 * kMb, kMb, 100},
-    {"begin_of_8", "the first 4 MB of 8 frames at once", 8, 0, 4 * kMb, kMb / 8, 0},
-    {"whole_of_8", "8 whole frames at once", 8, 0, kFrameBytes, kMb, 0},
+    {"whole", 1, 0, kFrameBytes, kMb, 0},
+    {"begin", 1, 0, 4 * kMb, kMb / 8, 0},
+    {"middle", 1, kFrameBytes / 2, kFrameBytes / 2 + 4 * kMb, kMb / 8, 0},
+    {"work", 1, 0, 8 * kMb, kMb, 100},
+    {"begin_of_8", 8, 0, 4 * kMb, kMb / 8, 0},
+    {"whole_of_8", 8, 0, kFrameBytes, kMb, 0},
 };
 
 class FillsBench {
@@ -49,63 +54,48 @@ class FillsBench {
   FillsBench(Programs programs, BenchLayout layout, const SlowOrigin& origin)
       : programs_(std::move(programs)), layout_(std::move(layout)), origin_(origin) {}
 
-  Status run_pair(const FillCase& fill_case, bool shim_first) {
+  void run_pair(const FillCase& fill_case, bool shim_first) {
     for (bool shim : {shim_first, !shim_first}) {
-      if (Status done = origin_.forget(0, kFrames); !done) return done;
-      Result<std::uint64_t> before = fills();
-      if (!before) return before.error();
-      Result<double> seconds = read_all(fill_case, shim);
-      if (!seconds) return seconds.error();
-      (shim ? filled_ : plain_).push_back(*seconds);
+      origin_.forget(0, kFrames);
+      std::uint64_t before = fills();
+      double seconds = read_all(fill_case, shim);
+      (shim ? filled_ : plain_).push_back(seconds);
       if (!shim) continue;
       origin_.control("rate 0");
-      Status filled = wait_until("the fills", [&]() -> Result<bool> {
-        Result<std::uint64_t> now = fills();
-        if (!now) return now.error();
-        return *now == *before + static_cast<std::uint64_t>(fill_case.readers);
-      });
+      const std::uint64_t all = before + static_cast<std::uint64_t>(fill_case.readers);
+      take(wait_until("the fills", [&] { return fills() == all; }));
       origin_.control("rate " + std::to_string(kRate));
-      if (!filled) return filled;
     }
-    return Done{};
   }
 
-  FillFigures figures(const FillCase& fill_case) {
-    std::vector<double> ratios;
-    for (std::size_t i = 0; i < plain_.size(); ++i) ratios.push_back(filled_[i] / plain_[i]);
-    FillFigures figures{fill_case.name,
-                        fill_case.title,
-                        fill_case.readers,
-                        median(plain_),
-                        median(filled_),
-                        median(ratios),
-                        *std::ranges::min_element(ratios),
-                        *std::ranges::max_element(ratios)};
+  Figures figures(const FillCase& fill_case) {
+    Figures row = {{"case", fill_case.name},
+                   {"readers", fill_case.readers},
+                   {"plain_seconds", median(plain_)},
+                   {"filled_seconds", median(filled_)}};
+    row.update(spread_of(ratios(filled_, plain_)));
     plain_.clear();
     filled_.clear();
-    return figures;
+    return row;
   }
 
  private:
-  Result<std::uint64_t> fills() const {
-    Result<nlohmann::json> status = status_of(layout_);
-    if (!status) return status.error();
-    return status->at("fills").get<std::uint64_t>();
+  std::uint64_t fills() const {
+    nlohmann::json status = status_of(layout_);
+    return status.at("fills").get<std::uint64_t>();
   }
 
   // Until the last of the readers has all that it wants.
-  Result<double> read_all(const FillCase& fill_case, bool shim) const {
+  double read_all(const FillCase& fill_case, bool shim) const {
     const std::vector<std::string> environment =
         shim ? shim_environment(programs_, layout_) : plain_environment();
     std::vector<WorkerProcess> readers;
     for (int i = 0; i < fill_case.readers; ++i) {
-      Result<WorkerProcess> reader = WorkerProcess::start(
+      readers.push_back(take(WorkerProcess::start(
           {programs_.self, "fills-worker", layout_.origin(static_cast<FrameSeq>(i)),
            std::to_string(fill_case.first), std::to_string(fill_case.end),
            std::to_string(fill_case.piece), std::to_string(fill_case.pause_ms)},
-          environment);
-      if (!reader) return reader.error();
-      readers.push_back(std::move(*reader));
+          environment)));
     }
     Status failed = Done{};
     std::mutex mutex;
@@ -120,12 +110,11 @@ class FillsBench {
     }
     for (std::thread& thread : threads) thread.join();
     double seconds = seconds_since(begin);
-    if (!failed) return failed.error();
+    take(failed);
     for (WorkerProcess& reader : readers) {
-      Result<std::uint64_t> bytes = reader.finish();
-      if (!bytes) return bytes.error();
-      if (*bytes != fill_case.end - fill_case.first) {
-        return Error{EPROTO, fmt::format("a reader got {} bytes", *bytes), {}};
+      std::uint64_t bytes = take(reader.finish());
+      if (bytes != fill_case.end - fill_case.first) {
+        throw Error{EPROTO, fmt::format("a reader got {} bytes", bytes), {}};
       }
     }
     return seconds;
@@ -137,55 +126,31 @@ class FillsBench {
   std::vector<double> plain_, filled_;
 };
 
-}  // namespace
-
-Result<std::vector<FillFigures>> measure_fills(const FillsBenchOptions& options) {
-  Result<Programs> programs = find_programs();
-  if (!programs) return programs.error();
-  Result<TemporaryDirectory> root = TemporaryDirectory::make(options.directory);
-  if (!root) return root.error();
-  BenchLayout layout{root->path()};
+Figures measure(const BenchPlace& place, const FillsOptions& options) {
+  BenchLayout layout{place.root};
   std::ofstream(layout.config()) << bench_configuration(layout, kFrameTemplate, {});
-  Result<SlowOrigin> origin = SlowOrigin::mount(*programs, layout, kRate);
-  if (!origin) return origin.error();
-  if (Status made = origin->make_frames(0, kFrames, kFrameBytes, false); !made) {
-    return made.error();
-  }
-  Result<ChildProcess> daemon = start_daemon(programs->zazend, layout);
-  if (!daemon) return daemon.error();
+  SlowOrigin origin = SlowOrigin::mount(place.programs, layout, kRate);
+  origin.make_frames(0, kFrames, kFrameBytes, false);
+  const ChildProcess daemon = start_daemon(place.programs.zazend, layout);
 
-  FillsBench bench(*programs, layout, *origin);
-  std::vector<FillFigures> figures;
+  FillsBench bench(place.programs, layout, origin);
+  Figures figures = Figures::array();
   for (const FillCase& fill_case : kCases) {
-    for (int i = 0; i < options.rounds; ++i) {
-      if (Status done = bench.run_pair(fill_case, i % 2 == 1); !done) return done.error();
-    }
+    for (int i = 0; i < options.rounds; ++i) bench.run_pair(fill_case, i % 2 == 1);
     figures.push_back(bench.figures(fill_case));
   }
   return figures;
 }
 
-void print_fill_figures(const std::vector<FillFigures>& figures, bool as_json) {
-  nlohmann::ordered_json all = nlohmann::ordered_json::array();
-  for (const FillFigures& one : figures) {
-    if (as_json) {
-      all.push_back({{"case", one.name},
-                     {"readers", one.readers},
-                     {"plain_seconds", one.plain_seconds},
-                     {"filled_seconds", one.filled_seconds},
-                     {"ratio", one.ratio},
-                     {"lowest_ratio", one.lowest_ratio},
-                     {"highest_ratio", one.highest_ratio}});
-    } else {
-      fmt::print(
-          "{:38} plain {:6.2f} s   with fills {:6.2f} s   ratio {:.3f} ({:.3f} to {:.3f})\n",
-          one.title, one.plain_seconds, one.filled_seconds, one.ratio, one.lowest_ratio,
-          one.highest_ratio);
-    }
-  }
-  if (as_json) print_figures_json(all);
-}
+struct FrameReading {  // what one reader does
+  std::string path;
+  std::uint64_t first, end;  // bytes
+  std::uint64_t piece;
+  int pause_ms;  // of work, after each piece
+};
 
+// A process of its own: reads once a line comes, and answers with the seconds; at the end, how
+// many bytes it read. Its exit status.
 int fills_worker(const FrameReading& reading) {
   std::uint64_t read_bytes = 0;
   std::vector<char> buffer(reading.piece);
@@ -204,6 +169,22 @@ int fills_worker(const FrameReading& reading) {
   }
   std::cout << read_bytes << std::endl;
   return 0;
+}
+
+}  // namespace
+
+void add_fills_bench(CommandLine& line) {
+  static FillsOptions options;
+  line.benchmark("fills",
+                 "Compare reads of a throttled file server's frames with and without Zazen.",
+                 "\nIt needs FUSE. A round takes about 40 seconds.\n"
+                 "\nExample:\n  zazen-bench fills --rounds 3\n",
+                 [](const BenchPlace& place) { return measure(place, options); })
+      .number("--rounds", &options.rounds, 1, 1000, "Pairs of each case (default: 5)");
+  line.worker("fills-worker", 5, [](const auto& words) {
+    return fills_worker({words[0], std::stoull(words[1]), std::stoull(words[2]),
+                         std::stoull(words[3]), std::stoi(words[4])});
+  });
 }
 
 }  // namespace zazen

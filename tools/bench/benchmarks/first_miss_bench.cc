@@ -1,4 +1,6 @@
-#include "tools/bench/benchmarks/first_miss_bench.h"
+// `zazen-bench first-miss`: how long a user's first miss takes, for which a worker is started,
+// and the next one. Each user comes once, asks for two frames, and waits for each copy.
+#include "tools/bench/benchmarks/benchmarks.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -13,14 +15,16 @@
 #include "bodhi/common/unique_fd.h"
 #include "bodhi/node/client.h"
 #include "tools/bench/support/bench_node.h"
-#include "tools/bench/support/figures_json.h"
 #include "tools/bench/support/interruption.h"
-#include "tools/bench/support/programs.h"
 #include "tools/bench/support/samples.h"
 #include "tools/bench/support/stopwatch.h"
 
 namespace zazen {
 namespace {
+
+struct FirstMissOptions {
+  int users = 40;
+};
 
 constexpr uid_t kFirstUser = 65'540;
 constexpr FrameSeq kFirstFrame = 1'000'000;
@@ -47,13 +51,13 @@ bool miss(const BenchLayout& layout, FrameSeq seq, double* milliseconds) {
 }
 
 // In a process of the user's own.
-Result<Misses> misses_of(const BenchLayout& layout, uid_t user, FrameSeq seq) {
+Misses misses_of(const BenchLayout& layout, uid_t user, FrameSeq seq) {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return last_error("pipe");
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw last_error("pipe");
   const UniqueFd out(ends[0]);
   UniqueFd into(ends[1]);
   const pid_t pid = ::fork();
-  if (pid < 0) return last_error("fork");
+  if (pid < 0) throw last_error("fork");
   Misses misses;
   if (pid == 0) {
     const bool is_done = ::setgroups(0, nullptr) == 0 && ::setgid(user) == 0 &&
@@ -65,50 +69,44 @@ Result<Misses> misses_of(const BenchLayout& layout, uid_t user, FrameSeq seq) {
   into.reset();
   const bool is_done = ::read(out.get(), &misses, sizeof misses) == sizeof misses;
   ::waitpid(pid, nullptr, 0);
-  if (!is_done) return Error{EPROTO, fmt::format("the misses of user {}", user), {}};
+  if (!is_done) throw Error{EPROTO, fmt::format("the misses of user {}", user), {}};
   return misses;
+}
+
+// For root only: others cannot become users.
+Figures measure(const BenchPlace& place, const FirstMissOptions& options) {
+  if (::geteuid() != 0) throw Error{EPERM, "other users", "root can become them"};
+  BenchNode node = BenchNode::start(place, true);
+  for (int i = 0; i < 2 * options.users; ++i) {
+    std::ofstream(node.layout().origin(kFirstFrame + static_cast<FrameSeq>(i)))
+        << std::string(kFrameBytes, 'f');
+  }
+  std::this_thread::sleep_for(kAge);
+  std::vector<double> first, next;  // milliseconds, one for each user
+  for (int i = 0; i < options.users && interruption() == 0; ++i) {
+    const FrameSeq seq = kFirstFrame + 2 * static_cast<FrameSeq>(i);
+    Misses misses = misses_of(node.layout(), kFirstUser + static_cast<uid_t>(i), seq);
+    first.push_back(misses.first);
+    next.push_back(misses.next);
+  }
+  node.stop();
+  return Figures{{"users", first.size()},
+                 {"first_p50_ms", median(first)},
+                 {"first_p99_ms", percentile(first, 0.99)},
+                 {"next_p50_ms", median(next)},
+                 {"next_p99_ms", percentile(next, 0.99)},
+                 {"worker_start_ms", median(first) - median(next)}};
 }
 
 }  // namespace
 
-Result<FirstMissFigures> measure_first_miss(const FirstMissOptions& options) {
-  if (::geteuid() != 0) return Error{EPERM, "other users", "root can become them"};
-  Result<Programs> programs = find_programs();
-  if (!programs) return programs.error();
-  Result<BenchNode> node = BenchNode::start(programs->zazend, options.directory, true);
-  if (!node) return node.error();
-  for (int i = 0; i < 2 * options.users; ++i) {
-    std::ofstream(node->layout().origin(kFirstFrame + static_cast<FrameSeq>(i)))
-        << std::string(kFrameBytes, 'f');
-  }
-  std::this_thread::sleep_for(kAge);
-  FirstMissFigures figures;
-  for (int i = 0; i < options.users && interruption() == 0; ++i) {
-    const FrameSeq seq = kFirstFrame + 2 * static_cast<FrameSeq>(i);
-    Result<Misses> misses = misses_of(node->layout(), kFirstUser + static_cast<uid_t>(i), seq);
-    if (!misses) return misses.error();
-    figures.first.push_back(misses->first);
-    figures.next.push_back(misses->next);
-  }
-  if (Status stopped = node->stop(); !stopped) return stopped.error();
-  return figures;
-}
-
-void print_first_miss_figures(const FirstMissFigures& figures, bool as_json) {
-  const double first = median(figures.first), next = median(figures.next);
-  if (as_json) {
-    return print_figures_json({{"users", figures.first.size()},
-                               {"first_p50_ms", first},
-                               {"first_p99_ms", percentile(figures.first, 0.99)},
-                               {"next_p50_ms", next},
-                               {"next_p99_ms", percentile(figures.next, 0.99)},
-                               {"worker_start_ms", first - next}});
-  }
-  fmt::print(
-      "{} users: the first miss {:.2f} ms (p99 {:.2f}), the next one {:.2f} ms (p99 "
-      "{:.2f}); the start of a worker {:.2f} ms\n",
-      figures.first.size(), first, percentile(figures.first, 0.99), next,
-      percentile(figures.next, 0.99), first - next);
+void add_first_miss_bench(CommandLine& line) {
+  static FirstMissOptions options;
+  line.benchmark("first-miss",
+                 "Compare a user's first miss, which starts a worker, with the next one.",
+                 "\nIt needs root.\n\nExample:\n  zazen-bench first-miss --users 100\n",
+                 [](const BenchPlace& place) { return measure(place, options); })
+      .number("--users", &options.users, 1, 200, "How many (default: 40)");
 }
 
 }  // namespace zazen

@@ -1,4 +1,9 @@
-#include "tools/bench/benchmarks/misses_bench.h"
+// `zazen-bench misses`: what a first pass over uncached frames costs. The origin is a file
+// server on FUSE whose every request takes 0.3 ms (slow_origin.h). One process reads all frames
+// without Zazen, another one under the shim, by turns; a ratio is that of two neighbouring
+// turns. Then both read only the headers of large frames, and the server tells what it has
+// sent.
+#include "tools/bench/benchmarks/benchmarks.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -13,7 +18,7 @@
 
 #include "bodhi/common/unique_fd.h"
 #include "tools/bench/support/bench_node.h"
-#include "tools/bench/support/figures_json.h"
+#include "tools/bench/support/interruption.h"
 #include "tools/bench/support/samples.h"
 #include "tools/bench/support/slow_origin.h"
 #include "tools/bench/support/stopwatch.h"
@@ -21,6 +26,10 @@
 
 namespace zazen {
 namespace {
+
+struct MissesOptions {
+  int rounds = 5;
+};
 
 constexpr char kDelay[] = "delay 300";
 
@@ -40,56 +49,57 @@ class MissesBench {
   MissesBench(const BenchLayout& layout, const SlowOrigin& origin)
       : layout_(layout), origin_(origin) {}
 
-  Status start(const Programs& programs) {
+  void start(const Programs& programs) {
     for (bool shim : {false, true}) {
-      Result<WorkerProcess> reader = WorkerProcess::start(
+      WorkerProcess reader = take(WorkerProcess::start(
           {programs.self, "misses-worker", layout_.root},
-          shim ? shim_environment(programs, layout_) : plain_environment());
-      if (!reader) return reader.error();
-      readers_[shim].emplace(std::move(*reader));
+          shim ? shim_environment(programs, layout_) : plain_environment()));
+      readers_[shim].emplace(std::move(reader));
     }
-    return Done{};
   }
 
-  Result<MissFigures::Pass> measure(const Load& load, int rounds) {
-    std::vector<double> seconds[2], ratios;
-    MissFigures::Pass pass{load.bytes, load.frames};
+  Figures measure_pass(const Load& load, int rounds) {
+    std::vector<double> seconds[2];
+    const auto frames = static_cast<double>(load.frames);
+    double requests[2] = {}, all_requests = 0;  // for one frame
     for (int i = 0; i < rounds; ++i) {
       for (bool shim : {i % 2 == 1, i % 2 == 0}) {
-        Result<Turn> turn = read(load, load.bytes, shim);
-        if (!turn) return turn.error();
-        seconds[shim].push_back(turn->seconds);
-        if (Status filled = shim ? settle() : Done{}; !filled) return filled.error();
-        const auto frames = static_cast<double>(load.frames);
-        (shim ? pass.program_requests : pass.plain_requests) =
-            static_cast<double>(turn->requests) / frames;
-        if (shim) {
-          pass.all_requests = static_cast<double>(origin_.sum(".requests")) / frames;
-        }
+        Turn turn = read(load, load.bytes, shim);
+        seconds[shim].push_back(turn.seconds);
+        if (shim) settle();
+        requests[shim] = static_cast<double>(turn.requests) / frames;
+        if (shim) all_requests = static_cast<double>(origin_.sum(".requests")) / frames;
       }
-      ratios.push_back(seconds[true].back() / seconds[false].back());
     }
-    pass.plain_seconds = median(seconds[false]);
-    pass.missed_seconds = median(seconds[true]);
-    pass.ratio = median(ratios);
-    pass.lowest_ratio = *std::ranges::min_element(ratios);
-    pass.highest_ratio = *std::ranges::max_element(ratios);
+    Figures pass = {{"bytes", load.bytes},
+                    {"frames", load.frames},
+                    {"plain_seconds", median(seconds[false])},
+                    {"missed_seconds", median(seconds[true])}};
+    pass.update(spread_of(ratios(seconds[true], seconds[false])));
+    pass["plain_requests_per_frame"] = requests[false];
+    pass["program_requests_per_frame"] = requests[true];
+    pass["all_requests_per_frame"] = all_requests;
     return pass;
   }
 
   // Once: the rest of the frames comes when programs have been quiet for long.
-  Result<MissFigures::Headers> measure_headers() {
-    MissFigures::Headers headers{kHeaders.bytes, kHeaders.frames,
-                                 kHeaders.frames * kHeaderBytes};
-    headers.seconds_after = std::chrono::duration<double>(kAfterHeaders).count();
+  Figures measure_headers() {
+    double seconds[2];
+    std::uint64_t sent[2];
     for (bool shim : {false, true}) {
-      Result<Turn> turn = read(kHeaders, kHeaderBytes, shim);
-      if (!turn) return turn.error();
+      Turn turn = read(kHeaders, kHeaderBytes, shim);
       if (shim) std::this_thread::sleep_for(kAfterHeaders);
-      (shim ? headers.missed_seconds : headers.plain_seconds) = turn->seconds;
-      (shim ? headers.sent : headers.plain_sent) = origin_.sum(".sent");
+      seconds[shim] = turn.seconds;
+      sent[shim] = origin_.sum(".sent");
     }
-    return headers;
+    return Figures{{"bytes", kHeaders.bytes},
+                   {"frames", kHeaders.frames},
+                   {"read_bytes", kHeaders.frames * kHeaderBytes},
+                   {"plain_seconds", seconds[false]},
+                   {"missed_seconds", seconds[true]},
+                   {"plain_sent_bytes", sent[false]},
+                   {"sent_bytes", sent[true]},
+                   {"seconds_after", std::chrono::duration<double>(kAfterHeaders).count()}};
   }
 
  private:
@@ -98,24 +108,23 @@ class MissesBench {
     std::uint64_t requests;  // of the reader
   };
 
-  Result<Turn> read(const Load& load, std::uint64_t bytes, bool shim) {
+  Turn read(const Load& load, std::uint64_t bytes, bool shim) {
     origin_.control("delay 0");
-    if (Status done = origin_.forget(load.first, load.frames); !done) return done.error();
+    origin_.forget(load.first, load.frames);
     origin_.control("reset");
     origin_.control(kDelay);
-    Result<std::vector<double>> turn =
-        readers_[shim]->take_turn(fmt::format("{} {} {}", load.first, load.frames, bytes));
-    if (!turn) return turn.error();
-    const auto pid = static_cast<pid_t>(turn->at(1));
-    return Turn{turn->at(0), origin_.sum(".requests", std::to_string(pid))};
+    std::vector<double> turn = take(
+        readers_[shim]->take_turn(fmt::format("{} {} {}", load.first, load.frames, bytes)));
+    const auto pid = static_cast<pid_t>(turn.at(1));
+    return Turn{turn.at(0), origin_.sum(".requests", std::to_string(pid))};
   }
 
-  Status settle() const {
-    return wait_until("the fills", [&]() -> Result<bool> {
-      Result<nlohmann::json> status = status_of(layout_);
-      if (!status) return status.error();
-      return status->at("fills_under_way") == 0;
-    });
+  void settle() const {
+    auto is_idle = [&]() -> Result<bool> {
+      nlohmann::json status = status_of(layout_);
+      return status.at("fills_under_way") == 0;
+    };
+    take(wait_until("the fills", is_idle));
   }
 
   const BenchLayout layout_;
@@ -123,85 +132,31 @@ class MissesBench {
   std::optional<WorkerProcess> readers_[2];  // plain, shim
 };
 
-}  // namespace
-
-Result<MissFigures> measure_misses(const MissesBenchOptions& options) {
-  Result<Programs> programs = find_programs();
-  if (!programs) return programs.error();
-  Result<TemporaryDirectory> root = TemporaryDirectory::make(options.directory);
-  if (!root) return root.error();
-  const BenchLayout layout{root->path()};
+Figures measure(const BenchPlace& place, const MissesOptions& options) {
+  const BenchLayout layout{place.root};
   std::ofstream(layout.config()) << bench_configuration(layout, kFrameTemplate, {});
-  Result<SlowOrigin> origin = SlowOrigin::mount(*programs, layout, 0);
-  if (!origin) return origin.error();
+  SlowOrigin origin = SlowOrigin::mount(place.programs, layout, 0);
   for (const Load& load : kLoads) {
-    Status made = origin->make_frames(load.first, load.frames, load.bytes, false);
-    if (!made) return made.error();
+    origin.make_frames(load.first, load.frames, load.bytes, false);
   }
-  Status made = origin->make_frames(kHeaders.first, kHeaders.frames, kHeaders.bytes, true);
-  if (!made) return made.error();
-  Result<ChildProcess> daemon = start_daemon(programs->zazend, layout);
-  if (!daemon) return daemon.error();
+  origin.make_frames(kHeaders.first, kHeaders.frames, kHeaders.bytes, true);
+  const ChildProcess daemon = start_daemon(place.programs.zazend, layout);
 
-  MissesBench bench(layout, *origin);
-  if (Status started = bench.start(*programs); !started) return started.error();
-  MissFigures figures;
-  figures.rounds = options.rounds;
+  MissesBench bench(layout, origin);
+  bench.start(place.programs);
+  Figures figures = {{"rounds", options.rounds}};
   for (const Load& load : kLoads) {
-    Result<MissFigures::Pass> pass = bench.measure(load, options.rounds);
-    if (!pass) return pass.error();
-    figures.passes.push_back(*pass);
+    Figures pass = bench.measure_pass(load, options.rounds);
+    figures["passes"].push_back(pass);
   }
-  Result<MissFigures::Headers> headers = bench.measure_headers();
-  if (!headers) return headers.error();
-  figures.headers = *headers;
+  Figures headers = bench.measure_headers();
+  figures["headers"] = headers;
   return figures;
 }
 
-void print_miss_figures(const MissFigures& figures, bool as_json) {
-  const MissFigures::Headers& headers = figures.headers;
-  if (!as_json) {
-    for (const MissFigures::Pass& pass : figures.passes) {
-      fmt::print(
-          "{:6} frames of {:6} bytes   plain {:6.3f} s   missed {:6.3f} s   ratio {:.3f} "
-          "({:.3f} "
-          "to {:.3f})   requests {:.2f}, {:.2f}, with the fill {:.2f}\n",
-          pass.frames, pass.bytes, pass.plain_seconds, pass.missed_seconds, pass.ratio,
-          pass.lowest_ratio, pass.highest_ratio, pass.plain_requests, pass.program_requests,
-          pass.all_requests);
-    }
-    fmt::print(
-        "headers of {} frames of {} bytes   plain {:.3f} s   missed {:.3f} s   read {} bytes, "
-        "sent "
-        "{}, and {} until {} s after it\n",
-        headers.frames, headers.bytes, headers.plain_seconds, headers.missed_seconds,
-        headers.read_bytes, headers.plain_sent, headers.sent, headers.seconds_after);
-    return;
-  }
-  nlohmann::ordered_json all = {{"rounds", figures.rounds}};
-  for (const MissFigures::Pass& pass : figures.passes) {
-    all["passes"].push_back({{"bytes", pass.bytes},
-                             {"frames", pass.frames},
-                             {"plain_seconds", pass.plain_seconds},
-                             {"missed_seconds", pass.missed_seconds},
-                             {"ratio", pass.ratio},
-                             {"lowest_ratio", pass.lowest_ratio},
-                             {"highest_ratio", pass.highest_ratio},
-                             {"plain_requests_per_frame", pass.plain_requests},
-                             {"program_requests_per_frame", pass.program_requests},
-                             {"all_requests_per_frame", pass.all_requests}});
-  }
-  all["headers"] = {{"bytes", headers.bytes},
-                    {"frames", headers.frames},
-                    {"read_bytes", headers.read_bytes},
-                    {"plain_seconds", headers.plain_seconds},
-                    {"missed_seconds", headers.missed_seconds},
-                    {"plain_sent_bytes", headers.plain_sent},
-                    {"sent_bytes", headers.sent},
-                    {"seconds_after", headers.seconds_after}};
-  print_figures_json(all);
-}
-
+// A process of its own: reads frames "FIRST COUNT BYTES" of the dataset below `root` for each
+// line, and answers with the seconds and its pid; at the end, how many frames it read. Its exit
+// status.
 int misses_worker(const std::string& root) {
   const BenchLayout layout{root};
   std::uint64_t count = 0, bytes = 0, frames = 0;
@@ -218,6 +173,22 @@ int misses_worker(const std::string& root) {
   }
   std::cout << frames << std::endl;
   return 0;
+}
+
+}  // namespace
+
+void add_misses_bench(CommandLine& line) {
+  static MissesOptions options;
+  line.benchmark(
+          "misses", "Compare the first pass over uncached frames with and without Zazen.",
+          "\nThe origin is a file server on FUSE whose every request takes 0.3 ms. The "
+          "requests "
+          "are\nthose for one frame: without Zazen, with it, and with those of the fill. At "
+          "the end both\nsides read only the first 4 KB of frames of 64 MB.\n"
+          "\nExample:\n  zazen-bench misses --rounds 3\n",
+          [](const BenchPlace& place) { return measure(place, options); })
+      .number("--rounds", &options.rounds, 1, 1'000, "How often (default: 5)");
+  line.worker("misses-worker", 1, [](const auto& words) { return misses_worker(words[0]); });
 }
 
 }  // namespace zazen

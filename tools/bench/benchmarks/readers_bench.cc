@@ -1,4 +1,8 @@
-#include "tools/bench/benchmarks/readers_bench.h"
+// `zazen-bench readers`: how much pushes slow those who read cached frames (section 5.2.3 of
+// the paper, figure 8). Processes with the shim read copies from the disk while a writer pushes
+// frames to the same daemon at a fixed rate; a ratio is that of two neighbouring turns, with
+// the writer and without it.
+#include "tools/bench/benchmarks/benchmarks.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -15,13 +19,10 @@
 #include <sstream>
 #include <thread>
 
-#include "bodhi/common/units.h"
 #include "bodhi/node/client.h"
 #include "tools/bench/support/bench_node.h"
-#include "tools/bench/support/figures_json.h"
 #include "tools/bench/support/interruption.h"
 #include "tools/bench/support/paced_writer.h"
-#include "tools/bench/support/programs.h"
 #include "tools/bench/support/pushed_node.h"
 #include "tools/bench/support/samples.h"
 #include "tools/bench/support/stopwatch.h"
@@ -29,6 +30,17 @@
 
 namespace zazen {
 namespace {
+
+struct ReadersOptions {
+  // Of frames.
+  std::vector<std::uint64_t> read_sizes{2'000'000, 64'000'000, 256'000'000};
+  std::vector<std::uint64_t> write_sizes{2'000'000, 64'000'000, 256'000'000};
+  std::uint64_t read_bytes = 1'000'000'000;  // of frames of each size
+  std::uint64_t rate = 0;  // bytes pushed in a second; 0: in the paper's proportion
+  int readers = 2;
+  int rounds = 5;
+  double turn_seconds = 3;  // at least
+};
 
 // 1 GB/s into 100 nodes that read 20 GB/s.
 constexpr double kShareOfPaper = 0.05;
@@ -52,62 +64,62 @@ struct Turn {
 struct Pair {  // of sizes
   ReadFrames read;
   std::span<const char> written;
-  std::vector<double> alone, beside, ratios, rates;
+  std::vector<double> alone, beside, rates;
   double pushed_bytes = 0, pushed_seconds = 0;
 };
 
 class ReadersBench {
  public:
-  ReadersBench(const ReadersBenchOptions& options, Programs programs, std::string root)
+  ReadersBench(const ReadersOptions& options, Programs programs, std::string root)
       : options_(options),
         programs_(std::move(programs)),
         layout_{std::move(root)},
         content_(random_content(std::max(std::ranges::max(options.read_sizes),
                                          std::ranges::max(options.write_sizes)))) {}
 
-  Status prepare() {
+  void prepare() {
     for (const std::string& directory : {layout_.dataset(), written_dataset()}) {
-      if (mkdir(directory.c_str(), 0755) != 0) return last_error(directory);
+      if (mkdir(directory.c_str(), 0755) != 0) throw last_error(directory);
     }
     const std::string more = fmt::format("\n[[dataset]]\npath = \"{}\"\nframes = \"{}\"\n",
                                          written_dataset(), kFrameTemplate);
-    Result<PushedNode> node = PushedNode::start(
-        programs_.zazend, layout_, true, bench_configuration(layout_, kFrameTemplate, more));
-    if (!node) return node.error();
-    node_ = std::make_unique<PushedNode>(std::move(*node));
-    if (Status made = make_frames(); !made) return made;
-    if (Status pushed = push_frames(); !pushed) return pushed;
-    return start_readers();
+    PushedNode node = PushedNode::start(programs_.zazend, layout_, true,
+                                        bench_configuration(layout_, kFrameTemplate, more));
+    node_ = std::make_unique<PushedNode>(std::move(node));
+    make_frames();
+    push_frames();
+    start_readers();
   }
 
-  Status run() {
+  void run() {
     for (const ReadFrames& frames : frames_) {
       const std::size_t first = pairs_.size();
       for (std::uint64_t size : options_.write_sizes) {
-        pairs_.push_back({frames, std::span(content_).first(size), {}, {}, {}, {}});
+        pairs_.push_back({frames, std::span(content_).first(size), {}, {}, {}});
       }
-      // What has just been written may be in memory yet.
+      // Frames that have just been written may still be in memory.
       for (int i = 0; i < 2; ++i) {
-        if (Result<Turn> turn = read_alone(frames, 0); !turn) return turn.error();
+        read_alone(frames, 0);
       }
       for (int round = 0; round < options_.rounds; ++round) {
-        for (std::size_t i = first; i < pairs_.size(); ++i) {
-          if (Status done = run_pair(pairs_[i], round % 2 == 1); !done) return done;
-        }
+        for (std::size_t i = first; i < pairs_.size(); ++i) run_pair(pairs_[i], round % 2 == 1);
       }
     }
-    return check_reads();
+    check_reads();
   }
 
-  std::vector<ReadersFigures> figures() const {
-    std::vector<ReadersFigures> all;
+  Figures figures() const {
+    Figures all = Figures::array();
     for (const Pair& pair : pairs_) {
-      all.push_back({pair.read.size, pair.written.size(), median(pair.alone),
-                     median(pair.beside), median(pair.ratios),
-                     *std::ranges::min_element(pair.ratios),
-                     *std::ranges::max_element(pair.ratios), median(pair.rates),
-                     pair.pushed_bytes / pair.pushed_seconds,
-                     static_cast<std::uint64_t>(pair.pushed_bytes)});
+      Figures row = {{"read_size", pair.read.size},
+                     {"write_size", pair.written.size()},
+                     {"read_bytes_per_second_alone", median(pair.alone)},
+                     {"read_bytes_per_second_beside", median(pair.beside)}};
+      row.update(spread_of(ratios(pair.beside, pair.alone)));
+      row["rate"] = median(pair.rates);  // to be pushed
+      row["pushed_bytes_per_second"] = pair.pushed_bytes / pair.pushed_seconds;
+      row["pushed_bytes"] = static_cast<std::uint64_t>(pair.pushed_bytes);
+      all.push_back(std::move(row));
     }
     return all;
   }
@@ -117,7 +129,7 @@ class ReadersBench {
   std::string written_dataset() const { return layout_.root + "/sim2"; }
 
   // All frames of a size are names of one origin file; each copy is a file of its own.
-  Status make_frames() {
+  void make_frames() {
     FrameSeq next = 0;
     for (std::uint64_t size : options_.read_sizes) {
       const std::uint64_t least = static_cast<std::uint64_t>(options_.readers);
@@ -128,47 +140,41 @@ class ReadersBench {
           .write(content_.data(), static_cast<std::streamsize>(size));
       while (++next < frames_.back().end) {
         const std::string name = layout_.origin(next);
-        if (link(file.c_str(), name.c_str()) != 0) return last_error(name);
+        if (link(file.c_str(), name.c_str()) != 0) throw last_error(name);
       }
     }
     ::sync();
-    return Done{};
   }
 
-  Status push_frames() {
-    Result<WriterSettings> settings = node_->writer_settings(layout_.dataset());
-    if (!settings) return settings.error();
-    Result<std::shared_ptr<Writer>> writer = Writer::start(std::move(*settings));
-    if (!writer) return writer.error();
+  void push_frames() {
+    WriterSettings settings = node_->writer_settings(layout_.dataset());
+    std::shared_ptr<Writer> writer = take(Writer::start(std::move(settings)));
     Status done = Done{};
     const FrameSeq end = frames_.back().end;
     for (FrameSeq seq = 0; done && seq < end; ++seq) {
-      done = (*writer)->write_file(layout_.dataset(), seq);
+      done = writer->write_file(layout_.dataset(), seq);
     }
-    while (done && interruption() == 0 && (*writer)->figures().waiting > 0) {
+    while (done && interruption() == 0 && writer->figures().waiting > 0) {
       std::this_thread::sleep_for(kPause);
     }
-    const std::uint64_t pushed = (*writer)->figures().pushed;
-    (*writer)->close(0);
-    if (!done) return done;
-    if (interruption() != 0) return Error{EINTR, "pushes", {}};
-    if (pushed == end) return Done{};
-    return Error{EPROTO, fmt::format("{} of {} frames were pushed", pushed, end),
-                 "--dir names a directory with more room"};
+    const std::uint64_t pushed = writer->figures().pushed;
+    writer->close(0);
+    take(done);
+    if (interruption() != 0) throw Error{EINTR, "pushes", {}};
+    if (pushed == end) return;
+    throw Error{EPROTO, fmt::format("{} of {} frames were pushed", pushed, end),
+                "--dir names a directory with more room"};
   }
 
-  Status start_readers() {
+  void start_readers() {
     for (int i = 0; i < options_.readers; ++i) {
-      Result<WorkerProcess> reader =
-          WorkerProcess::start({programs_.self, "readers-worker", layout_.root},
-                               shim_environment(programs_, layout_));
-      if (!reader) return reader.error();
-      readers_.push_back(std::move(*reader));
+      readers_.push_back(
+          take(WorkerProcess::start({programs_.self, "readers-worker", layout_.root},
+                                    shim_environment(programs_, layout_))));
     }
-    return Done{};
   }
 
-  Status run_pair(Pair& pair, bool writer_first) {
+  void run_pair(Pair& pair, bool writer_first) {
     const double rate =
         options_.rate > 0 ? static_cast<double>(options_.rate) : kShareOfPaper * alone_;
     // So long that whole frames come at this rate.
@@ -176,46 +182,40 @@ class ReadersBench {
     const double seconds = std::ceil(options_.turn_seconds / period) * period;
     Turn alone, beside;
     for (bool with_writer : {writer_first, !writer_first}) {
-      Result<Turn> turn = with_writer
-                              ? read_beside_writer(pair.read, seconds, pair.written, rate)
+      Turn turn = with_writer ? read_beside_writer(pair.read, seconds, pair.written, rate)
                               : read_alone(pair.read, seconds);
-      if (!turn) return turn.error();
-      (with_writer ? beside : alone) = *turn;
+      (with_writer ? beside : alone) = turn;
     }
     pair.alone.push_back(alone.read_rate());
     pair.beside.push_back(beside.read_rate());
-    pair.ratios.push_back(beside.read_rate() / alone.read_rate());
     pair.rates.push_back(rate);
     pair.pushed_bytes += beside.pushed_bytes;
     pair.pushed_seconds += beside.seconds;
-    return Done{};
   }
 
-  Result<Turn> read_alone(const ReadFrames& frames, double seconds) {
-    Result<Turn> turn =
+  Turn read_alone(const ReadFrames& frames, double seconds) {
+    const Turn turn =
         read_all(frames, [&](double passed_seconds) { return passed_seconds < seconds; });
-    if (turn) alone_ = turn->read_rate();
+    alone_ = turn.read_rate();
     return turn;
   }
 
-  Result<Turn> read_beside_writer(const ReadFrames& frames, double seconds,
-                                  std::span<const char> content, double rate) {
-    Result<std::unique_ptr<PacedWriter>> writer =
-        PacedWriter::start(*node_, written_dataset(), content, rate);
-    if (!writer) return writer.error();
-    Result<Turn> turn = read_all(frames, [&](double passed_seconds) {
-      return passed_seconds < seconds || (*writer)->pushed_bytes() == 0;
+  Turn read_beside_writer(const ReadFrames& frames, double seconds,
+                          std::span<const char> content, double rate) {
+    std::unique_ptr<PacedWriter> writer =
+        take(PacedWriter::start(*node_, written_dataset(), content, rate));
+    Turn turn = read_all(frames, [&](double passed_seconds) {
+      return passed_seconds < seconds || writer->pushed_bytes() == 0;
     });
-    if (!turn) return turn.error();
-    turn->pushed_bytes = static_cast<double>((*writer)->pushed_bytes());
-    if (Status finished = (*writer)->finish(); !finished) return finished.error();
-    if (Status dropped = drop_written(); !dropped) return dropped.error();
+    turn.pushed_bytes = static_cast<double>(writer->pushed_bytes());
+    take(writer->finish());
+    drop_written();
     return turn;
   }
 
   // Each reader has its share of the frames, and goes through it until it has done enough.
   template <class More>
-  Result<Turn> read_all(const ReadFrames& frames, More more) {
+  Turn read_all(const ReadFrames& frames, More more) {
     Status failed = Done{};
     Turn turn;
     std::mutex mutex;
@@ -231,7 +231,7 @@ class ReadersBench {
     }
     for (std::thread& thread : threads) thread.join();
     turn.seconds = seconds_since(begin);
-    if (!failed) return failed.error();
+    take(failed);
     return turn;
   }
 
@@ -252,33 +252,27 @@ class ReadersBench {
   }
 
   // Makes room for the next turn's, which have the same names.
-  Status drop_written() const {
-    Result<Client> client = Client::connect(layout_.runtime(), kPatienceMs);
-    if (!client) return client.error();
-    auto evicted =
-        client->evict(written_dataset(), 0, ~FrameSeq{0}, kEvictNatives | kEvictAliens);
-    if (!evicted) return evicted.error();
+  void drop_written() const {
+    Client client = take(Client::connect(layout_.runtime(), kPatienceMs));
+    take(client.evict(written_dataset(), 0, ~FrameSeq{0}, kEvictNatives | kEvictAliens));
     ::sync();
-    return Done{};
   }
 
   // Every open was answered from the cache.
-  Status check_reads() {
+  void check_reads() {
     std::uint64_t opened = 0;
     for (WorkerProcess& reader : readers_) {
-      Result<std::uint64_t> frames = reader.finish();
-      if (!frames) return frames.error();
-      opened += *frames;
+      std::uint64_t frames = take(reader.finish());
+      opened += frames;
     }
-    Result<nlohmann::json> status = status_of(layout_);
-    if (!status) return status.error();
-    const auto hits = status->at("hits").get<std::uint64_t>();
-    if (status->at("misses") == 0 && hits == opened) return Done{};
-    return Error{
+    nlohmann::json status = status_of(layout_);
+    const auto hits = status.at("hits").get<std::uint64_t>();
+    if (status.at("misses") == 0 && hits == opened) return;
+    throw Error{
         EPROTO, fmt::format("{} of {} frames were read from the cache", hits, opened), {}};
   }
 
-  const ReadersBenchOptions options_;
+  const ReadersOptions options_;
   const Programs programs_;
   const BenchLayout layout_;
   const std::vector<char> content_;
@@ -300,46 +294,15 @@ bool read_frame(const std::string& path, std::vector<char>& buffer, std::uint64_
   return got == 0 && posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED) == 0;
 }
 
-}  // namespace
-
-Result<std::vector<ReadersFigures>> measure_readers(const ReadersBenchOptions& options) {
-  Result<Programs> programs = find_programs();
-  if (!programs) return programs.error();
-  Result<TemporaryDirectory> root = TemporaryDirectory::make(options.directory);
-  if (!root) return root.error();
-  ReadersBench bench(options, *programs, root->path());
-  if (Status ready = bench.prepare(); !ready) return ready.error();
-  if (Status done = bench.run(); !done) return done.error();
+Figures measure(const BenchPlace& place, const ReadersOptions& options) {
+  ReadersBench bench(options, place.programs, place.root);
+  bench.prepare();
+  bench.run();
   return bench.figures();
 }
 
-void print_readers_figures(const std::vector<ReadersFigures>& figures, bool as_json) {
-  auto size = [](double bytes) { return format_size(static_cast<std::uint64_t>(bytes)); };
-  nlohmann::ordered_json all = nlohmann::ordered_json::array();
-  for (const ReadersFigures& one : figures) {
-    if (as_json) {
-      all.push_back({{"read_size", one.read_size},
-                     {"write_size", one.write_size},
-                     {"read_bytes_per_second_alone", one.alone},
-                     {"read_bytes_per_second_beside", one.beside},
-                     {"ratio", one.ratio},
-                     {"lowest_ratio", one.lowest_ratio},
-                     {"highest_ratio", one.highest_ratio},
-                     {"rate", one.rate},
-                     {"pushed_bytes_per_second", one.pushed_rate},
-                     {"pushed_bytes", one.pushed_bytes}});
-    } else {
-      fmt::print(
-          "read {:>9}, write {:>9} at {:>9}/s   alone {:>9}/s   beside {:>9}/s   ratio {:.3f} "
-          "({:.3f} to {:.3f})\n",
-          size(static_cast<double>(one.read_size)), size(static_cast<double>(one.write_size)),
-          size(one.pushed_rate), size(one.alone), size(one.beside), one.ratio, one.lowest_ratio,
-          one.highest_ratio);
-    }
-  }
-  if (as_json) print_figures_json(all);
-}
-
+// A process of its own: a line "FIRST END STEP" has it read these frames from the disk, and the
+// answer is how many bytes that were; at the end, how many frames it opened. Its exit status.
 int readers_worker(const std::string& root) {
   const BenchLayout layout{root};
   std::vector<char> buffer(kPieceBytes);
@@ -356,6 +319,30 @@ int readers_worker(const std::string& root) {
   }
   std::cout << opened << std::endl;
   return 0;
+}
+
+}  // namespace
+
+void add_readers_bench(CommandLine& line) {
+  static ReadersOptions options;
+  line.benchmark(
+          "readers", "Compare reads of cached frames with and without pushes to the same node.",
+          "\nA turn is so long that whole frames are pushed in it: 20 times as much is read. "
+          "Frames of\n1 GB take long, and 3 GB of memory.\n\nExample:\n"
+          "  zazen-bench readers --read-size 64MB --write-size 1GB --rounds 3\n",
+          [](const BenchPlace& place) { return measure(place, options); })
+      .sizes("--read-size", &options.read_sizes,
+             "Of a frame that is read; may be repeated (default: 2MB, 64MB, 256MB)")
+      .sizes("--write-size", &options.write_sizes,
+             "Of a frame that is pushed; may be repeated (default: 2MB, 64MB, 256MB)")
+      .size("--read-bytes", &options.read_bytes,
+            "Of all frames of one size that are read (default: 1GB)")
+      .size("--rate", &options.rate,
+            "Pushed in a second (default: 5% of what is read without pushes)")
+      .number("--readers", &options.readers, 1, 256, "How many processes (default: 2)")
+      .number("--rounds", &options.rounds, 1, 1000, "Pairs of turns (default: 5)")
+      .seconds("--turn", &options.turn_seconds, "How long a turn is, at least (default: 3)");
+  line.worker("readers-worker", 1, [](const auto& words) { return readers_worker(words[0]); });
 }
 
 }  // namespace zazen

@@ -1,4 +1,10 @@
-#include "tools/bench/benchmarks/restart_bench.h"
+// `zazen-bench restart`: how soon a daemon with many copies serves after a clean stop and after
+// SIGKILL, what memory it takes, and how it answers while everything is evicted.
+//
+// The copies are made here as a daemon would leave them, and an origin for each. With
+// `synthetic` only the sequence log is: then the frames are in the daemon's tables, and what
+// needs files is not measured.
+#include "tools/bench/benchmarks/benchmarks.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -13,15 +19,12 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "bodhi/common/units.h"
 #include "bodhi/lean/frames/identity.h"
 #include "bodhi/lean/frames/table.h"
 #include "bodhi/node/client.h"
 #include "bodhi/node/seqlog.h"
 #include "tools/bench/support/bench_node.h"
-#include "tools/bench/support/figures_json.h"
 #include "tools/bench/support/interruption.h"
-#include "tools/bench/support/programs.h"
 #include "tools/bench/support/samples.h"
 #include "tools/bench/support/stopwatch.h"
 #include "tools/bench/support/worker_process.h"
@@ -29,54 +32,57 @@
 namespace zazen {
 namespace {
 
+struct RestartOptions {
+  std::uint64_t frames = 1'000'000;
+  bool synthetic = false;
+};
+
 constexpr FrameSeq kFramesRead = 256;  // and not evicted
 constexpr int kStatusSamples = 100;
 constexpr int kPatienceMs = 600'000;
 constexpr auto kPause = std::chrono::milliseconds(20);
 constexpr char kContent[] = "a frame";
 
-// One origin file has so many names: a name is cheaper to make than a file.
+// The number of names of one origin file: a name is cheaper to make than a file.
 constexpr FrameSeq kNamesOfOne = 60'000;
 
 // Each frame has an origin, or else the daemon would find that out, and drop the copy.
-Status make_origins(const BenchLayout& layout, FrameSeq frames) {
+void make_origins(const BenchLayout& layout, FrameSeq frames) {
   for (FrameSeq seq = 0; seq < frames; ++seq) {
     std::string name = layout.origin(seq);
     if (seq % kNamesOfOne != 0) {
       std::string first = layout.origin(seq - seq % kNamesOfOne);
-      if (link(first.c_str(), name.c_str()) != 0) return last_error(name);
+      if (link(first.c_str(), name.c_str()) != 0) throw last_error(name);
       continue;
     }
-    if (interruption() != 0) return Error{EINTR, name, {}};
+    if (interruption() != 0) throw Error{EINTR, name, {}};
     UniqueFd origin(open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
     if (write(origin.get(), kContent, sizeof kContent) != sizeof kContent) {
-      return last_error(name);
+      throw last_error(name);
     }
   }
-  return Done{};
 }
 
 // As a daemon leaves it that fetched it an hour ago.
-Status make_copy(const BenchLayout& layout, FrameSeq seq, int cache_fd,
-                 const struct stat& origin) {
+void make_copy(const BenchLayout& layout, FrameSeq seq, int cache_fd,
+               const struct stat& origin) {
   OriginIdentity identity = identity_of(origin, FrameKind::kAlien, 0);
   UniqueFd copy(openat(cache_fd, layout.frame_name(seq).c_str(),
                        O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (write(copy.get(), kContent, sizeof kContent) != sizeof kContent) {
-    return last_error(layout.copy(seq));
+    throw last_error(layout.copy(seq));
   }
   if (int code = write_identity(copy.get(), identity); code != 0) {
-    return Error{code, layout.copy(seq), {}};
+    throw Error{code, layout.copy(seq), {}};
   }
   const time_t an_hour_ago = time(nullptr) - 3600;
   const timespec times[] = {{an_hour_ago, 0}, {an_hour_ago, 0}};
   if (futimens(copy.get(), times) != 0 || fchmod(copy.get(), kCopyMode) != 0) {
-    return last_error(layout.copy(seq));
+    throw last_error(layout.copy(seq));
   }
-  return Done{};
 }
 
-Status make_cache(const BenchLayout& layout, const RestartBenchOptions& options) {
+void make_cache(const BenchLayout& layout, const RestartOptions& options) {
   std::string copies = layout.cache() + layout.dataset();
   std::error_code error;
   for (const std::string& path : {layout.dataset(), layout.runtime()}) {
@@ -84,7 +90,7 @@ Status make_cache(const BenchLayout& layout, const RestartBenchOptions& options)
   }
   std::filesystem::create_directories(copies + "/" + kDatasetStateDirectory, error);
   for (const std::string& path : {layout.cache(), layout.runtime()}) {
-    if (chmod(path.c_str(), 0700) != 0) return last_error(path);
+    if (chmod(path.c_str(), 0700) != 0) throw last_error(path);
   }
   std::ofstream config(layout.config());
   if (options.synthetic) {
@@ -94,33 +100,30 @@ Status make_cache(const BenchLayout& layout, const RestartBenchOptions& options)
     config << bench_configuration(layout, "no-directory/f{seq}", "");
   } else {
     config << bench_configuration(layout, kFrameTemplate, "validate = \"never\"\n");
-    if (Status made = make_origins(layout, options.frames); !made) return made;
+    make_origins(layout, options.frames);
   }
   config.close();
   UniqueFd directory(open(copies.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!directory.valid()) return last_error(copies);
-  Result<SequenceLog> log = SequenceLog::open(directory.get(), kAlienLog);
-  if (!log) return log.error();
+  if (!directory.valid()) throw last_error(copies);
+  SequenceLog log = take(SequenceLog::open(directory.get(), kAlienLog));
   std::vector<FrameSeq> some;
   struct stat origin = {};
   for (FrameSeq seq = 0; seq < options.frames; ++seq) {
     if (!options.synthetic) {
       if (seq % kNamesOfOne == 0 && stat(layout.origin(seq).c_str(), &origin) != 0) {
-        return last_error(layout.origin(seq));
+        throw last_error(layout.origin(seq));
       }
-      Status made = make_copy(layout, seq, directory.get(), origin);
-      if (!made) return made;
+      make_copy(layout, seq, directory.get(), origin);
     }
     some.push_back(seq);
     if (some.size() < 10'000 && seq + 1 < options.frames) continue;
-    if (Status done = log->append(some, {}); !done) return done;
+    take(log.append(some, {}));
     some.clear();
-    if (interruption() != 0) return Error{EINTR, copies, {}};
+    if (interruption() != 0) throw Error{EINTR, copies, {}};
   }
-  return Done{};
 }
 
-// Anonymous memory, in kilobytes. What is mapped from files is not the process's own.
+// Anonymous memory, in kilobytes. Mappings of files do not count: they are shared.
 std::uint64_t private_kb(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/status");
   for (std::string line; std::getline(file, line);) {
@@ -131,190 +134,136 @@ std::uint64_t private_kb(pid_t pid) {
 
 class Measured {  // one daemon, and the largest figure of its memory
  public:
-  static Result<Measured> start(const Programs& programs, const BenchLayout& layout,
-                                StartFigures* figures) {
+  static Measured start(const Programs& programs, const BenchLayout& layout) {
     Clock::time_point begin = Clock::now();
-    Result<ChildProcess> daemon = start_daemon(programs.zazend, layout);
-    if (!daemon) return daemon.error();
-    figures->seconds = seconds_since(begin);
-    Measured measured(std::move(*daemon));
-    figures->private_kb = measured.look();
-    Result<nlohmann::json> status = status_of(layout);
-    if (!status) return status.error();
-    figures->frames = status->at("used_files");
+    ChildProcess daemon = start_daemon(programs.zazend, layout);
+    Measured measured(std::move(daemon));
+    measured.start_seconds = seconds_since(begin);
+    measured.start_private_mb = measured.look();
+    nlohmann::json status = status_of(layout);
+    measured.start_frames = status.at("used_files");
     return measured;
   }
-  std::uint64_t look() {
-    std::uint64_t now = private_kb(daemon.pid());
-    peak_kb = std::max(peak_kb, now);
+
+  // Megabytes of anonymous memory.
+  double look() {
+    const double now = static_cast<double>(private_kb(daemon.pid())) / 1e3;
+    peak_private_mb = std::max(peak_private_mb, now);
     return now;
   }
 
+  // `kind` is "clean" or "unclean".
+  void add_start(const std::string& kind, Figures* figures) const {
+    (*figures)[kind + "_start_seconds"] = start_seconds;
+    (*figures)[kind + "_start_frames"] = start_frames;
+    (*figures)[kind + "_start_private_mb"] = start_private_mb;
+  }
+
   ChildProcess daemon;
-  std::uint64_t peak_kb = 0;
+  double peak_private_mb = 0;
+  double start_seconds = 0;        // from the start of the process until programs are served
+  std::uint64_t start_frames = 0;  // that it held then
+  double start_private_mb = 0;
 
  private:
   explicit Measured(ChildProcess process) : daemon(std::move(process)) {}
 };
 
 // The whole of a request, as zazenctl makes it, but for the start of a process.
-Result<std::vector<double>> status_times_ms(const BenchLayout& layout, int samples) {
+std::vector<double> status_times_ms(const BenchLayout& layout, int samples) {
   std::vector<double> times;
   for (int i = 0; i < samples; ++i) {
     Clock::time_point begin = Clock::now();
-    Result<nlohmann::json> status = status_of(layout);
-    if (!status) return status.error();
+    status_of(layout);
     times.push_back(seconds_since(begin) * 1e3);
   }
   return times;
 }
 
-Result<double> wait_until_reconciled(const BenchLayout& layout, Measured& node) {
-  Clock::time_point begin = Clock::now();
-  for (;;) {
-    Result<nlohmann::json> status = status_of(layout);
-    if (!status) return status.error();
-    node.look();
-    if (status->at("reconciled").get<bool>()) return seconds_since(begin);
-    if (interruption() != 0) return Error{EINTR, "reconciliation", {}};
-    std::this_thread::sleep_for(kPause);
-  }
-}
-
-Status measure_eviction(const Programs& programs, const BenchLayout& layout, Measured& node,
-                        RestartFigures& figures) {
-  Result<WorkerProcess> reader = WorkerProcess::start(
-      {programs.self, "restart-worker", layout.dataset()}, shim_environment(programs, layout));
-  if (!reader) return reader.error();
+void measure_eviction(const Programs& programs, const BenchLayout& layout, Measured& node,
+                      Figures* figures) {
+  WorkerProcess reader = take(WorkerProcess::start(
+      {programs.self, "restart-worker", layout.dataset()}, shim_environment(programs, layout)));
   std::vector<double> before, during, status_ms;
   for (int i = 0; i < 20; ++i) {
-    Result<std::vector<double>> turn = reader->take_turn("read");
-    if (!turn) return turn.error();
-    before.insert(before.end(), turn->begin(), turn->end());
+    std::vector<double> turn = take(reader.take_turn("read"));
+    before.insert(before.end(), turn.begin(), turn.end());
   }
-  figures.read_p99_us = percentile(before, 0.99) / 1e3;
 
+  double evict_seconds = 0;
   std::atomic<bool> ended = false;
   Result<EvictReply> evicted = Error{EPROTO, "not evicted", {}};
   Clock::time_point begin = Clock::now();
-  std::thread eviction([&] {
+  std::jthread eviction([&] {
     Result<Client> client = Client::connect(layout.runtime(), kPatienceMs);
     if (client) {
       evicted = client->evict(layout.dataset(), kFramesRead, ~FrameSeq{0},
                               kEvictNatives | kEvictAliens);
     }
-    figures.evict_seconds = seconds_since(begin);
+    evict_seconds = seconds_since(begin);
     ended = true;
   });
-  Status failed = Done{};
   while (!ended) {
-    Result<std::vector<double>> turn = reader->take_turn("read");
-    Result<std::vector<double>> asked = status_times_ms(layout, 1);
-    if (!turn || !asked) {
-      failed = turn ? asked.error() : turn.error();
-      break;
-    }
-    during.insert(during.end(), turn->begin(), turn->end());
-    status_ms.push_back(asked->front());
+    std::vector<double> turn = take(reader.take_turn("read"));
+    during.insert(during.end(), turn.begin(), turn.end());
+    status_ms.push_back(status_times_ms(layout, 1).front());
     node.look();
     // A reader that never rests would take one core from the eviction.
     std::this_thread::sleep_for(kPause);
   }
   eviction.join();
-  if (!failed) return failed;
-  if (!evicted) return evicted.error();
-  if (evicted->frames != figures.frames - kFramesRead) {
-    return Error{EPROTO, fmt::format("{} frames were evicted", evicted->frames), {}};
+  const std::uint64_t frames = take(evicted).frames;
+  if (frames != node.start_frames - kFramesRead) {
+    throw Error{EPROTO, fmt::format("{} frames were evicted", frames), {}};
   }
-  Result<nlohmann::json> status = status_of(layout);
-  if (!status) return status.error();
-  if (status->at("misses") != 0) return Error{EPROTO, "the reader was not served", {}};
-  figures.evict_read_p99_us = percentile(during, 0.99) / 1e3;
-  figures.evict_status_p99_ms = percentile(status_ms, 0.99);
-  return Done{};
+  nlohmann::json status = status_of(layout);
+  if (status.at("misses") != 0) throw Error{EPROTO, "the reader was not served", {}};
+  // Open, read and close of a cached frame through the shim.
+  (*figures)["read_p99_us"] = percentile(before, 0.99) / 1e3;
+  // All but the frames that are read meanwhile.
+  (*figures)["evict_seconds"] = evict_seconds;
+  (*figures)["evict_read_p99_us"] = percentile(during, 0.99) / 1e3;
+  (*figures)["evict_status_p99_ms"] = percentile(status_ms, 0.99);
 }
 
-}  // namespace
-
-Result<RestartFigures> measure_restart(const RestartBenchOptions& options) {
-  Result<Programs> programs = find_programs();
-  if (!programs) return programs.error();
-  Result<TemporaryDirectory> root = TemporaryDirectory::make(options.directory);
-  if (!root) return root.error();
-  BenchLayout layout{root->path()};
-  if (Status made = make_cache(layout, options); !made) return made.error();
-  RestartFigures figures;
-  figures.frames = options.frames;
-  figures.synthetic = options.synthetic;
+Figures measure(const BenchPlace& place, const RestartOptions& options) {
+  BenchLayout layout{place.root};
+  make_cache(layout, options);
+  Figures figures = {{"frames", options.frames}, {"synthetic", options.synthetic}};
+  double peak_private_mb = 0;
   {
-    StartFigures first;
-    Result<Measured> node = Measured::start(*programs, layout, &first);
-    if (!node) return node.error();
+    Measured node = Measured::start(place.programs, layout);
     if (!options.synthetic) {
-      if (Result<double> done = wait_until_reconciled(layout, *node); !done)
-        return done.error();
+      wait_until_reconciled(layout);
     }
-    if (node->daemon.terminate(kPatienceMs) != 0) return Error{EPROTO, "zazend's stop", {}};
+    if (node.daemon.terminate(kPatienceMs) != 0) throw Error{EPROTO, "zazend's stop", {}};
   }
   {
-    Result<Measured> node = Measured::start(*programs, layout, &figures.clean);
-    if (!node) return node.error();
-    node->daemon.kill();
+    Measured node = Measured::start(place.programs, layout);
+    node.add_start("clean", &figures);
+    peak_private_mb = node.peak_private_mb;
+    node.daemon.kill();
   }
-  Result<Measured> node = Measured::start(*programs, layout, &figures.unclean);
-  if (!node) return node.error();
+  Measured node = Measured::start(place.programs, layout);
+  node.add_start("unclean", &figures);
   Clock::time_point begin = Clock::now();
-  Result<std::vector<double>> status_ms = status_times_ms(layout, kStatusSamples);
-  if (!status_ms) return status_ms.error();
-  figures.status_p50_ms = median(*status_ms);
-  figures.status_p99_ms = percentile(*status_ms, 0.99);
-  node->look();
+  // Right after the start it still reconciles.
+  std::vector<double> status_ms = status_times_ms(layout, kStatusSamples);
+  figures["status_p50_ms"] = median(status_ms);
+  figures["status_p99_ms"] = percentile(status_ms, 0.99);
+  node.look();
   if (!options.synthetic) {
-    if (Result<double> done = wait_until_reconciled(layout, *node); !done) return done.error();
-    figures.reconcile_seconds = seconds_since(begin);
-    figures.private_kb = node->look();
-    Status evicted = measure_eviction(*programs, layout, *node, figures);
-    if (!evicted) return evicted.error();
+    wait_until_reconciled(layout, [&] { node.look(); });
+    figures["reconcile_seconds"] = seconds_since(begin);
+    figures["private_mb"] = node.look();
+    measure_eviction(place.programs, layout, node, &figures);
   }
-  figures.peak_private_kb =
-      std::max({node->peak_kb, figures.clean.private_kb, figures.unclean.private_kb});
+  figures["peak_private_mb"] = std::max(peak_private_mb, node.peak_private_mb);
   return figures;
 }
 
-void print_restart_figures(const RestartFigures& figures, bool as_json) {
-  nlohmann::ordered_json all = {
-      {"frames", figures.frames},
-      {"synthetic", figures.synthetic},
-      {"clean_start_seconds", figures.clean.seconds},
-      {"clean_start_frames", figures.clean.frames},
-      {"unclean_start_seconds", figures.unclean.seconds},
-      {"unclean_start_frames", figures.unclean.frames},
-      {"clean_start_private_mb", static_cast<double>(figures.clean.private_kb) / 1e3},
-      {"unclean_start_private_mb", static_cast<double>(figures.unclean.private_kb) / 1e3},
-      {"peak_private_mb", static_cast<double>(figures.peak_private_kb) / 1e3},
-      {"status_p50_ms", figures.status_p50_ms},
-      {"status_p99_ms", figures.status_p99_ms}};
-  if (!figures.synthetic) {
-    all["reconcile_seconds"] = figures.reconcile_seconds;
-    all["private_mb"] = static_cast<double>(figures.private_kb) / 1e3;
-    all["read_p99_us"] = figures.read_p99_us;
-    all["evict_seconds"] = figures.evict_seconds;
-    all["evict_read_p99_us"] = figures.evict_read_p99_us;
-    all["evict_status_p99_ms"] = figures.evict_status_p99_ms;
-  }
-  if (as_json) {
-    print_figures_json(all);
-    return;
-  }
-  for (const auto& [name, value] : all.items()) {
-    if (value.is_number_float()) {
-      fmt::print("{:26} {:12.3f}\n", name, value.get<double>());
-    } else if (value.is_number()) {
-      fmt::print("{:26} {:>12}\n", name, format_count(value.get<std::uint64_t>()));
-    }
-  }
-}
-
+// A process of its own: for each line on stdin it opens, reads and closes some cached frames
+// and answers with the nanoseconds of each; at the end, how many it read. Its exit status.
 int restart_worker(const std::string& dataset) {
   std::uint64_t read_frames = 0;
   FrameSeq seq = 0;
@@ -336,6 +285,20 @@ int restart_worker(const std::string& dataset) {
   }
   std::cout << read_frames << std::endl;
   return 0;
+}
+
+}  // namespace
+
+void add_restart_bench(CommandLine& line) {
+  static RestartOptions options;
+  line.benchmark("restart",
+                 "Start a daemon that holds many copies, after a clean stop and after SIGKILL.",
+                 "\nExample:\n  zazen-bench restart --frames 1e7 --synthetic\n",
+                 [](const BenchPlace& place) { return measure(place, options); })
+      .frames(&options.frames, 1000, 1e8, "How many copies (default: 1e6)")
+      .flag("--synthetic", &options.synthetic,
+            "Only in the sequence log, without a file for each");
+  line.worker("restart-worker", 1, [](const auto& words) { return restart_worker(words[0]); });
 }
 
 }  // namespace zazen

@@ -2,12 +2,12 @@
 // the paper's, under mpirun, each rank a node of its own. `zazen-bench protocol` starts it: it
 // is a program of its own because it links MPI.
 //
-// Timed is what MPI_Init would wait for: from the sets of frames that the node holds, packed,
-// to its own frames; the longest of all ranks. Each algorithm runs twice, the second time
-// counts, with memory that the process has from the first: what the kernel, and a virtual
-// machine's host, take to give out pages is theirs, and the paper's bitmaps are made before the
-// clock starts. How much memory it needs, the first run tells, which begins without any to
-// spare. That every frame is read exactly once is checked after it, not in it.
+// The benchmark measures the part for which MPI_Init would wait: from the packed sets of frames
+// that the node holds to its own frames. The slowest rank counts. Each algorithm runs twice,
+// and the second run counts, with memory that the process has from the first. So the time in
+// which the kernel gives out pages is left out; the paper's bitmaps, too, exist before the
+// clock starts. The first run, which begins without spare memory, shows how much memory the
+// exchange needs. Afterwards the benchmark checks that every frame is read exactly once.
 #include <fmt/core.h>
 #include <malloc.h>
 #include <mpi.h>
@@ -44,11 +44,10 @@ class ProtocolBench {
         workload_(workload) {}
 
   Timed exchange() {
-    ExchangeProtocol protocol(frames_, std::vector<std::uint64_t>(nodes_, 1));
-    Holdings held = holdings_of(workload_, frames_, me_, nodes_);
-    claim_bytes_ = highest(held.natives.bytes().size() + held.aliens.bytes().size());
-    protocol.natives() = std::move(held.natives);
-    protocol.aliens() = std::move(held.aliens);
+    std::vector<NodeHoldings> held(1);
+    held[0] = holdings_of(workload_, frames_, me_, nodes_);
+    claim_bytes_ = highest(held[0].natives.bytes().size() + held[0].aliens.bytes().size());
+    ExchangeProtocol protocol(std::move(held), std::vector<std::uint64_t>(nodes_, 1));
     if (!is_warm_) ::malloc_trim(0);
     forget_peak();
     Timed timed;
@@ -60,7 +59,7 @@ class ProtocolBench {
     return timed;
   }
 
-  Timed paper(const Holdings& held) {
+  Timed paper(const NodeHoldings& held) {
     PaperProtocol protocol(frames_);
     if (workload_ == Workload::kBlocks) protocol.force_second_round();
     Bitmap own(frames_);
@@ -104,7 +103,7 @@ class ProtocolBench {
     const std::uint64_t peak = exchange().peak_bytes;
     is_warm_ = true;
     const Timed exchanged = exchange();
-    const Holdings held = holdings_of(workload_, frames_, me_, nodes_);
+    const NodeHoldings held = holdings_of(workload_, frames_, me_, nodes_);
     paper(held);
     const Timed papered = paper(held);
     allreduce();

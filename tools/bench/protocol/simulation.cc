@@ -8,16 +8,16 @@
 // SPEED is that of a host in the platform, in operations a second; PIECE is the most that our
 // communicator reduces in one call, in bytes.
 //
-// `exchange` is the real algorithm on the real communicator, with real sets: what is sent has
-// its true size. It runs twice. In the first run the hosts talk through shared memory, and each
-// notes the processor time between its calls to the communicator; in the second each of these
-// steps is charged to all hosts at the median of the hosts, so that the noise of the machine
-// does not count a hundred times.
+// `exchange` is the real algorithm on the real communicator, with real sets, so its messages
+// have their true sizes. It runs twice. In the first run the hosts communicate through shared
+// memory, and each notes the processor time between its calls to the communicator. The second
+// run charges each of these steps to all hosts at the median of the hosts. So the noise of the
+// machine does not count a hundred times.
 //
-// `paper` would need 750 MB for each host. Its reductions are made at their true sizes over
-// memory that all hosts share, whose contents mean nothing, and what it computes is charged at
-// rates that are measured on a smaller domain before. It runs as the paper has it, one call for
-// each reduction, and, on as many hosts as that is bearable for, in pieces.
+// `paper` would need 750 MB for each host. Its reductions have their true sizes, over memory
+// that all hosts share and whose contents mean nothing. Its computation is charged at rates
+// that are measured before, on a smaller domain. It runs as in the paper, with one call for
+// each reduction, and in pieces.
 #include <mpi.h>
 #include <smpi/smpi.h>
 
@@ -55,8 +55,8 @@ void charge(double seconds) {
   smpi_execute_flops(seconds * host_speed);
 }
 
-// How the hosts talk while they are measured: through the memory that they share, since the
-// simulation of a network takes much longer than what is measured.
+// The communication of the hosts while they are measured, through the memory that they share:
+// the simulation of a network takes much longer than the measured steps.
 class SharedMemoryCommunicator final : public LoneCommunicator {
  public:
   explicit SharedMemoryCommunicator(Communicator& world) : world_(world) {}
@@ -97,7 +97,7 @@ class ChargingCommunicator final : public Communicator {
  public:
   ChargingCommunicator(Communicator& real, bool charging) : real_(real), charging_(charging) {}
 
-  // What the hosts measured, by step.
+  // The times that the hosts measured, by step.
   static std::vector<std::vector<double>> measured;
 
   void begin() { resume(); }
@@ -206,13 +206,13 @@ void simulate_exchange(Workload workload, std::size_t frames) {
   SharedMemoryCommunicator shared(world);
   const auto me = static_cast<std::size_t>(world.rank());
   const auto nodes = static_cast<std::size_t>(world.size());
-  Holdings held = holdings_of(workload, frames, me, nodes);
-  claim_bytes += held.natives.bytes().size() + held.aliens.bytes().size();
+  std::vector<NodeHoldings> held(1);
+  held[0] = holdings_of(workload, frames, me, nodes);
+  claim_bytes += held[0].natives.bytes().size() + held[0].aliens.bytes().size();
 
   for (bool charging : {false, true}) {
-    ExchangeProtocol protocol(frames, std::vector<std::uint64_t>(nodes, 1));
-    protocol.natives() = charging ? std::move(held.natives) : held.natives;
-    protocol.aliens() = charging ? std::move(held.aliens) : held.aliens;
+    ExchangeProtocol protocol(charging ? std::move(held) : held,
+                              std::vector<std::uint64_t>(nodes, 1));
     MPI_Barrier(MPI_COMM_WORLD);
     const double from = MPI_Wtime();
     ChargingCommunicator communicator(charging ? static_cast<Communicator&>(world) : shared,
@@ -285,8 +285,6 @@ Rates measure_rates(bool second_round) {
   return rates;
 }
 
-constexpr int kHostsInPieces = 256;
-
 Rates rates;
 Span whole_span, pieces_span;
 
@@ -295,8 +293,8 @@ void charge_reduction(void*, void*, int* words, MPI_Datatype*) {
   charge(rates.*kRate * *words * sizeof(std::uint64_t));
 }
 
-// Of all hosts, made by one of them: nobody looks at the contents, and pages that are shared
-// are not copied.
+// Of all hosts, made by one of them: no host reads the contents, and shared pages are not
+// copied.
 struct SharedMemory {
   explicit SharedMemory(std::size_t words)
       : in(SMPI_SHARED_MALLOC(words * 8)), out(SMPI_SHARED_MALLOC(words * 8)) {}
@@ -342,19 +340,15 @@ void simulate_paper(Workload workload, std::size_t frames, std::size_t piece_wor
   };
   run(claims, &whole_span);
   const double charged = charged_seconds / world.size();
-  if (world.size() <= kHostsInPieces) run(piece_words, &pieces_span);
+  run(piece_words, &pieces_span);
   if (world.rank() != 0) return;
   memory.reset();
-  if (world.size() <= kHostsInPieces)
-    std::printf("{\"paper_pieces_seconds\": %.6f, ", pieces_span.seconds());
-  else
-    std::printf("{");
   std::printf(
-      "\"paper_seconds\": %.6f, "
+      "{\"paper_pieces_seconds\": %.6f, \"paper_seconds\": %.6f, "
       "\"paper_compute_seconds\": %.6f, \"paper_local_ns_per_frame\": %.4f, "
       "\"or_ns_per_byte\": %.4f, \"combine_ns_per_byte\": %.4f}\n",
-      whole_span.seconds(), charged, rates.local_per_frame * 1e9, rates.or_per_byte * 1e9,
-      rates.claims_per_byte * 1e9);
+      pieces_span.seconds(), whole_span.seconds(), charged, rates.local_per_frame * 1e9,
+      rates.or_per_byte * 1e9, rates.claims_per_byte * 1e9);
 }
 
 }  // namespace

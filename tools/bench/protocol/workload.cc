@@ -1,6 +1,6 @@
-// A permutation is a keyed bijection of the numbers below a power of two, applied again and
-// again until the result is below p: so a node finds its place in a group without looking at
-// the others.
+// A permutation is a keyed bijection of the numbers below a power of two, applied again until
+// the result is below p. So a node computes its place in a group without the places of the
+// others.
 #include "tools/bench/protocol/workload.h"
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 namespace zazen {
 namespace {
 
-constexpr std::uint64_t kHoleLots = 65'536 / 20;  // of so many lots one frame in 20
-constexpr std::uint64_t kAlienLots = 65'536 / 20;
+constexpr std::uint64_t kHoles = 65'536 / 20;  // of 65,536 frames, on average
+constexpr std::uint64_t kAliens = 65'536 / 20;
 constexpr std::size_t kMostCopies = 4;  // of an alien; the least are 2
 
 // The finalizer of SplitMix64.
@@ -50,34 +50,35 @@ class Permutation {
   std::uint64_t mask_;
 };
 
-// What becomes of a frame is drawn by lot; four frames share a hash, and the last one is kept.
-class Lots {
+// A hash decides whether a frame is a native, an alien or a hole. Four frames share a hash, and
+// the last one is kept.
+class FrameKinds {
  public:
-  bool is_native(std::size_t frame) { return of(frame) >= kHoleLots + kAlienLots; }
+  bool is_native(std::size_t frame) { return of(frame) >= kHoles + kAliens; }
   // Two to four for an alien, 0 for others.
   std::size_t alien_copies(std::size_t frame) {
-    const std::uint64_t lot = of(frame) - kHoleLots;  // huge for a hole
-    return lot < kAlienLots ? 2 + lot * (kMostCopies - 1) / kAlienLots : 0;
+    const std::uint64_t draw = of(frame) - kHoles;  // huge for a hole
+    return draw < kAliens ? 2 + draw * (kMostCopies - 1) / kAliens : 0;
   }
 
  private:
   std::uint64_t of(std::size_t frame) {
     if (frame / 4 != four_) {
       four_ = frame / 4;
-      lots_ = mixed(~four_);
+      draws_ = mixed(~four_);
     }
-    return lots_ >> (frame % 4 * 16) & 0xffff;
+    return draws_ >> (frame % 4 * 16) & 0xffff;
   }
 
   std::uint64_t four_ = 0;
-  std::uint64_t lots_ = mixed(~std::uint64_t{0});
+  std::uint64_t draws_ = mixed(~std::uint64_t{0});
 };
 
-// Whoever would have a frame in `roundrobin` is the first that has it as an alien; the next
-// copies are with the nodes whose places follow.
-Holdings scattered(bool holes, std::size_t frames, std::size_t node, std::size_t nodes) {
+// An alien is on the node that would have it in `roundrobin`, and on the nodes whose places
+// follow.
+NodeHoldings scattered(bool holes, std::size_t frames, std::size_t node, std::size_t nodes) {
   PackedSetWriter natives(frames), aliens(frames);
-  Lots lots;
+  FrameKinds kinds;
   for (std::size_t begin = 0, group = 0; begin < frames; begin += nodes, ++group) {
     const std::size_t place = nodes == 1 ? 0 : Permutation(group, nodes)(node);
     if (!holes) {
@@ -85,7 +86,7 @@ Holdings scattered(bool holes, std::size_t frames, std::size_t node, std::size_t
       continue;
     }
     auto append_alien = [&](std::size_t frame, std::size_t copy) {
-      if (frame < frames && lots.alien_copies(frame) > copy) aliens.append(frame);
+      if (frame < frames && kinds.alien_copies(frame) > copy) aliens.append(frame);
     };
     // In the order of the frames: copies of those before the node's place, then, where the
     // places come round, of those at the end of the group.
@@ -93,7 +94,7 @@ Holdings scattered(bool holes, std::size_t frames, std::size_t node, std::size_t
     for (std::size_t copy = std::min(copies - 1, place); copy > 0; --copy)
       append_alien(begin + place - copy, copy);
     append_alien(begin + place, 0);
-    if (begin + place < frames && lots.is_native(begin + place)) natives.append(begin + place);
+    if (begin + place < frames && kinds.is_native(begin + place)) natives.append(begin + place);
     for (std::size_t copy = copies - 1; copy > place; --copy)
       append_alien(begin + place + nodes - copy, copy);
   }
@@ -112,7 +113,7 @@ void put_range(std::size_t chunk, Block range, const PackedChunk& full, PackedSe
   set->put_chunk(chunk, words);
 }
 
-Holdings in_blocks(std::size_t frames, std::size_t node, std::size_t nodes) {
+NodeHoldings in_blocks(std::size_t frames, std::size_t node, std::size_t nodes) {
   const Block mine = block_of(frames, node, nodes);
   ChunkWords all;
   all.fill(~std::uint64_t{0});
@@ -120,7 +121,7 @@ Holdings in_blocks(std::size_t frames, std::size_t node, std::size_t nodes) {
   one.put_chunk(0, all);
   const PackedChunk full = one.chunk(0);
 
-  Holdings held{PackedSet(frames), PackedSet(frames)};
+  NodeHoldings held{PackedSet(frames), PackedSet(frames)};
   for (std::size_t c = 0; c < held.natives.chunks(); ++c) {
     put_range(c, mine, full, &held.natives);
     const std::size_t begin = c * kChunkFrames, end = begin + held.aliens.chunk_limit(c);
@@ -147,8 +148,8 @@ std::optional<Workload> workload_named(const std::string& name) {
   return std::nullopt;
 }
 
-Holdings holdings_of(Workload workload, std::size_t frames, std::size_t node,
-                     std::size_t nodes) {
+NodeHoldings holdings_of(Workload workload, std::size_t frames, std::size_t node,
+                         std::size_t nodes) {
   if (workload == Workload::kBlocks) return in_blocks(frames, node, nodes);
   return scattered(workload == Workload::kHoles, frames, node, nodes);
 }

@@ -1,6 +1,6 @@
-// The states of the caches in which the protocol is measured: what one node holds of `frames`
-// frames on `nodes` nodes, as packed sets. Made from the node's number alone, in a time that
-// goes with what it holds.
+// The states of the caches in which the protocol is measured: the frames that one node holds of
+// `frames` frames on `nodes` nodes, as packed sets. They are made from the node's number alone,
+// in a time in proportion to them.
 //
 //   roundrobin  within each group of p consecutive frames a random permutation of the nodes:
 //               every frame is native once, and no stride compresses it
@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-#include "coord/sets/packed_set.h"
+#include "coord/protocol/held_frames.h"
 
 namespace zazen {
 
@@ -24,12 +24,7 @@ inline bool has_second_round(Workload workload) {
   return workload != Workload::kRoundRobin;
 }
 
-struct Holdings {
-  PackedSet natives;
-  PackedSet aliens;
-};
-
-Holdings holdings_of(Workload workload, std::size_t frames, std::size_t node,
-                     std::size_t nodes);
+NodeHoldings holdings_of(Workload workload, std::size_t frames, std::size_t node,
+                         std::size_t nodes);
 
 }  // namespace zazen

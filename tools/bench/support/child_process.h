@@ -13,7 +13,7 @@
 
 namespace zazen {
 
-class ChildProcess {
+class [[nodiscard]] ChildProcess {
  public:
   struct Streams {  // -1 leaves one as it is here
     int input = -1, output = -1, errors = -1;

@@ -1,5 +1,5 @@
-// The JSON of every benchmark: one object with its schema_version first
-// (bodhi/lean/run/report.h).
+// The figures of every benchmark: for programs one object with its schema_version first
+// (bodhi/lean/run/report.h), for people tables.
 #pragma once
 #include <fmt/core.h>
 
@@ -19,5 +19,8 @@ inline void print_figures_json(const nlohmann::ordered_json& figures) {
   }
   fmt::print("{}\n", object.dump(2));
 }
+
+// Rows become a table with a column for each key; other figures a line each.
+void print_figures_text(const nlohmann::ordered_json& figures);
 
 }  // namespace zazen

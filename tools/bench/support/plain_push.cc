@@ -1,9 +1,7 @@
 #include "tools/bench/support/plain_push.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>
 #include <sys/sendfile.h>
@@ -11,18 +9,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
 #include <thread>
 
 #include "bodhi/common/unique_fd.h"
+#include "tools/bench/support/loopback.h"
+#include "tools/bench/support/stopwatch.h"
 
 namespace zazen {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kPieceBytes = 256 << 10, kSmallBatch = 8, kLargestBatch = 256;
 constexpr std::size_t kMostOpen = 512;
@@ -51,14 +48,6 @@ bool write_all(int fd, const void* bytes, std::size_t size) {
     size -= static_cast<std::size_t>(done);
   }
   return true;
-}
-
-sockaddr_in loopback(std::uint16_t port) {
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return address;
 }
 
 // One connection: this thread receives, another one commits.
@@ -174,14 +163,8 @@ class Reception {
 int plain_receiver(const std::string& directory) {
   ::signal(SIGPIPE, SIG_IGN);
   UniqueFd listening(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address = loopback(0);
-  socklen_t size = sizeof address;
-  if (::bind(listening.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-      ::listen(listening.get(), 1) != 0 ||
-      ::getsockname(listening.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-    return 1;
-  }
-  std::uint16_t port = ntohs(address.sin_port);
+  const std::uint16_t port = bind_to_loopback(listening.get());
+  if (::listen(listening.get(), 1) != 0) return 1;
   if (!write_all(STDOUT_FILENO, &port, sizeof port)) return 1;
   for (int turn = 0;; ++turn) {
     UniqueFd socket(::accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC));
@@ -213,10 +196,7 @@ Result<double> PlainPush::send(const std::vector<std::string>& files,
   const Error broken{EPROTO, "the plain receiver ended", {}};
   Clock::time_point begin = Clock::now();
   UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address = loopback(port_);
-  if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
-    return broken;
-  }
+  if (!connect_to_loopback(socket.get(), port_)) return broken;
   int on = 1;
   ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   Order order{files.size(), frame_bytes};
@@ -232,7 +212,7 @@ Result<double> PlainPush::send(const std::vector<std::string>& files,
   for (std::uint64_t done = 0; done < files.size();) {
     if (!read_all(socket.get(), &done, sizeof done)) return broken;
   }
-  return std::chrono::duration<double>(Clock::now() - begin).count();
+  return seconds_since(begin);
 }
 
 }  // namespace zazen

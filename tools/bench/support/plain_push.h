@@ -1,8 +1,8 @@
-// What pushes are measured against: a sender that does nothing but loop sendfile over one
+// The baseline of pushes: a sender that does nothing but loop sendfile over one
 // connection, and a receiver, a process of its own, that does nothing but write each frame to a
 // file without a name and commit batches of them with the flushes of the daemon's store.
 //
-// The order of the flushes is Store::publish()'s: the data, the names, a record in a log; what
+// The order of the flushes is the store's: the data, the names, a record in a log; what
 // arrives during a flush is the next batch. So an acknowledged frame is as durable as a pushed
 // one. There is no proof, no checksum, no limit, no identity and no origin.
 #pragma once

@@ -12,8 +12,11 @@
 
 namespace zazen {
 
+// A free port of the loopback; another process may take it.
+std::uint16_t free_port();
+
 // A new key, for nodes that share it.
-Status make_key_file(const std::string& path);
+void make_key_file(const std::string& path);
 
 struct PushedNode {
   BenchLayout layout;
@@ -21,10 +24,10 @@ struct PushedNode {
   ChildProcess daemon;
 
   // The configuration is without what concerns the network.
-  static Result<PushedNode> start(const std::string& zazend, const BenchLayout& layout,
-                                  bool with_key, const std::string& configuration);
+  static PushedNode start(const std::string& zazend, const BenchLayout& layout, bool with_key,
+                          const std::string& configuration);
   // For frames of this dataset, named by kFrameTemplate.
-  Result<WriterSettings> writer_settings(const std::string& dataset) const;
+  WriterSettings writer_settings(const std::string& dataset) const;
 };
 
 // Bytes that nothing can compress, always the same.

@@ -8,18 +8,13 @@
 #include <fstream>
 #include <random>
 #include <sstream>
-#include <thread>
 
 #include "bodhi/common/unique_fd.h"
 #include "bodhi/node/client.h"
 #include "tools/bench/support/interruption.h"
-#include "tools/bench/support/stopwatch.h"
 
 namespace zazen {
 namespace {
-
-constexpr auto kPatience = std::chrono::seconds(120);
-constexpr auto kPause = std::chrono::milliseconds(5);
 
 std::string backing_of(const BenchLayout& layout) {
   return layout.root + "/backing";
@@ -27,37 +22,25 @@ std::string backing_of(const BenchLayout& layout) {
 
 }  // namespace
 
-Status wait_until(const std::string& what, const std::function<Result<bool>()>& condition) {
-  for (auto deadline = Clock::now() + kPatience; Clock::now() < deadline;) {
-    Result<bool> met = condition();
-    if (!met) return met.error();
-    if (*met) return Done{};
-    if (interruption() != 0) return Error{EINTR, what, {}};
-    std::this_thread::sleep_for(kPause);
-  }
-  return Error{ETIMEDOUT, what, {}};
-}
-
-Result<SlowOrigin> SlowOrigin::mount(const Programs& programs, const BenchLayout& layout,
-                                     std::uint64_t rate) {
+SlowOrigin SlowOrigin::mount(const Programs& programs, const BenchLayout& layout,
+                             std::uint64_t rate) {
   if (access(programs.slow_origin.c_str(), X_OK) != 0) {
-    return Error{errno, programs.slow_origin, "build it: cmake --build --preset release"};
+    throw Error{errno, programs.slow_origin, "build it: cmake --build --preset release"};
   }
   struct stat before = {};
   if (mkdir(backing_of(layout).c_str(), 0755) != 0 ||
       mkdir(layout.dataset().c_str(), 0755) != 0 ||
       stat(layout.dataset().c_str(), &before) != 0) {
-    return last_error(layout.dataset());
+    throw last_error(layout.dataset());
   }
   UniqueFd errors(open((layout.root + "/server.log").c_str(),
                        O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  Result<ChildProcess> process =
-      ChildProcess::start({programs.slow_origin, backing_of(layout), layout.dataset(),
-                           std::to_string(rate), "cached"},
-                          plain_environment(), {-1, -1, errors.get()});
-  if (!process) return process.error();
-  Status mounted = wait_until("the file server", [&]() -> Result<bool> {
-    if (process->ended()) {
+  ChildProcess process =
+      take(ChildProcess::start({programs.slow_origin, backing_of(layout), layout.dataset(),
+                                std::to_string(rate), "cached"},
+                               plain_environment(), {-1, -1, errors.get()}));
+  auto is_mounted = [&]() -> Result<bool> {
+    if (process.ended()) {
       char why[1024];
       ssize_t size = pread(errors.get(), why, sizeof why, 0);
       return Error{EPROTO,
@@ -67,13 +50,13 @@ Result<SlowOrigin> SlowOrigin::mount(const Programs& programs, const BenchLayout
     }
     struct stat now = {};
     return stat(layout.dataset().c_str(), &now) == 0 && now.st_dev != before.st_dev;
-  });
-  if (!mounted) return mounted.error();
-  return SlowOrigin(layout, std::move(*process));
+  };
+  take(wait_until("the file server", is_mounted));
+  return SlowOrigin(layout, std::move(process));
 }
 
-Status SlowOrigin::make_frames(FrameSeq first, FrameSeq count, std::uint64_t bytes,
-                               bool has_holes) const {
+void SlowOrigin::make_frames(FrameSeq first, FrameSeq count, std::uint64_t bytes,
+                             bool has_holes) const {
   std::mt19937_64 random(first);
   std::vector<std::uint64_t> content(has_holes ? 0 : bytes / sizeof(std::uint64_t));
   for (FrameSeq seq = first; seq < first + count; ++seq) {
@@ -86,10 +69,9 @@ Status SlowOrigin::make_frames(FrameSeq first, FrameSeq count, std::uint64_t byt
     const timespec times[] = {{1'000'000'000, 0}, {1'000'000'000, 0}};
     if (!file || truncate(path.c_str(), static_cast<off_t>(bytes)) != 0 ||
         utimensat(AT_FDCWD, path.c_str(), times, 0) != 0) {
-      return last_error(path);
+      throw last_error(path);
     }
   }
-  return Done{};
 }
 
 void SlowOrigin::control(const std::string& command) const {
@@ -97,18 +79,14 @@ void SlowOrigin::control(const std::string& command) const {
   (void)!write(control.get(), command.data(), command.size());
 }
 
-Status SlowOrigin::forget(FrameSeq first, FrameSeq count) const {
-  Result<Client> client = Client::connect(layout_.runtime());
-  if (!client) return client.error();
-  auto evicted =
-      client->evict(layout_.dataset(), 0, ~FrameSeq{0}, kEvictNatives | kEvictAliens);
-  if (!evicted) return evicted.error();
+void SlowOrigin::forget(FrameSeq first, FrameSeq count) const {
+  Client client = take(Client::connect(layout_.runtime()));
+  take(client.evict(layout_.dataset(), 0, ~FrameSeq{0}, kEvictNatives | kEvictAliens));
   for (FrameSeq seq = first; seq < first + count; ++seq) {
     UniqueFd fd(open(layout_.origin(seq).c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd.valid()) return last_error(layout_.origin(seq));
+    if (!fd.valid()) throw last_error(layout_.origin(seq));
     posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
   }
-  return Done{};
 }
 
 std::uint64_t SlowOrigin::sum(const std::string& account, const std::string& of) const {

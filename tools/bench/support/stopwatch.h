@@ -1,4 +1,4 @@
-// Seconds, by a clock that nobody sets.
+// Seconds, by a monotonic clock.
 #pragma once
 #include <chrono>
 

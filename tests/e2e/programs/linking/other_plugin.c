@@ -1,4 +1,4 @@
-/* What the shim finds where a plug-in of another version was installed (coord/plugin.h). */
+/* A plug-in of another version than the shim's (coord/plugin.h). */
 struct plugin {
   unsigned version;
 };

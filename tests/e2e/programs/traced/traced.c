@@ -205,7 +205,7 @@ int main(int argc, char** argv) {
   char byte;
   errno = 0;
   if (read(-1, &byte, 1) == -1) printf("%d\n", errno);
-  /* What a preloaded library brings along must not come between us and our own libraries. */
+  /* The symbols of a preloaded library must not replace those of our own libraries. */
   printf("%p\n", dlsym(RTLD_DEFAULT, "_Ux86_64_getcontext"));
   printf("%u\n", sum);
   return 7;

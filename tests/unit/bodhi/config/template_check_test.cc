@@ -1,4 +1,4 @@
-// What is said of a directory whose files do not follow the template.
+// The messages about a directory whose files do not follow the template.
 #include "bodhi/config/template_check.h"
 
 #include <fmt/format.h>

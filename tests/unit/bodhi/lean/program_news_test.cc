@@ -1,4 +1,4 @@
-// What programs tell the worker of their user through shared memory.
+// Messages of programs to the worker of their user, through shared memory.
 #include "bodhi/lean/frames/program_news.h"
 
 #include <gtest/gtest.h>
@@ -28,6 +28,11 @@ class ProgramNewsTest : public testing::Test {
     return taken;
   }
 
+  bool ask_and_wait(const FrameEntry& entry, int limit_ms) {
+    const NewsWord* place = ask_by_news(news_, entry);
+    return place != nullptr && await_reader(news_, entry, place, limit_ms);
+  }
+
   ProgramNews& news_;
 };
 
@@ -41,7 +46,7 @@ TEST_F(ProgramNewsTest, AnEntryKeepsAllItsParts) {
 
 TEST_F(ProgramNewsTest, NothingIsAddedWhereNobodyReads) {
   EXPECT_FALSE(add_news(news_, {1, 2, kNewsWritten}));
-  EXPECT_FALSE(drop_by_news(news_, {1, 2, kNewsDrop}, 1000));
+  EXPECT_FALSE(ask_and_wait({1, 2, kNewsDrop}, 1000));
   ASSERT_TRUE(begin_reading(news_, own_reader() + 1));  // of other credentials
   EXPECT_FALSE(add_news(news_, {1, 2, kNewsWritten}));
   EXPECT_TRUE(take().empty());
@@ -148,7 +153,7 @@ TEST_F(ProgramNewsTest, AProgramWaitsUntilItsCopyIsDropped) {
   ASSERT_TRUE(begin_reading(news_, kReadsForAll));
   std::atomic<bool> dropped = false;
   std::jthread program([&] {
-    EXPECT_TRUE(drop_by_news(news_, {1, 2, kNewsDrop}, 600'000));
+    EXPECT_TRUE(ask_and_wait({1, 2, kNewsDrop}, 600'000));
     EXPECT_TRUE(dropped);
   });
   for (std::size_t taken = 0; taken == 0;) {
@@ -162,15 +167,35 @@ TEST_F(ProgramNewsTest, AProgramWaitsUntilItsCopyIsDropped) {
   }
 }
 
+// On file systems without leases the worker counts opens against closes.
+TEST_F(ProgramNewsTest, EachOpenHasAnEntryOfItsOwn) {
+  ASSERT_TRUE(begin_reading(news_, kReadsForAll));
+  const FrameEntry opened{1, 2, kNewsOpened};
+  const NewsWord *first = ask_by_news(news_, opened), *second = ask_by_news(news_, opened);
+  EXPECT_NE(first, second);
+  EXPECT_TRUE(add_news(news_, opened));  // by a program that does not wait
+  std::vector<NewsWord*> words;
+  take_news(news_, [&](const FrameEntry& entry, NewsWord* word) {
+    EXPECT_EQ(entry, opened);
+    words.push_back(word);
+  });
+  ASSERT_EQ(words.size(), 3u);
+  settle_news(news_, opened, words[0]);
+  EXPECT_NE(await_reader(news_, opened, first, 0), await_reader(news_, opened, second, 0));
+  for (NewsWord* word : words) settle_news(news_, opened, word);
+  EXPECT_TRUE(await_reader(news_, opened, first, 0));
+  EXPECT_TRUE(await_reader(news_, opened, second, 0));
+}
+
 // The reader has begun with one entry when another program tells of the same frame: that is
 // looked at once more. A reader that ends in the middle leaves it to the next.
 TEST_F(ProgramNewsTest, AnEntryThatIsTakenCountsForNobodyElse) {
   ASSERT_TRUE(begin_reading(news_, kReadsForAll));
   const FrameEntry entry{1, 2, kNewsDrop};
-  EXPECT_FALSE(drop_by_news(news_, entry, 0));  // too long for this one; the entry stays
+  EXPECT_FALSE(ask_and_wait(entry, 0));  // too long for this one; the entry stays
   EXPECT_EQ(take().size(), 1u);
   EXPECT_TRUE(take().empty());
-  EXPECT_FALSE(drop_by_news(news_, entry, 0));
+  EXPECT_FALSE(ask_and_wait(entry, 0));
   EXPECT_EQ(take().size(), 1u);
   news_.reader = 0;
   ASSERT_TRUE(begin_reading(news_, kReadsForAll));

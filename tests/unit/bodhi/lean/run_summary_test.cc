@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <sstream>
 #include <string>
 
 namespace zazen {
@@ -11,14 +12,27 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-std::string words(const RunSummary& summary) {
-  char text[512];
+std::string lines_of(const RunSummary& summary) {
+  char text[1024];
   return {text, write_summary(summary, text, sizeof text)};
 }
 
+// Without the name in front of each line and the last newline.
+std::string words(const RunSummary& summary) {
+  std::istringstream lines(lines_of(summary));
+  std::string text;
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(line.size(), 80u) << line;
+    EXPECT_TRUE(line.starts_with("zazen: ")) << line;
+    text += (text.empty() ? "" : "\n") + line.substr(std::min(line.size(), std::size_t{7}));
+  }
+  return text;
+}
+
 std::string others(const RunSummary& summary) {
-  char text[512];
-  return {text, write_others(summary, text, sizeof text)};
+  const std::string text = words(summary);
+  const std::size_t at = text.find("\nother files: ");
+  return at == std::string::npos ? "" : text.substr(at + 1);
 }
 
 RunSummary example() {
@@ -39,32 +53,57 @@ TEST(RunSummary, SaysFramesBytesTimeAndShare) {
   summary.figures.is_whole = false;
   summary.ranks = 64;
   summary.nodes = 16;
-  EXPECT_EQ(
-      words(summary),
-      "64 ranks on 16 nodes: at least 500 frames (1,500 opens), 7.2 MB in 1.3 s, 99% from "
-      "the nodes' disks");
+  EXPECT_EQ(words(summary),
+            "64 ranks on 16 nodes: at least 500 frames (1,500 opens), 7.2 MB in 1.3 s,\n"
+            "99% from the nodes' disks");
 }
 
 TEST(RunSummary, ComparesWithTheLatestOfAnotherShare) {
   RunSummary summary = example();
   EarlierRun earlier[] = {{2 * kSecond, 499, 0, 499},
-                          {14 * kSecond / 10, 500, 500, 500},
+                          {15 * kSecond / 10, 500, 500, 500},
                           {168 * kSecond / 10, 500, 0, 500},
                           {20 * kSecond, 500, 0, 500}};
   summary.earlier = earlier;
   auto with = [&](std::size_t count) {
     summary.earlier_count = count;
     const std::string text = words(summary);
-    const std::size_t at = text.find("; ");
+    const std::size_t at = text.find(';');
     return at == std::string::npos ? "" : text.substr(at + 2);
   };
   EXPECT_EQ(with(1), "") << "it opened other frames";
-  EXPECT_EQ(with(2), "1.4 s before");
+  EXPECT_EQ(with(2), "1.5 s before");
   EXPECT_EQ(with(4), "16.8 s when nothing was cached");
+  EXPECT_EQ(words(summary),
+            "500 frames, 7.2 MB in 1.3 s, all from this node's disk;\n"
+            "16.8 s when nothing was cached");
   earlier[2].hits = 200;
   EXPECT_EQ(with(4), "16.8 s when 40% was cached");
   summary.figures = {500, 0, 500, 0, 7'200'000};
-  EXPECT_EQ(with(4), "1.4 s when all was cached");
+  summary.duration_ns = 20 * kSecond;
+  EXPECT_EQ(with(4), "1.5 s when all was cached");
+}
+
+TEST(RunSummary, ComparesWhereThatTellsSomething) {
+  RunSummary summary = example();
+  auto tells = [&](std::int64_t now_ms, std::uint64_t hits, std::int64_t then_ms,
+                   std::uint64_t hits_then) {
+    const EarlierRun earlier{then_ms * 1'000'000, 500, hits_then, 500};
+    summary.figures = {500, hits, 500 - hits, 7'200'000, 0};
+    summary.duration_ns = now_ms * 1'000'000;
+    summary.earlier = &earlier;
+    summary.earlier_count = 1;
+    return words(summary).find(';') != std::string::npos;
+  };
+  EXPECT_TRUE(tells(80, 500, 180, 0));
+  EXPECT_FALSE(tells(80, 500, 50, 0)) << "the earlier run was faster";
+  EXPECT_FALSE(tells(80, 500, 179, 0)) << "less than a tenth of a second";
+  EXPECT_TRUE(tells(9'000, 500, 10'000, 0));
+  EXPECT_FALSE(tells(9'001, 500, 10'000, 0)) << "less than a tenth";
+  EXPECT_TRUE(tells(10'000, 0, 9'000, 500));
+  EXPECT_FALSE(tells(9'000, 0, 10'000, 500)) << "the cache was no help";
+  EXPECT_TRUE(tells(9'000, 500, 10'000, 500));
+  EXPECT_FALSE(tells(10'000, 500, 9'000, 500)) << "both were cached";
 }
 
 TEST(RunSummary, SaysWhyNothingWasOpened) {
@@ -73,14 +112,26 @@ TEST(RunSummary, SaysWhyNothingWasOpened) {
   summary.duration_ns = 20'000'000;
   EXPECT_EQ(words(summary),
             "no daemon answers at /run/?[2J: all was read from the origin in 0.02 s");
+  const std::string deep = "/run/" + std::string(200, 'd') + "/zazen";
+  summary.runtime = deep.c_str();
+  EXPECT_EQ(words(summary), "no daemon answers at /run/" + std::string(19, 'd') + "..." +
+                                std::string(18, 'd') +
+                                "/zazen:\nall was read from the origin in 0.02 s");
   summary.has_daemon = true;
   EXPECT_EQ(words(summary),
             "this node serves no dataset: all was read from the origin in 0.02 s");
   summary.datasets = 1;
   summary.dataset = "/sim1";
   EXPECT_EQ(words(summary),
-            "no frame of /sim1 was opened in 0.02 s (zazenctl explain FILE tells whether FILE "
-            "is one)");
+            "no frame of /sim1 was opened in 0.02 s;\n"
+            "zazenctl explain FILE tells whether FILE is one");
+  summary.dataset = deep.c_str();
+  for (std::int64_t seconds = 1; seconds < 3'600'000; seconds *= 3) {
+    summary.duration_ns = seconds * kSecond;
+    const std::string text = words(summary);
+    EXPECT_EQ(std::ranges::count(text, '\n'), 1) << text;
+    EXPECT_TRUE(text.find("d/zazen was opened in ") != std::string::npos) << text;
+  }
   summary.datasets = 3;
   EXPECT_EQ(words(summary).substr(0, 37), "no frame of 3 datasets was opened in ");
 }
@@ -102,10 +153,14 @@ TEST(RunSummary, SaysThatATemplateMatchesNothing) {
   add_others(*record, &summary);
   EXPECT_EQ(words(summary).substr(0, 27), "no frame of /sim1 was opene") << "nobody serves it";
   summary.numbered_frames = "f{seq}";
-  EXPECT_EQ(
-      words(summary),
-      "0 of 500 opens of frame-*.xtc in /sim1 match f{seq}: all was read from the origin in "
-      "1.0 s (zazenctl doctor tells which template would match)");
+  EXPECT_EQ(words(summary),
+            "0 of 500 opens of frame-*.xtc in /sim1 match f{seq}:\n"
+            "all was read from the origin in 1.0 s;\n"
+            "zazenctl doctor tells which template would match");
+  const std::string deep = "/sim/" + std::string(500, 'd'), names(200, 'n');
+  summary.numbered_dataset = deep.c_str();
+  summary.numbered_frames = names.c_str();
+  EXPECT_EQ(std::ranges::count(words(summary), '\n'), 4) << words(summary);
 }
 
 TEST(RunSummary, SaysWhereTheRestWent) {
@@ -117,7 +172,8 @@ TEST(RunSummary, SaysWhereTheRestWent) {
   }
   RunSummary summary = example();
   add_others(*record, &summary);
-  EXPECT_EQ(words(summary), "500 frames, 7.2 MB in 1.3 s, all from this node's disk");
+  EXPECT_TRUE(
+      words(summary).starts_with("500 frames, 7.2 MB in 1.3 s, all from this node's disk\n"));
   EXPECT_EQ(others(summary), "other files: 100 opens, 100 stats, 0.20 s, most for .f*.lock");
   summary.duration_ns = 3 * kSecond;
   EXPECT_EQ(others(summary), "") << "a small part";

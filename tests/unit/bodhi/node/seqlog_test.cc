@@ -30,7 +30,7 @@ class SequenceLogTest : public testing::Test {
     EXPECT_TRUE(log.ok()) << (log.ok() ? "" : log.error().message());
     return std::move(log.value());
   }
-  // What the records say that a start is shown.
+  // The records as a start replays them.
   Frames replayed() {
     open();
     return Frames(shown_.begin(), shown_.end());

@@ -1,4 +1,4 @@
-// The messages of a push: what one side sends the other takes, and nothing else; keys and MACs
+// The messages of a push: each side takes what the other sends, and nothing else; keys and MACs
 // are of one session and of one place in it.
 #include "bodhi/push/push_wire.h"
 

@@ -1,4 +1,4 @@
-#include "bodhi/writer/placement.h"
+#include "bodhi/writer/write_queue.h"
 
 #include <gtest/gtest.h>
 

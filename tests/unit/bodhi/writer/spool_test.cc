@@ -57,7 +57,7 @@ TEST(Spool, HasALimit) {
   EXPECT_TRUE(spool.reserve(0));
 }
 
-// Whatever comes and goes, extents never overlap, and when all are gone there is room for one
+// Extents never overlap in any order of steps, and when all are gone there is room for one
 // as large as the limit.
 TEST(Spool, ExtentsNeverOverlapAndJoinAgain) {
   constexpr std::uint64_t kLimit = 10'000;

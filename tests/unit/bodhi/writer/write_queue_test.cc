@@ -183,7 +183,7 @@ TEST(WriteQueue, TheLastNodeThatWouldHaveItGetsIt) {
   EXPECT_FALSE(queue.has_taker(*frame));
 }
 
-// Whatever happens to the other nodes, those that never fail differ by one frame at most, and
+// Nodes that never fail differ by one frame at most, in any state of the others, and
 // no frame is lost or doubled.
 TEST(WriteQueue, EvenAmongTheNodesThatNeverFail) {
   constexpr std::size_t kNodes = 7;

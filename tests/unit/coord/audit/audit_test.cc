@@ -5,7 +5,6 @@
 #include <random>
 
 #include "cluster_on_disk.h"
-#include "coord/audit/run_gathering.h"
 
 namespace zazen {
 namespace {
@@ -63,7 +62,7 @@ TEST(Audit, ACleanJobReadEachFrameOnce) {
   EXPECT_EQ(audit.datasets[0].read, kFrames);
   EXPECT_EQ(audit.by_rank[3].assigned, 10U);
   EXPECT_EQ(audit.by_rank[3].read, 10U);
-  EXPECT_EQ(audit.by_rank[1].node, "n0");
+  EXPECT_STREQ(audit.by_rank[1].node, "n0");
   EXPECT_TRUE(loss_message(audit).empty());
   EXPECT_EQ(closing_message(audit),
             std::vector<std::string>{"zazen: read 40 of 40 frames, each once; 100.0% local"});
@@ -209,8 +208,8 @@ TEST(Audit, ADatasetThatIsNotFilteredIsInTheReportOfAFilteredJob) {
   }
   Audit audit = merge_fragments(filtered_job(), fragments);
   ASSERT_EQ(audit.datasets.size(), 2U);
-  EXPECT_EQ(audit.sum(&DatasetAudit::read_twice), 2U);
-  EXPECT_EQ(audit.sum(&DatasetAudit::never_read), 1U);
+  EXPECT_EQ(audit.frames_read_twice, 2U);
+  EXPECT_EQ(audit.frames_never_read, 1U);
   EXPECT_FALSE(audit.exactly_once);
   EXPECT_TRUE(loss_message(audit).empty());  // nothing was hidden from anybody there
 }
@@ -285,11 +284,11 @@ TEST(Audit, ADatasetThatNobodyTouchedIsLeftOut) {
   }
   Audit audit = merge_fragments(agreement, fragments);
   EXPECT_TRUE(audit.exactly_once);
-  EXPECT_EQ(audit.sum(&DatasetAudit::listed), kFrames);
+  EXPECT_EQ(audit.frames_listed, kFrames);
 
   fragments[3]->datasets[1].listed = true;
   audit = merge_fragments(agreement, fragments);
-  EXPECT_EQ(audit.sum(&DatasetAudit::never_read), 400U);
+  EXPECT_EQ(audit.frames_never_read, 400U);
 }
 
 TEST(Audit, AnUnfilteredJobIsExactlyOnceIfTheRanksDividedTheListThemselves) {

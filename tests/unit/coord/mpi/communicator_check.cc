@@ -20,7 +20,7 @@ void expect(bool right, const char* what, std::size_t size) {
   wrong = 1;
 }
 
-// What `from` tells `to`: nobody else's has its content.
+// The message of `from` to `to`: no other message has its content.
 std::string message(std::size_t size, int from, int to) {
   std::string text(size + static_cast<std::size_t>(from), '\0');
   for (std::size_t i = 0; i < text.size(); ++i)

@@ -1,5 +1,5 @@
-// An MPI plug-in under a real mpirun, with plugin_host in the shim's place. What a case
-// did is read from the report that rank 0 writes, and from what the job printed.
+// An MPI plug-in under a real mpirun, with plugin_host in the shim's place. The test
+// reads the outcome from the report that rank 0 writes, and from the output of the job.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 

@@ -33,7 +33,7 @@ void demand(bool holds, const char* what, std::size_t frame_or_node) {
   if (!holds) throw Failure{fmt::format("{} ({})", what, frame_or_node)};
 }
 
-// What each node gets, by the steps of ExchangeProtocol::run().
+// The frames of each node, by the steps of ExchangeProtocol::run().
 std::vector<PackedSet> exchange(const CacheStates& states) {
   const std::size_t nodes = states.nodes();
   std::vector<PackedSet> natives, aliens;
@@ -83,7 +83,7 @@ std::vector<std::size_t> readers_of(const std::vector<PackedSet>& own, std::size
   return readers;
 }
 
-// Who reads which frame by the paper, or nobody yet: steps 2 to 6, without a communicator.
+// The reader of each frame by the paper, or none yet: steps 2 to 6, without a communicator.
 std::vector<std::size_t> paper(const CacheStates& states) {
   Bitmap natives(states.frames);
   for (const Bitmap& held : states.natives)

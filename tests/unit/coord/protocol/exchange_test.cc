@@ -44,9 +44,8 @@ Outcome run_nodes(std::size_t frames, const std::vector<Holdings>& nodes,
   outcome.failures.resize(nodes.size());
   outcome.board = run_ranks(static_cast<int>(nodes.size()), [&](Communicator& leaders) {
     const auto me = static_cast<std::size_t>(leaders.rank());
-    ExchangeProtocol protocol(frames, ranks);
-    protocol.natives() = pack(nodes[me].natives, frames);
-    protocol.aliens() = pack(nodes[me].aliens, frames);
+    ExchangeProtocol protocol(
+        {NodeHoldings{pack(nodes[me].natives, frames), pack(nodes[me].aliens, frames)}}, ranks);
     FirstError trouble;
     if (leaders.rank() == in_trouble) trouble.note("no memory");
     try {
@@ -221,6 +220,11 @@ TEST(Exchange, FewClaimsAreDecidedAndAppliedAsBitmapsOfThemAre) {
   for (std::size_t nodes : {2U, 8U, 13U, 20U, 60U}) compare_with_bitmaps(nodes);
 }
 
+NodeHoldings held_in(const CacheStates& states, std::size_t node) {
+  return {PackedSet::pack(states.natives[node]), PackedSet::pack(states.aliens[node]),
+          states.caches[node] != 0};
+}
+
 TEST(Exchange, RandomStatesGiveEveryFrameToExactlyOneNode) {
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     std::mt19937_64 random(seed);
@@ -228,9 +232,7 @@ TEST(Exchange, RandomStatesGiveEveryFrameToExactlyOneNode) {
     std::vector<Bitmap> own(states.nodes(), Bitmap(states.frames));
     run_ranks(static_cast<int>(states.nodes()), [&](Communicator& leaders) {
       const auto me = static_cast<std::size_t>(leaders.rank());
-      ExchangeProtocol protocol(states.frames, states.ranks);
-      protocol.natives() = PackedSet::pack(states.natives[me]);
-      protocol.aliens() = PackedSet::pack(states.aliens[me]);
+      ExchangeProtocol protocol({held_in(states, me)}, states.ranks);
       protocol.run(leaders);
       protocol.own().for_each([&](std::size_t i) { own[me].set(i); });
     });
@@ -329,22 +331,14 @@ TEST(Exchange, DatasetsThatAreDecidedTogetherAreDecidedAsAlone) {
       if (!all.empty()) states.ranks = all[0].ranks;
       all.push_back(std::move(states));
     }
-    std::vector<std::size_t> domains;
-    for (const CacheStates& states : all) domains.push_back(states.frames);
-    auto enter = [](const CacheStates& states, std::size_t node, std::size_t dataset,
-                    ExchangeProtocol* protocol) {
-      protocol->natives(dataset) = PackedSet::pack(states.natives[node]);
-      protocol->aliens(dataset) = PackedSet::pack(states.aliens[node]);
-      protocol->can_cache(dataset) = states.caches[node] != 0;
-    };
     run_ranks(static_cast<int>(all[0].nodes()), [&](Communicator& leaders) {
       const auto me = static_cast<std::size_t>(leaders.rank());
-      ExchangeProtocol together(domains, all[0].ranks);
-      for (std::size_t d = 0; d < all.size(); ++d) enter(all[d], me, d, &together);
+      std::vector<NodeHoldings> held;
+      for (const CacheStates& states : all) held.push_back(held_in(states, me));
+      ExchangeProtocol together(held, all[0].ranks);
       together.run(leaders);
       for (std::size_t d = 0; d < all.size(); ++d) {
-        ExchangeProtocol alone(all[d].frames, all[d].ranks);
-        enter(all[d], me, 0, &alone);
+        ExchangeProtocol alone({held[d]}, all[d].ranks);
         alone.run(leaders);
         EXPECT_EQ(together.own(d), alone.own()) << "seed " << seed;
         EXPECT_EQ(together.residue_count(d), alone.residue_count());

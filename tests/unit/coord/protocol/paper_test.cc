@@ -8,8 +8,7 @@
 #include <optional>
 #include <random>
 
-#include "coord/protocol/protocol.h"
-#include "coord/ranks/node_groups.h"
+#include "coord/protocol/division.h"
 #include "coord/sets/rules.h"
 #include "thread_communicator.h"
 
@@ -130,21 +129,25 @@ TEST(Paper, TheSecondRoundCanBeForced) {
   EXPECT_TRUE(protocol.own().full());
 }
 
-TEST(Protocol, ThePapersAlgorithmFallsBackToTheExchange) {
+TEST(Division, ThePapersAlgorithmFallsBackToTheExchange) {
   std::vector<Indexes> own(3);
   std::vector<std::uint64_t> residues(3);
   const std::vector<NodeState> nodes = {{{3}, {}}, {{0, 1}, {2}}, {{0, 1, 3}, {}}};
-  run_ranks(3, [&](Communicator& leaders) {
-    const auto me = static_cast<std::size_t>(leaders.rank());
-    Protocol protocol(ProtocolChoice::kPaper, {6}, {1, 1, 1});
+  run_ranks(3, [&](Communicator& world) {
+    const auto me = static_cast<std::size_t>(world.rank());
+    JobRanks all(world);
+    const Introduction without_daemon{{false, {}}, "", FilterWish::kAuto, false};
+    all.introduce(&without_daemon);
+    ASSERT_TRUE(all.vote() && all.form_groups());
     PackedSetWriter natives(6), aliens(6);
     for (std::size_t i : nodes[me].natives) natives.append(i);
     for (std::size_t i : nodes[me].aliens) aliens.append(i);
-    protocol.natives(0) = natives.take();
-    protocol.aliens(0) = aliens.take();
-    protocol.run(leaders);
-    protocol.own(0).for_each([&](std::size_t i) { own[me].push_back(i); });
-    residues[me] = protocol.residue_count(0);
+    Division division(all, ProtocolChoice::kPaper,
+                      {NodeHoldings{natives.take(), aliens.take()}});
+    const std::vector<Share> shares = division.run();
+    ASSERT_TRUE(all.vote());
+    shares[0].frames.for_each([&](std::size_t i) { own[me].push_back(i); });
+    residues[me] = shares[0].adopted;
   });
   Indexes all;
   for (const Indexes& mine : own) {
@@ -156,7 +159,7 @@ TEST(Protocol, ThePapersAlgorithmFallsBackToTheExchange) {
   EXPECT_EQ(residues, (std::vector<std::uint64_t>{2, 2, 2}));
 }
 
-// Who reads frame i by the rules, or nothing if it is a residue.
+// The reader of frame i by the rules, or nothing if it is a residue.
 std::optional<std::size_t> reader(std::size_t i, const std::vector<NodeState>& nodes) {
   auto holds = [i](const Indexes& held) { return std::ranges::count(held, i) != 0; };
   std::optional<std::size_t> alien;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <random>
 
 namespace zazen {
@@ -55,12 +56,12 @@ TEST(PackedSet, EachKindOfContentTakesItsCheapestForm) {
   }
   const Shape shapes[] = {
       {"nothing", {}, ChunkForm::kEmpty, 0},
-      {"one", {4711}, ChunkForm::kList, 16},
+      {"one", {4711}, ChunkForm::kRuns, 16},
       {"all", all, ChunkForm::kRuns, 16},
-      {"every eighth", every_eighth, ChunkForm::kStride, 16},
-      {"blocks", blocks, ChunkForm::kRuns, 8 + 66 * 4},
+      {"every eighth", every_eighth, ChunkForm::kRuns, 16},
+      {"blocks", blocks, ChunkForm::kRuns, 8 + 8 + 66 * 4},
       {"one in 100", random_frames(kChunkFrames, 0.01, 1), ChunkForm::kGaps, 800},
-      {"one in 2000", random_frames(kChunkFrames, 0.0005, 1), ChunkForm::kList, 120},
+      {"one in 2000", random_frames(kChunkFrames, 0.0005, 1), ChunkForm::kRuns, 160},
       {"one in 8", random_frames(kChunkFrames, 0.125, 1), ChunkForm::kBitmap, 8200},
   };
   for (const Shape& shape : shapes) {
@@ -90,29 +91,67 @@ TEST(PackedSet, RoundTripsOverSeveralChunksAndOddEnds) {
     }
 }
 
-TEST(PackedSet, PositionsTakeTheSameFormAsWords) {
+TEST(PackedSet, SparseChunksAreReadAsPositions) {
   for (std::size_t domain : {1UL, 5UL, 64UL, 300UL, 65'535UL, 65'536UL})
-    for (double density : {0.00001, 0.0005, 0.01, 0.1, 0.3, 1.0})
+    for (double density : {0.00001, 0.0005, 0.01, 0.08, 0.3, 1.0})
       for (std::size_t stride : {0UL, 1UL, 9UL}) {
         Indexes frames = random_frames(domain, density, 6);
         if (stride != 0)
           for (std::size_t i = 0; i < frames.size(); ++i)
             frames[i] = domain / 3 + i * stride < domain ? domain / 3 + i * stride : domain - 1;
         frames.erase(std::unique(frames.begin(), frames.end()), frames.end());
-        if (frames.size() > kFewMembers) frames.resize(kFewMembers);
-        const PackedSet by_words = pack(frames, domain);
-        PackedSet by_positions(domain);
-        const std::vector<std::uint16_t> positions(frames.begin(), frames.end());
-        by_positions.put_chunk(0, positions);
-        ASSERT_TRUE(std::ranges::equal(by_positions.bytes(), by_words.bytes()))
-            << domain << ' ' << density << ' ' << stride;
-        EXPECT_EQ(by_positions.count(), frames.size());
-        ChunkPositions read;
-        const PackedChunk chunk = by_words.chunk(0);
+        const PackedSet set = pack(frames, domain);
+        const PackedChunk chunk = set.chunk(0);
+        EXPECT_TRUE(is_sparse(chunk) || frames.size() > domain / 12) << domain << density;
         if (!is_sparse(chunk)) continue;
-        ASSERT_TRUE(read_chunk(chunk, domain, &read));
-        EXPECT_TRUE(std::ranges::equal(read.all(), positions));
+        std::vector<std::uint16_t> positions;
+        ASSERT_TRUE(read_positions(chunk, domain, &positions));
+        EXPECT_TRUE(std::ranges::equal(positions, frames));
       }
+}
+
+TEST(PackedSet, APartIsReadByTheMembersOfTheOtherSet) {
+  for (double density : {0.0005, 0.0125, 0.03, 0.05}) {
+    const PackedSet whole = pack(random_frames(kChunkFrames, density, 3), kChunkFrames);
+    std::vector<std::uint16_t> positions;
+    ASSERT_TRUE(read_positions(whole.chunk(0), kChunkFrames, &positions));
+    for (unsigned one_in : {1U, 2U, 50U}) {
+      std::mt19937 random(4);
+      std::vector<std::uint64_t> bits((positions.size() + 63) / 64);
+      ChunkWords expected{}, words;
+      std::uint32_t count = 0;
+      for (std::size_t i = 0; i < positions.size(); ++i) {
+        if (random() % one_in != 0) continue;
+        bits[i / 64] |= std::uint64_t{1} << (i % 64);
+        expected[positions[i] / 64] |= std::uint64_t{1} << (positions[i] % 64);
+        ++count;
+      }
+      PackedSet part(kChunkFrames);
+      part.put_part(0, bits, positions);
+      EXPECT_EQ(part.count(), count);
+      EXPECT_EQ(part.chunk(0).form == ChunkForm::kPart, 8 * bits.size() < count) << one_in;
+      ASSERT_TRUE(read_part(part.chunk(0), kChunkFrames, whole.chunk(0), &words));
+      EXPECT_EQ(words, expected) << density << ' ' << one_in;
+
+      auto reads = [&](std::span<const std::byte> bytes, std::uint32_t members) {
+        const PackedChunk chunk{ChunkForm::kPart, members, bytes};
+        EXPECT_EQ(part_is_sound(chunk, positions.size()),
+                  read_part(chunk, kChunkFrames, whole.chunk(0), &words));
+        return part_is_sound(chunk, positions.size());
+      };
+      const auto bytes = std::as_bytes(std::span(bits));
+      EXPECT_TRUE(reads(bytes, count));
+      EXPECT_FALSE(reads(bytes, count + 1));
+      EXPECT_FALSE(reads(bytes.first(bytes.size() - 8), count));
+      EXPECT_FALSE(reads(bytes.first(bytes.size() - 1), count));
+      std::vector<std::byte> longer(bytes.begin(), bytes.end());
+      longer.resize(longer.size() + 8);
+      EXPECT_FALSE(reads(longer, count));
+      if (positions.size() % 64 == 0) continue;
+      bits.back() |= std::uint64_t{1} << 63;
+      EXPECT_FALSE(reads(bytes, count + 1)) << "a bit beyond the members";
+    }
+  }
 }
 
 TEST(PackedSet, RunsAreAppendedWithTheirStride) {
@@ -136,25 +175,32 @@ TEST(PackedSet, TheBytesOfChunksAreAPartOfTheWhole) {
 }
 
 TEST(PackedSet, EqualSetsInDifferentFormsAreEqual) {
-  PackedSet list = pack({7}, 100);
-  const std::byte runs[] = {std::byte{7}, std::byte{0}, std::byte{7}, std::byte{0}};
-  PackedSet run(100);
-  run.put_chunk(0, PackedChunk{ChunkForm::kRuns, 1, runs});
-  EXPECT_EQ(list, run);
-  EXPECT_FALSE(list == pack({8}, 100));
+  PackedSet run = pack({7}, 100);
+  const std::byte seven[] = {std::byte{7}};
+  PackedSet gap(100);
+  gap.put_chunk(0, PackedChunk{ChunkForm::kGaps, 1, seven});
+  EXPECT_EQ(run, gap);
+  EXPECT_FALSE(run == pack({8}, 100));
 }
 
 TEST(PackedSet, PartsByRankCoverTheSet) {
-  const Indexes frames = random_frames(300'000, 0.1, 3);
-  const PackedSet set = pack(frames, 300'000);
-  Indexes all;
-  for (std::size_t part = 0; part < 7; ++part) {
-    const Block block = block_of(frames.size(), part, 7);
-    const PackedSet piece = ranked_part(set, block);
-    EXPECT_EQ(piece.count(), block.end - block.begin);
-    for (std::size_t i : members(piece)) all.push_back(i);
+  constexpr std::size_t kDomain = 300'000;
+  Indexes every_seventh, all_frames(kDomain);
+  std::iota(all_frames.begin(), all_frames.end(), 0);
+  for (std::size_t i = 5; i < kDomain; i += 7) every_seventh.push_back(i);
+  for (const Indexes& frames : {random_frames(kDomain, 0.1, 3), random_frames(kDomain, 0.01, 3),
+                                every_seventh, all_frames}) {
+    const PackedSet set = pack(frames, kDomain);
+    Indexes all;
+    for (std::size_t part = 0; part < 7; ++part) {
+      const Block block = block_of(frames.size(), part, 7);
+      const PackedSet piece = ranked_part(set, block);
+      EXPECT_EQ(piece.count(), block.end - block.begin);
+      EXPECT_TRUE(PackedSet::decode(piece.bytes(), kDomain).ok());
+      for (std::size_t i : members(piece)) all.push_back(i);
+    }
+    EXPECT_EQ(all, frames);
   }
-  EXPECT_EQ(all, frames);
 }
 
 // A chunk with this head and payload, padded.
@@ -177,17 +223,16 @@ TEST(PackedSet, BytesThatMakeNoSenseAreRefused) {
     const bool sound = PackedSet::decode(bytes, domain).ok();
     PackedReader reader(bytes);
     PackedChunk chunk;
-    ChunkPositions positions;
+    std::vector<std::uint16_t> positions;
     if (reader.next(domain, &chunk) && reader.done() && is_sparse(chunk)) {
-      EXPECT_EQ(read_chunk(chunk, domain, &positions), sound);
+      EXPECT_EQ(read_positions(chunk, domain, &positions), sound);
     }
     return sound;
   };
   const std::vector<unsigned> words = {255, 0, 0, 0, 0, 0, 0, 0, 63, 0, 0, 0, 0, 0, 0, 0};
   ASSERT_TRUE(decodes(chunk_bytes(14, ChunkForm::kBitmap, words)));
-  ASSERT_TRUE(decodes(chunk_bytes(2, ChunkForm::kList, {3, 0, 69, 0})));
-  ASSERT_TRUE(decodes(chunk_bytes(3, ChunkForm::kRuns, {3, 0, 4, 0, 6, 0, 6, 0})));
-  ASSERT_TRUE(decodes(chunk_bytes(3, ChunkForm::kStride, {1, 0, 34, 0})));
+  ASSERT_TRUE(decodes(chunk_bytes(3, ChunkForm::kRuns, {1, 0, 3, 0, 4, 0, 6, 0, 6, 0})));
+  ASSERT_TRUE(decodes(chunk_bytes(3, ChunkForm::kRuns, {34, 0, 1, 0, 69, 0})));
   ASSERT_TRUE(decodes(chunk_bytes(2, ChunkForm::kGaps, {3, 65})));
 
   EXPECT_FALSE(decodes(chunk_bytes(13, ChunkForm::kBitmap, words))) << "a wrong count";
@@ -195,26 +240,29 @@ TEST(PackedSet, BytesThatMakeNoSenseAreRefused) {
   past[8] = 64;
   EXPECT_FALSE(decodes(chunk_bytes(9, ChunkForm::kBitmap, past))) << "past the domain";
   EXPECT_FALSE(decodes(chunk_bytes(8, ChunkForm::kBitmap, {255, 0, 0, 0, 0, 0, 0, 0})));
-  EXPECT_FALSE(decodes(chunk_bytes(2, ChunkForm::kList, {3, 0, 70, 0})));
-  EXPECT_FALSE(decodes(chunk_bytes(2, ChunkForm::kList, {3, 0, 3, 0})));
-  EXPECT_FALSE(decodes(chunk_bytes(2, ChunkForm::kList, {3, 0})));
-  EXPECT_FALSE(decodes(chunk_bytes(3, ChunkForm::kRuns, {3, 0, 4, 0, 5, 0, 5, 0})));
-  EXPECT_FALSE(decodes(chunk_bytes(2, ChunkForm::kRuns, {69, 0, 70, 0})));
-  EXPECT_FALSE(decodes(chunk_bytes(4, ChunkForm::kRuns, {3, 0, 4, 0, 6, 0, 6, 0})));
-  EXPECT_FALSE(decodes(chunk_bytes(3, ChunkForm::kStride, {2, 0, 34, 0})));
-  EXPECT_FALSE(decodes(chunk_bytes(3, ChunkForm::kStride, {2, 0, 0, 0})));
+  EXPECT_FALSE(decodes(chunk_bytes(3, ChunkForm::kRuns, {1, 0, 3, 0, 4, 0, 5, 0, 5, 0})));
+  EXPECT_FALSE(decodes(chunk_bytes(2, ChunkForm::kRuns, {1, 0, 69, 0, 70, 0})));
+  EXPECT_FALSE(decodes(chunk_bytes(2, ChunkForm::kRuns, {1, 0, 6, 0, 6, 0, 3, 0, 3, 0})));
+  EXPECT_FALSE(decodes(chunk_bytes(2, ChunkForm::kRuns, {1, 0, 4, 0, 3, 0})));
+  EXPECT_FALSE(decodes(chunk_bytes(2, ChunkForm::kRuns, {1, 0, 3, 0})));
+  EXPECT_FALSE(decodes(chunk_bytes(1, ChunkForm::kRuns, {3, 0})));
+  EXPECT_FALSE(decodes(chunk_bytes(4, ChunkForm::kRuns, {1, 0, 3, 0, 4, 0, 6, 0, 6, 0})));
+  EXPECT_FALSE(decodes(chunk_bytes(3, ChunkForm::kRuns, {34, 0, 2, 0, 70, 0})));
+  EXPECT_FALSE(decodes(chunk_bytes(3, ChunkForm::kRuns, {34, 0, 2, 0, 69, 0})));
+  EXPECT_FALSE(decodes(chunk_bytes(2, ChunkForm::kRuns, {34, 0, 2, 0, 69, 0})));
+  EXPECT_FALSE(decodes(chunk_bytes(3, ChunkForm::kRuns, {0, 0, 2, 0, 34, 0})));
   EXPECT_FALSE(decodes(chunk_bytes(2, ChunkForm::kGaps, {3, 66})));
   EXPECT_FALSE(decodes(chunk_bytes(1, ChunkForm::kGaps, {3, 255})));
   EXPECT_FALSE(decodes(chunk_bytes(1, ChunkForm::kGaps, {3, 3})));
-  EXPECT_FALSE(decodes(chunk_bytes(1, static_cast<ChunkForm>(6), {3, 0})));
-  EXPECT_FALSE(decodes(chunk_bytes(0, ChunkForm::kList, {})));
+  EXPECT_FALSE(decodes(chunk_bytes(1, static_cast<ChunkForm>(5), {3, 0})));
+  EXPECT_FALSE(decodes(chunk_bytes(0, ChunkForm::kRuns, {})));
   EXPECT_FALSE(decodes(chunk_bytes(1, ChunkForm::kEmpty, {})));
   const std::vector<std::byte> filled =
       chunk_bytes(0, ChunkForm::kEmpty, {255, 0, 0, 0, 0, 0, 0, 0});
   PackedChunk empty;
   EXPECT_FALSE(PackedReader(filled).next(domain, &empty)) << "it would be taken for a part";
 
-  std::vector<std::byte> list = chunk_bytes(1, ChunkForm::kList, {3, 0});
+  std::vector<std::byte> list = chunk_bytes(1, ChunkForm::kGaps, {3});
   std::vector<std::byte> longer = list;
   longer.resize(longer.size() + 8);
   EXPECT_FALSE(decodes(longer)) << "more chunks than the domain has";

@@ -39,16 +39,16 @@ std::vector<std::uint16_t> positions_of(const ChunkWords& words) {
 // `few`: changes as positions where they can be.
 bool change(PackedSetUpdate& revision, const ChunkWords& more, const ChunkWords& lost,
             const ChunkWords& adopted, bool few) {
-  const auto count = [](const ChunkWords& w) {
-    return static_cast<std::int64_t>(count_members(w));
-  };
-  const std::int64_t gained = count(more) - count(lost) + count(adopted);
-  ChunkWords both, bits;
+  ChunkWords both;
   if (!few || intersect(more, lost, &both) != count_members(lost))
-    return revision.change(more, lost, adopted, gained);
-  const std::size_t words = gather_bits(lost, more, &bits);
-  const auto bytes = std::as_bytes(std::span(bits)).first(any_bit(lost) ? words * 8 : 0);
-  return revision.change(positions_of(more), bytes, positions_of(adopted), gained);
+    return revision.change(more, lost, adopted);
+  const std::vector<std::uint16_t> positions = positions_of(more);
+  std::vector<std::uint64_t> bits((positions.size() + 63) / 64);
+  for (std::size_t i = 0; i < positions.size(); ++i)
+    if ((lost[positions[i] / 64] >> (positions[i] % 64) & 1) != 0)
+      bits[i / 64] |= std::uint64_t{1} << (i % 64);
+  const auto bytes = std::as_bytes(std::span(bits)).first(any_bit(lost) ? 8 * bits.size() : 0);
+  return revision.change(positions, bytes, positions_of(adopted));
 }
 
 TEST(PackedSetUpdate, WhateverTheFormTheMembersAreThoseOfPlainSets) {
@@ -96,10 +96,7 @@ TEST(PackedSetUpdate, FewChangesMustMakeSense) {
                      std::vector<std::uint16_t> adopted, std::size_t count) {
     PackedSetUpdate revision(set);
     revision.next();
-    const std::int64_t gained =
-        static_cast<std::int64_t>(more.size() + adopted.size()) - std::popcount(lost);
-    const bool sensible =
-        revision.change(more, std::as_bytes(std::span(&lost, 1)), adopted, gained);
+    const bool sensible = revision.change(more, std::as_bytes(std::span(&lost, 1)), adopted);
     if (sensible) {
       EXPECT_EQ(revision.take().count(), count);
     }
@@ -125,7 +122,7 @@ TEST(PackedSetUpdate, BitmapsAreChangedWhereTheyLie) {
     ChunkWords all, rest;
     ASSERT_TRUE(read_chunk(old, kChunkFrames, &all));
     for (std::size_t w = 0; w < all.size(); ++w) rest[w] = ~all[w];
-    ASSERT_TRUE(revision.change(rest, none, none, kChunkFrames - old.count));
+    ASSERT_TRUE(revision.change(rest, none, none));
   }
   revision.next();
   revision.keep();

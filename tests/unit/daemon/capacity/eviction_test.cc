@@ -1,4 +1,4 @@
-// The rules of who gives way, without any disk: seeded, so that chance repeats itself.
+// The order of eviction, without any disk. The random numbers have a fixed seed.
 #include "daemon/capacity/eviction.h"
 
 #include <gtest/gtest.h>

@@ -5,7 +5,6 @@
 #include <set>
 #include <vector>
 
-#include "daemon/capacity/frame_cursor.h"
 #include "tests/unit/daemon/scratch.h"
 
 namespace zazen {
@@ -145,7 +144,7 @@ TEST_F(FrameTableTest, LookInPartsShowsAll) {
   EXPECT_EQ(table.look(1 << 30, 1, [](FrameSeq, std::uint64_t) { FAIL(); }), 0u);
 }
 
-// A mutex behind which somebody else changes the table whenever it is let go.
+// A mutex: each time it is released another thread changes the table.
 struct BusyMutex {
   void lock() {
     if (++locked > 1 && change) change(locked);
@@ -208,7 +207,7 @@ TEST_F(FrameTableTest, LookAtAllMissesNothingThatMovesUp) {
   for (FrameSeq round = 0; round < kRounds; ++round) {
     Looked looked(round);
     looked.look([&](int locked) {
-      // What was shown last goes; what comes next may take its place.
+      // The frame that was shown last goes; the next one may take its place.
       for (std::size_t i = 1; locked == 2 && i <= 200; ++i) {
         looked.table.erase(looked.shown[looked.shown.size() - i]);
       }
@@ -282,7 +281,7 @@ TEST_F(FrameTableTest, SealedTableIsResumed) {
   EXPECT_EQ(table.size(), 1000u);
   EXPECT_EQ(table.find(70), 10u);
   table.set(1, 1);
-  // It is open again: who finds it now must not believe it.
+  // It is open again: a reader that finds it must not trust it.
   FrameTable other;
   EXPECT_FALSE(keep(other, kStamp));
 }

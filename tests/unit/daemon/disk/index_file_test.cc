@@ -1,4 +1,4 @@
-// The identity index: what the daemon adds a reader finds, by inode and change time, and what
+// The identity index: a reader finds what the daemon adds, by inode and change time, and what
 // has gone it does not find; however often it grows, and while it is being written.
 #include "daemon/disk/index_file.h"
 

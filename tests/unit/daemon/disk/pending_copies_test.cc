@@ -73,14 +73,17 @@ TEST_F(PendingFramesTest, ASuspendedCopyIsPending) {
 TEST_F(PendingFramesTest, AFillIsPendingUntilItsCopyHasItsNameOrItIsGivenUp) {
   write_file(origin("f9"), "content");
   Trust trust([](std::uint32_t, std::uint32_t) {});
+  struct Checks : NoOriginChecks {
+    explicit Checks(std::function<void()> named) : when_named(std::move(named)) {}
+    void verify(std::uint64_t, std::span<FinishedCopy>) override { when_named(); }
+    std::function<void()> when_named;
+  };
   std::uint32_t while_named = 0;
-  StoreCache cache(*store_, trust,
-                   {.verify =
-                        [&](std::uint64_t, std::span<FinishedCopy>) {
-                          EXPECT_TRUE(exists(copy("f9")));
-                          while_named = pending(9);
-                        },
-                    .mirror = [](std::uint64_t, std::uint32_t, const auto&) {}});
+  Checks checks([&] {
+    EXPECT_TRUE(exists(copy("f9")));
+    while_named = pending(9);
+  });
+  StoreCache cache(*store_, trust, checks);
   BeginFill offer;
   offer.dataset = 0;
   offer.seq = 9;
@@ -121,9 +124,8 @@ TEST_F(PendingFramesTest, AFillIsPendingUntilItsCopyHasItsNameOrItIsGivenUp) {
 // origin.
 TEST_F(PendingFramesTest, APushIsPendingOnceItIsWhole) {
   Trust trust([](std::uint32_t, std::uint32_t) {});
-  StoreCache cache(*store_, trust,
-                   {.verify = [](std::uint64_t, std::span<FinishedCopy>) {},
-                    .mirror = [](std::uint64_t, std::uint32_t, const auto&) {}});
+  NoOriginChecks checks;
+  StoreCache cache(*store_, trust, checks);
   BeginPushes::Reply begun;
   ASSERT_EQ(cache.begin_pushes(1, {0, 7, 2}, &begun), 0);
   ASSERT_EQ(begun.tickets.size(), 2u);

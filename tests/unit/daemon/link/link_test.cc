@@ -26,10 +26,10 @@ void for_each(std::tuple<Messages...>*, Check check) {
 template <class Check>
 void for_all_bodies(Check check) {
   auto both = [&]<class Message>() {
-    SCOPED_TRACE(static_cast<int>(Message::kType));
+    SCOPED_TRACE(static_cast<int>(kLinkType<Message>));
     check.template operator()<Message>();
     SCOPED_TRACE("its reply");
-    check.template operator()<typename Message::Reply>();
+    check.template operator()<LinkReply<Message>>();
   };
   for_each(static_cast<LinkAsks*>(nullptr), both);
   for_each(static_cast<LinkOrders*>(nullptr), both);
@@ -86,7 +86,7 @@ TEST(LinkCodecTest, EachTypeHasOneMessage) {
   std::set<LinkType> types;
   std::size_t messages = 0;
   auto add = [&]<class Message>() {
-    types.insert(Message::kType);
+    types.insert(kLinkType<Message>);
     ++messages;
   };
   for_each(static_cast<LinkAsks*>(nullptr), add);
@@ -186,7 +186,7 @@ class LinkTest : public ::testing::Test {
 
   static LinkPacket example(std::string body = "body") {
     LinkPacket packet;
-    packet.type = LinkType::kFinishFill;
+    packet.type = kLinkType<FinishFill>;
     packet.is_reply = true;
     packet.request = 0x1234'5678'9abc;
     packet.status = -7;
@@ -208,7 +208,7 @@ class LinkTest : public ::testing::Test {
               static_cast<ssize_t>(bytes.size()));
   }
   LinkReader::Got next() { return reader_.next(ends_.receive.get(), &packet_); }
-  // What zazend makes of these bytes of a header.
+  // zazend's reading of these bytes of a header.
   LinkReader::Got read_with(std::size_t at, std::string_view changed) {
     reader_ = {};
     std::string bytes = bytes_of(example(""));
@@ -227,7 +227,7 @@ TEST_F(LinkTest, APacketComesInOnePiece) {
   EXPECT_EQ(next(), LinkReader::Got::kNothing);
   write(bytes_of(example()));
   ASSERT_EQ(next(), LinkReader::Got::kPacket);
-  EXPECT_EQ(packet_.type, LinkType::kFinishFill);
+  EXPECT_EQ(packet_.type, kLinkType<FinishFill>);
   EXPECT_TRUE(packet_.is_reply);
   EXPECT_EQ(packet_.request, example().request);
   EXPECT_EQ(packet_.status, -7);
@@ -321,7 +321,7 @@ TEST_F(LinkTest, AFullPipeDoesNotKeepAWorkerFromItsReplies) {
   }
   ASSERT_LT(told, kTold);
   LinkPacket order;
-  order.type = Problems::kType;
+  order.type = kLinkType<Problems>;
   for (order.request = 1; order.request <= kOrders; ++order.request) {
     ASSERT_EQ(send_to_worker(ends_.send.get(), order), 0);
   }

@@ -70,7 +70,7 @@ TEST(AccessListTest, IntersectionNeverAllowsMore) {
   EXPECT_EQ(AccessList::of(file_of(0050), {}, Right::kSearch).both(own), AccessList::nobody());
 }
 
-// The kernel's word, by a process of somebody else.
+// The kernel's answer to a process of another user.
 class GrantTest : public Scratch {
  protected:
   void SetUp() override {

@@ -13,8 +13,8 @@
 #include <future>
 #include <thread>
 
+#include "bodhi/common/memory_file.h"
 #include "bodhi/lean/requests/wire.h"
-#include "daemon/service/content_file.h"
 #include "tests/unit/daemon/scratch.h"
 
 namespace zazen {
@@ -83,7 +83,7 @@ class Link {  // a worker's
     ::_exit(0);
   }
   template <class Order>
-  void answer(const LinkPacket& order, typename Order::Reply reply) {
+  void answer(const LinkPacket& order, LinkReply<Order> reply) {
     LinkPacket packet;
     packet.type = order.type;
     packet.is_reply = true;
@@ -93,10 +93,8 @@ class Link {  // a worker's
   }
   template <class Ask>
   void send(Ask ask, std::uint64_t request) {
-    LinkPacket packet;
-    packet.type = Ask::kType;
+    LinkPacket packet = packet_of(std::move(ask));
     packet.request = request;
-    packet.body = encode_link_body(ask);
     writer_.send(packet);
   }
   // The reply's status.
@@ -156,7 +154,7 @@ class WorkerPoolTest : public Scratch {
     EXPECT_EQ(WEXITSTATUS(status), 0);
   }
 
-  class Pool {
+  class Pool : private WorkerPool::Owner {
    public:
     Pool(const WorkerPoolTest& test, Run run, Take take = {}, WorkerLimits limits = {})
         : take_(std::move(take)) {
@@ -167,31 +165,14 @@ class WorkerPoolTest : public Scratch {
           },
           "");
       EXPECT_TRUE(forker.ok());
-      WorkerPool::Hooks hooks;
-      hooks.first_order = [](const WorkerCredentials&) {
-        Configure configure;
-        LinkPacket packet;
-        packet.type = Configure::kType;
-        packet.body = encode_link_body(configure);
-        return packet;
-      };
-      hooks.take = [this](WorkerPool::Worker& worker, LinkPacket packet) {
-        return take_ && take_(worker, packet);
-      };
-      hooks.ended = [this](WorkerId worker, const WorkerCredentials&, const WorkerFigures&,
-                           bool has_left) {
-        std::lock_guard lock(mutex_);
-        ended_[worker] = has_left;
-        changed_.notify_all();
-      };
       const bool is_root = ::geteuid() == 0;
-      auto pool = WorkerPool::listen(test.runtime(), is_root, std::move(*forker),
-                                     std::move(hooks), limits);
+      auto pool =
+          WorkerPool::listen(test.runtime(), is_root, std::move(*forker), *this, limits);
       EXPECT_TRUE(pool.ok());
       pool_ = std::move(*pool);
       serving_ = std::thread([this] { pool_->run(stop_.get(), {}, [] {}); });
     }
-    ~Pool() { stop(); }
+    ~Pool() override { stop(); }
 
     WorkerPool* operator->() { return pool_.get(); }
     void stop() {
@@ -220,6 +201,17 @@ class WorkerPoolTest : public Scratch {
     Problems::Reply reply;
 
    private:
+    LinkPacket first_order(const WorkerCredentials&) override { return packet_of(Configure{}); }
+    bool take(WorkerPool::Worker& worker, LinkPacket packet) override {
+      return take_ && take_(worker, packet);
+    }
+    void worker_ended(WorkerId worker, const WorkerCredentials&, const WorkerFigures&,
+                      bool has_left) override {
+      std::lock_guard lock(mutex_);
+      ended_[worker] = has_left;
+      changed_.notify_all();
+    }
+
     const Take take_;
     UniqueFd stop_{::eventfd(0, EFD_CLOEXEC)};
     std::mutex mutex_;
@@ -508,7 +500,7 @@ std::string many_asks(std::uint64_t count) {
   std::string bytes;
   for (std::uint64_t i = 1; i <= count; ++i) {
     LinkPacket packet;
-    packet.type = PushKeyAsk::kType;
+    packet.type = kLinkType<PushKeyAsk>;
     packet.request = i;
     writer.send(packet);
     char one[64];
@@ -527,7 +519,7 @@ bool receive_replies(Link& link, std::uint64_t count) {
   return true;
 }
 
-// The kernel takes so many for a worker that does not read.
+// The kernel queues this number for a worker that does not read.
 std::size_t replies_that_fit() {
   LinkEnds ends = std::move(*make_link());
   LinkPacket packet;
@@ -584,7 +576,7 @@ TEST_F(WorkerPoolTest, MoreAsksThanMayBeUnderWayAreAllTaken) {
 
 TEST_F(WorkersOfUsersTest, AWorkerThatDoesNotReadItsRepliesBlocksItself) {
   apart([this] {
-    static constexpr std::uint64_t kFlood = 10'000;  // the pipe holds so many
+    static constexpr std::uint64_t kFlood = 10'000;  // the pipe holds this number
     const std::size_t most = replies_that_fit() + WorkerPool::Worker::kMostAsks;
     ASSERT_LT(most, kFlood);
     Signal flooded, read_now, answered;
@@ -647,7 +639,7 @@ TEST_F(WorkerPoolTest, AWorkerHasABoundedNumberOfThreads) {
         [&](WorkerPool::Worker& worker, const LinkPacket& packet) {
           auto reply = [shared = worker.shared_from_this(), type = packet.type,
                         request = packet.request] { shared->reply(type, request, 0); };
-          if (packet.type == DiskState::kType) {
+          if (packet.type == kLinkType<DiskState>) {
             worker.post(kNoDataset, reply);
             return true;
           }
@@ -688,7 +680,7 @@ TEST_F(WorkersOfUsersTest, AWorkerThatTakesNoListsGetsFew) {
             if (!shared->await_room_for_content()) return shared->reply(type, request, EAGAIN);
             ++made;
             std::vector<UniqueFd> files;
-            files.push_back(content_file("list", 4));
+            files.push_back(std::move(*sealed_memory("list")));
             shared->reply(type, request, 0, {}, std::move(files));
           });
           return true;
@@ -744,7 +736,7 @@ TEST_F(WorkersOfUsersTest, DeathsCountForTheirUser) {
 
 bool take_leave(WorkerPool::Worker& worker, const LinkPacket& packet) {
   Leave leave;
-  if (packet.type != Leave::kType || !decode_link_body(packet.body, &leave)) return false;
+  if (packet.type != kLinkType<Leave> || !decode_link_body(packet.body, &leave)) return false;
   worker.reply(packet.type, packet.request, worker.take_leave(leave.orders_seen));
   return true;
 }
@@ -823,7 +815,7 @@ TEST_F(WorkerPoolTest, ClientsArePassedOnToTheirWorker) {
     Pool pool(*this, [](Link& link) {
       while (std::optional<LinkPacket> packet = link.receive()) {
         Connection connection;
-        if (packet->type != Connection::kType) continue;
+        if (packet->type != kLinkType<Connection>) continue;
         if (!decode_link_body(packet->body, &connection)) return;
         const std::string hello = std::to_string(connection.pid);
         struct iovec part = {const_cast<char*>(hello.data()), hello.size()};
@@ -843,12 +835,12 @@ TEST_F(WorkerPoolTest, ClientsArePassedOnToTheirWorker) {
   });
 }
 
-// Those that it has not been passed, too: nobody waits in vain.
+// Those that it has not been passed, too: each client gets an end.
 TEST_F(WorkerPoolTest, ClientsOfAWorkerThatDiesAreClosed) {
   apart([this] {
     Pool pool(*this, [](Link& link) {
       while (std::optional<LinkPacket> packet = link.receive()) {
-        if (packet->type == Connection::kType) return;
+        if (packet->type == kLinkType<Connection>) return;
       }
     });
     const UniqueFd client(connect_daemon(runtime().c_str(), 10'000));

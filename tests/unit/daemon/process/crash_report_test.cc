@@ -1,4 +1,4 @@
-// Real crashes of a child process, and of the real daemon: what it says, and how it dies.
+// Real crashes of a child process, and of the real daemon: its report and its wait status.
 #include "daemon/process/crash_report.h"
 
 #include <sys/resource.h>

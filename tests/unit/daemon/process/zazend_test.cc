@@ -1,4 +1,4 @@
-// The real daemon over its real socket: what the tools and the shim get from it.
+// The real daemon over its real socket: its answers to the tools and the shim.
 #include <grp.h>
 #include <sys/mman.h>
 
@@ -124,7 +124,7 @@ TEST_F(ZazendTest, AnAcknowledgedInvalidationSurvivesAKill) {
   EXPECT_EQ(end(SIGKILL), 128 + SIGKILL);
   EXPECT_FALSE(exists(copy("f2")));
 
-  // Whatever else it was told and lost: opens are checked until all was compared.
+  // It may have lost other notices, too: opens are checked until all was compared.
   std::filesystem::rename(origin(), directory() + "/away");
   start();
   EXPECT_FALSE(status()["stopped_cleanly"].get<bool>());
@@ -244,7 +244,7 @@ TEST_F(ZazendTest, CleanStopLeavesTheTableOnly) {
   for (const char* name : {kIndexFile, kSocketFile, kCountersFile, kJobsDirectory}) {
     EXPECT_FALSE(exists(runtime() + "/" + name)) << name;
   }
-  // The table still tells where copies are; it is nobody's.
+  // The table still tells where copies are; no daemon owns it.
   bool is_held = true;
   table = map_table(runtime().c_str(), &is_held);
   ASSERT_NE(table, nullptr);

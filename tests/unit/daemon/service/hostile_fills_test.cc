@@ -1,4 +1,4 @@
-// Fills of a worker that says what no worker of ours says: the store stays whole, and whatever
+// Fills of a worker that sends invalid messages: the store stays consistent, and whatever
 // it held back is there for others when it is gone.
 #include <fcntl.h>
 #include <signal.h>
@@ -24,10 +24,7 @@ class HostileFillsTest : public FilledStore {
     open_store();
     store_->reconcile(0);
     write_file(origin("f7"), "content");
-    cache_ = std::make_unique<StoreCache>(
-        *store_, trust_,
-        StoreCache::Hooks{.verify = [](std::uint64_t, std::span<FinishedCopy>) {},
-                          .mirror = [](std::uint64_t, std::uint32_t, const auto&) {}});
+    cache_ = std::make_unique<StoreCache>(*store_, trust_, checks_);
   }
   void TearDown() override { cache_.reset(); }
 
@@ -93,6 +90,7 @@ class HostileFillsTest : public FilledStore {
   }
 
   Trust trust_{[](std::uint32_t, std::uint32_t) {}};
+  NoOriginChecks checks_;
   std::unique_ptr<StoreCache> cache_;
 };
 
@@ -384,7 +382,8 @@ TEST_F(HostileRightsTest, AFrameThatWasFoundThroughTooFewDirectoriesGetsNoName) 
   st.st_ino = 1;
   ASSERT_EQ(seal_copy(copy.file.fd(), identity_of(st, copy.kind, 0), st.st_atim, st.st_mtim),
             0);
-  store_->publish(std::span(&copy, 1));
+  store_->name_copies(std::span(&copy, 1));
+  store_->confirm_copies(std::span(&copy, 1));
   EXPECT_NE(copy.status, 0);
 }
 
@@ -396,10 +395,7 @@ TEST_F(HostileFillsTest, NumbersThatSpellNoNameGetNone) {
   use_also("*.pdb/x*.pdb");
   open_store();
   store_->reconcile(0);
-  cache_ = std::make_unique<StoreCache>(
-      *store_, trust_,
-      StoreCache::Hooks{.verify = [](std::uint64_t, std::span<FinishedCopy>) {},
-                        .mirror = [](std::uint64_t, std::uint32_t, const auto&) {}});
+  cache_ = std::make_unique<StoreCache>(*store_, trust_, checks_);
   const FrameSeq of_pattern = kFirstCompanion / CompanionPatterns::kMost;
   const FrameSeq wrong[] = {
       kFirstCompanion + 66,             // a letter is missing

@@ -25,7 +25,7 @@ UniqueFd memory_file(const std::string& content) {
   return file;
 }
 
-// What the worker asks next, of whatever kind.
+// The worker's next ask, of any kind.
 LinkPacket next_ask(int pipe, LinkReader& reader) {
   LinkPacket packet;
   while (reader.next(pipe, &packet) == LinkReader::Got::kNothing) {
@@ -36,7 +36,7 @@ LinkPacket next_ask(int pipe, LinkReader& reader) {
 }
 
 template <class Ask>
-void answer(int socket, const LinkPacket& ask, int status, typename Ask::Reply reply) {
+void answer(int socket, const LinkPacket& ask, int status, LinkReply<Ask> reply) {
   LinkPacket packet;
   packet.type = ask.type;
   packet.is_reply = true;
@@ -69,13 +69,13 @@ TEST_F(KeptListingTest, TheTicketIsGivenBackWhenTheListingCannotBeWritten) {
 
   LinkReader reader;
   const LinkPacket begin = next_ask(ends.receive.get(), reader);
-  ASSERT_EQ(begin.type, BeginListing::kType);
+  ASSERT_EQ(begin.type, kLinkType<BeginListing>);
   BeginListing::Reply file{kTicket, memory_file("")};
   ASSERT_EQ(::fcntl(file.file.get(), F_ADD_SEALS, F_SEAL_GROW), 0);
   answer<BeginListing>(ends.send.get(), begin, 0, std::move(file));
 
   const LinkPacket end = next_ask(ends.receive.get(), reader);
-  ASSERT_EQ(end.type, FinishListing::kType);
+  ASSERT_EQ(end.type, kLinkType<FinishListing>);
   FinishListing finish;
   ASSERT_TRUE(decode_link_body(end.body, &finish));
   EXPECT_EQ(finish.ticket, kTicket);

@@ -54,7 +54,7 @@ class PushedContentTest : public Scratch {
     request.origin = open_origin("f" + std::to_string(seq));
     return submit(std::move(request));
   }
-  // Nobody writes the origin's frame any more.
+  // The writer of the origin's frame has closed it.
   void let_age(FrameSeq seq) {
     const timespec times[] = {{0, UTIME_OMIT}, {::time(nullptr) - kYoungMs / 1000 - 1, 0}};
     std::string path = origin("f" + std::to_string(seq));

@@ -1,12 +1,11 @@
-// Copies are read into memory one at a time, in the order in which they were asked for. What is
-// in memory is the kernel's word (mincore).
+// Copies are read into memory one at a time, in the order in which they were asked for. The
+// kernel says what is in memory (mincore).
 #include "daemon/service/read_order.h"
 
 #include <sys/mman.h>
 
 #include <future>
 
-#include "daemon/service/seek_cost.h"
 #include "tests/unit/daemon/scratch.h"
 
 namespace zazen {
@@ -41,7 +40,7 @@ class ReadOrderTest : public Scratch {
     ::munmap(memory, size);
     return (pages[std::min(page, pages.size() - 1)] & 1) != 0;
   }
-  // What was asked before it has had its turn, too.
+  // Earlier requests have been served, too.
   int ask_and_wait(ReadOrder& order, FrameSeq seq) {
     std::promise<int> answer;
     order.ask(0, seq, [&](int status) { answer.set_value(status); });

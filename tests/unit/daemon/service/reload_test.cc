@@ -1,5 +1,5 @@
-// SIGHUP to the real daemon. What a running program sees of it is in
-// tests/e2e/daemon/reload_loses_no_hit.py.
+// SIGHUP to the real daemon. tests/e2e/daemon/reload_loses_no_hit.py tests its effect on a
+// running program.
 #include <unistd.h>
 
 #include <sys/socket.h>
@@ -65,7 +65,7 @@ TEST_F(ReloadTest, DatasetsComeAndGo) {
   EXPECT_EQ(table->datasets[0].filter, FilterMode::kOff);
   EXPECT_EQ(table->datasets[1].removed, 0U);
   unmap_table(table);
-  // Who changes a frame of it is heard.
+  // The daemon hears of a change to a frame of it.
   EXPECT_EQ(ask(MessageType::kInvalidate, "f1"), 0);
   EXPECT_FALSE(exists(copy("f1")));
 

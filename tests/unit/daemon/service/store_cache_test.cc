@@ -1,5 +1,5 @@
-// Copies from workers that are not trusted: what they say is checked, and what they have is
-// bounded.
+// Copies from workers that are not trusted: the store checks what they say, and what they have
+// is bounded.
 #include "daemon/service/store_cache.h"
 
 #include <fcntl.h>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr StoreCache::WorkerId kWorker = 1, kOther = 2, kListener = 3, kOwner = 4;
 
-class StoreCacheTest : public FilledStore {
+class StoreCacheTest : public FilledStore, public NoOriginChecks {
  protected:
   void SetUp() override {
     open_store();
@@ -24,14 +24,11 @@ class StoreCacheTest : public FilledStore {
     make_cache(StoreCache::kOthersWait);
   }
   void make_cache(std::chrono::milliseconds others_wait) {
-    cache_ = std::make_unique<StoreCache>(
-        *store_, trust_,
-        StoreCache::Hooks{.verify =
-                              [this](std::uint64_t, std::span<FinishedCopy> batch) {
-                                for (FinishedCopy& copy : batch) copy.status = verdict_;
-                              },
-                          .mirror = [](std::uint64_t, std::uint32_t, const auto&) {}},
-        others_wait);
+    cache_ = std::make_unique<StoreCache>(*store_, trust_, *this, others_wait);
+  }
+  void verify(std::uint64_t worker, std::span<FinishedCopy> batch) override {
+    const std::lock_guard wait(worker == kWorker ? is_silent_ : nobody_is_);
+    for (FinishedCopy& copy : batch) copy.status = verdict_;
   }
   void TearDown() override { cache_.reset(); }
 
@@ -87,9 +84,22 @@ class StoreCacheTest : public FilledStore {
     const auto answered = status.wait_for(std::chrono::seconds(5));
     return answered == std::future_status::ready ? status.get() : -1;
   }
+  // A fill of kWorker's that has its name, while that worker is silent.
+  std::future<int> named_fill() {
+    BeginFill::Reply begun;
+    EXPECT_EQ(begin(offer(), &begun), 0);
+    write(begun);
+    begun.file.reset();
+    std::future<int> outcome =
+        std::async(std::launch::async, [this, begun = begun.ticket] { return finish(begun); });
+    while (!exists(copy("f7"))) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return outcome;
+  }
 
   Trust trust_{[](std::uint32_t, std::uint32_t) {}};
   std::atomic<int> verdict_ = 0;  // of the last look at the origin
+  std::mutex is_silent_;          // while it is locked kWorker gives no verdict
+  std::mutex nobody_is_;
   std::unique_ptr<StoreCache> cache_;
 };
 
@@ -238,6 +248,41 @@ TEST_F(StoreCacheTest, APushWaitsForNoWorker) {
   EXPECT_EQ(cache_->counts().under_way, 0u);
 }
 
+TEST_F(StoreCacheTest, APushWaitsForNoFillThatIsCompared) {
+  for (const bool is_there : {false, true}) {
+    std::unique_lock silence(is_silent_);
+    std::future<int> fill = named_fill();
+    EXPECT_EQ(push("content", is_there), 0);
+    silence.unlock();
+    EXPECT_EQ(fill.get(), ECANCELED);
+    EXPECT_EQ(store_->is_waiting(0, 7), !is_there);
+    EXPECT_EQ(exists(copy("f7")), is_there);
+    EXPECT_EQ(native_log(), Frames{7});
+    EXPECT_EQ(alien_log(), Frames{});
+    const FrameSeq seq = 7;
+    store_->drop(0, std::span(&seq, 1));
+  }
+  EXPECT_EQ(cache_->counts().under_way, 0u);
+}
+
+TEST_F(StoreCacheTest, AFillThatAReconciliationFoundAndAPushPromotedStaysANative) {
+  for (const int verdict : {0, ESTALE}) {
+    std::unique_lock silence(is_silent_);
+    std::future<int> fill = named_fill();
+    store_->reconcile(0);
+    EXPECT_EQ(push("content", true), 0);
+    verdict_ = verdict;
+    silence.unlock();
+    EXPECT_EQ(fill.get(), ECANCELED);
+    EXPECT_TRUE(exists(copy("f7")));
+    EXPECT_EQ(native_log(), Frames{7});
+    EXPECT_EQ(alien_log(), Frames{});
+    const FrameSeq seq = 7;
+    store_->drop(0, std::span(&seq, 1));
+    verdict_ = 0;
+  }
+}
+
 TEST_F(StoreCacheTest, APushWhoseAdoptionIsRefusedIsNotStored) {
   ASSERT_EQ(push("content", false), 0);
   verdict_ = ESTALE;
@@ -260,7 +305,7 @@ TEST_F(StoreCacheTest, AWorkerThatEndsGivesItsTicketsBack) {
 }
 
 TEST_F(StoreCacheTest, AWorkerHasABoundedNumberOfTickets) {
-  std::vector<BeginFill::Reply> begun(StoreCache::kMostTickets);
+  std::vector<BeginFill::Reply> begun(kMostTickets);
   BeginFill one = offer();
   for (FrameSeq seq = 0; seq < begun.size(); ++seq) {
     one.seq = seq;

@@ -1,4 +1,4 @@
-// What a user can do by writing to his own counters.
+// The effects of a user's writes to their own counters.
 #include "daemon/service/user_counters.h"
 
 #include <fcntl.h>

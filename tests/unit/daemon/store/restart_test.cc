@@ -42,7 +42,8 @@ class RestartTest : public Scratch {
     identity.size = content.size();
     ASSERT_EQ(write_identity(copy.file.fd(), identity), 0);
     ASSERT_EQ(::fchmod(copy.file.fd(), kCopyMode), 0);
-    store_->publish(std::span(&copy, 1));
+    store_->name_copies(std::span(&copy, 1));
+    store_->confirm_copies(std::span(&copy, 1));
     ASSERT_EQ(copy.status, 0);
   }
   // Two natives and three aliens, 25 bytes.

@@ -27,7 +27,8 @@ class StoreRightsTest : public FilledStore {
     ASSERT_EQ(::fstat(frame.get(), &st), 0);
     ASSERT_EQ(seal_copy(copy.file.fd(), identity_of(st, copy.kind, 0), st.st_atim, st.st_mtim),
               0);
-    store_->publish(std::span(&copy, 1));
+    store_->name_copies(std::span(&copy, 1));
+    store_->confirm_copies(std::span(&copy, 1));
     ASSERT_EQ(copy.status, 0);
   }
   void replace_origin() {
@@ -76,7 +77,8 @@ TEST_F(StoreRightsTest, AFrameFoundElsewhereGetsNoName) {
   copy.seq = 2;
   copy.file = store_->make_temporary(0);
   ASSERT_TRUE(find_named(elsewhere, "d2/f", O_PATH, &copy.reached).valid());
-  store_->publish(std::span(&copy, 1));
+  store_->name_copies(std::span(&copy, 1));
+  store_->confirm_copies(std::span(&copy, 1));
   EXPECT_EQ(copy.status, EAGAIN);
   EXPECT_FALSE(exists(this->copy("d2/f")));
 }

@@ -91,7 +91,8 @@ class StoreTest : public Scratch {
   }
   int publish(FrameSeq seq, const std::string& content, FrameKind kind = FrameKind::kAlien) {
     FinishedCopy copy = finished(seq, content, kind);
-    store_->publish(std::span(&copy, 1));
+    store_->name_copies(std::span(&copy, 1));
+    store_->confirm_copies(std::span(&copy, 1));
     return copy.status;
   }
   std::uint64_t files() const { return store_->usage().files; }
@@ -109,7 +110,8 @@ class StoreTest : public Scratch {
     identity.ino = 1;
     EXPECT_EQ(write_identity(copy.file.fd(), identity), 0);
     EXPECT_EQ(::fchmod(copy.file.fd(), kCopyMode), 0);
-    store_->publish(std::span(&copy, 1));
+    store_->name_copies(std::span(&copy, 1));
+    store_->confirm_copies(std::span(&copy, 1));
     return copy.status;
   }
 
@@ -119,12 +121,10 @@ class StoreTest : public Scratch {
 TEST_F(StoreTest, CopyThatIsNoLongerCurrentLosesItsName) {
   open_store();
   FinishedCopy copy = finished(7, "hello");
-  bool had_name = false;
-  store_->publish(std::span(&copy, 1), [&](std::span<FinishedCopy> batch) {
-    had_name = std::filesystem::exists(this->copy("f7"));
-    batch[0].status = ESTALE;
-  });
-  EXPECT_TRUE(had_name);
+  store_->name_copies(std::span(&copy, 1));
+  EXPECT_TRUE(std::filesystem::exists(this->copy("f7")));
+  copy.status = ESTALE;
+  store_->confirm_copies(std::span(&copy, 1));
   EXPECT_EQ(copy.status, ESTALE);
   EXPECT_FALSE(std::filesystem::exists(this->copy("f7")));
   EXPECT_FALSE(store_->find(0, 7));
@@ -136,9 +136,9 @@ TEST_F(StoreTest, CopiesCanBeDroppedWhileTheOriginIsAsked) {
   ASSERT_EQ(publish(6, "other"), 0);
   std::vector<FinishedCopy> batch;
   for (FrameSeq seq : {7, 8, 9}) batch.push_back(finished(seq, "hello"));
-  store_->publish(batch, [&](std::span<FinishedCopy>) {
-    for (FrameSeq seq : {6, 7, 8}) store_->drop(0, std::span(&seq, 1));
-  });
+  store_->name_copies(batch);
+  for (FrameSeq seq : {6, 7, 8}) store_->drop(0, std::span(&seq, 1));
+  store_->confirm_copies(batch);
   EXPECT_EQ(batch[0].status, ECANCELED);
   EXPECT_EQ(batch[1].status, ECANCELED);
   EXPECT_EQ(batch[2].status, 0);
@@ -166,7 +166,8 @@ TEST_F(StoreTest, LargeBatchIsPublishedWhole) {
   for (FrameSeq seq = 0; seq < 3 * Store::kSmallBatch; ++seq) {
     batch.push_back(finished(seq, std::to_string(seq)));
   }
-  store_->publish(batch);
+  store_->name_copies(batch);
+  store_->confirm_copies(batch);
   for (const FinishedCopy& one : batch) {
     EXPECT_EQ(one.status, 0);
     EXPECT_EQ(read_file(copy("f" + std::to_string(one.seq))), std::to_string(one.seq));
@@ -188,7 +189,8 @@ TEST_F(StoreTest, CancelledCopyIsNotPublished) {
   open_store();
   FinishedCopy copy_of_1 = finished(1, "x");
   copy_of_1.cancelled = std::make_shared<std::atomic<bool>>(true);
-  store_->publish(std::span(&copy_of_1, 1));
+  store_->name_copies(std::span(&copy_of_1, 1));
+  store_->confirm_copies(std::span(&copy_of_1, 1));
   EXPECT_EQ(copy_of_1.status, ECANCELED);
   EXPECT_FALSE(exists(copy("f1")));
   EXPECT_EQ(alien_log(), Frames{});
@@ -487,7 +489,8 @@ TEST_F(StoreTest, PublishedCopyIsNotCountedTwice) {
   config_.capacity_bytes = 10;
   open_store();
   FinishedCopy copy_of_1 = finished(1, "123456");
-  store_->publish(std::span(&copy_of_1, 1));
+  store_->name_copies(std::span(&copy_of_1, 1));
+  store_->confirm_copies(std::span(&copy_of_1, 1));
   ASSERT_EQ(copy_of_1.status, 0);
   EXPECT_TRUE(store_->reserve(0, FrameKind::kAlien, 4).valid());
 }
@@ -553,11 +556,13 @@ TEST_F(StoreTest, OwnAliensGoFirstForANative) {
   open_store();
   FinishedCopy others = finished(1, std::string(50, 'x'));
   others.owner = 1000;
-  store_->publish(std::span(&others, 1));
+  store_->name_copies(std::span(&others, 1));
+  store_->confirm_copies(std::span(&others, 1));
   FinishedCopy own = finished(2, std::string(50, 'x'));
   own.owner = 2000;
   own.dataset = 1;
-  store_->publish(std::span(&own, 1));
+  store_->name_copies(std::span(&own, 1));
+  store_->confirm_copies(std::span(&own, 1));
   const std::uint32_t second = 1;
   store_->note_fills(1, std::span(&second, 1));  // the other one was not used for longer
   EXPECT_TRUE(store_->reserve(0, FrameKind::kNative, 10, Wanted::kNow, 2000).valid());
@@ -644,7 +649,8 @@ TEST_F(StoreTest, FailedWriteIsHiddenFromNoBatch) {
   std::vector<FrameSeq> some{100, 101, 102, 103, 104, 105, 106, 107, 108, 109};
   store_->drop(0, some);
   for (std::vector<FinishedCopy>& batch : batches) {
-    store_->publish(batch);
+    store_->name_copies(batch);
+    store_->confirm_copies(batch);
     for (const FinishedCopy& copy : batch) EXPECT_EQ(copy.status, EIO);
   }
   forget_syncs(false);
@@ -659,9 +665,11 @@ TEST_F(StoreTest, FailedWriteThatAnotherBatchWasToldOfIsNotForgotten) {
   ASSERT_EQ(::fstat(batches[1][3].file.fd(), &file), 0);
   failed_files = {file.st_ino};
   forget_syncs(true);
-  store_->publish(batches[0]);
+  store_->name_copies(batches[0]);
+  store_->confirm_copies(batches[0]);
   for (const FinishedCopy& copy : batches[0]) EXPECT_EQ(copy.status, EIO);
-  store_->publish(batches[1]);
+  store_->name_copies(batches[1]);
+  store_->confirm_copies(batches[1]);
   for (const FinishedCopy& copy : batches[1]) EXPECT_EQ(copy.status, copy.seq == 15 ? EIO : 0);
   forget_syncs(false);
   EXPECT_FALSE(std::filesystem::exists(copy("f15")));

@@ -7,6 +7,7 @@ namespace zazen {
 namespace {
 
 using std::chrono::milliseconds;
+using Fetch = FillThrottle::Fetch;
 
 class FillThrottleTest : public ::testing::Test {
  protected:
@@ -57,12 +58,12 @@ TEST_F(FillThrottleTest, WhenProgramsAreQuietFillsDoNotRest) {
 TEST_F(FillThrottleTest, SpareFillsRestThoughProgramsAreQuiet) {
   pace_.note_reading(now_);
   milliseconds spent(0), all(20'000);
-  EXPECT_FALSE(
-      pace_.may_fetch(now_ + FillThrottle::kShortestPiece * FillThrottle::kSpareRest, true));
+  EXPECT_FALSE(pace_.may_fetch(now_ + FillThrottle::kShortestPiece * FillThrottle::kSpareRest,
+                               Fetch::kSpare));
   now_ += milliseconds(1000);
   for (const FillThrottle::Clock::time_point end = now_ + all; now_ < end;) {
-    if (pace_.may_fetch(now_, true)) {
-      EXPECT_FALSE(pace_.may_fetch(now_, true)) << "one at a time";
+    if (pace_.may_fetch(now_, Fetch::kSpare)) {
+      EXPECT_FALSE(pace_.may_fetch(now_, Fetch::kSpare)) << "one at a time";
       fetch(milliseconds(10));
       spent += milliseconds(10);
     } else {
@@ -71,6 +72,19 @@ TEST_F(FillThrottleTest, SpareFillsRestThoughProgramsAreQuiet) {
   }
   EXPECT_GT(spent, all / (FillThrottle::kSpareRest + 2));
   EXPECT_LE(spent, all / FillThrottle::kSpareRest);
+}
+
+TEST_F(FillThrottleTest, WhatIsFetchedAheadWaitsForAShortQuiet) {
+  now_ += milliseconds(1000);
+  ASSERT_TRUE(pace_.may_fetch(now_));
+  fetch(milliseconds(10));
+  pace_.note_reading(now_);
+  EXPECT_FALSE(pace_.may_fetch(now_ + milliseconds(9), Fetch::kAhead));
+  EXPECT_TRUE(pace_.may_fetch(now_ + milliseconds(10), Fetch::kAhead));
+  fetch(milliseconds(1000));  // behind a program's requests, perhaps
+  pace_.note_reading(now_);
+  EXPECT_FALSE(pace_.may_fetch(now_ + milliseconds(30), Fetch::kAhead));
+  EXPECT_TRUE(pace_.may_fetch(now_ + FillThrottle::kLongestAhead, Fetch::kAhead));
 }
 
 TEST_F(FillThrottleTest, HowLongQuietIsFollowsTheOrigin) {

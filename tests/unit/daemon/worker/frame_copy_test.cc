@@ -1,8 +1,10 @@
-// What may be copied, and when a copy counts.
+// Which files may be copied, and when a copy counts.
 #include "daemon/worker/fills/frame_copy.h"
 
 #include <sys/mman.h>
 #include <xxhash.h>
+
+#include <thread>
 
 #include "bodhi/lean/frames/identity.h"
 #include "daemon/worker/origins/origin.h"
@@ -200,6 +202,19 @@ TEST_F(FrameCopyTest, OriginThatChangesAfterItWasReadIsNotKept) {
   const timespec times[2] = {{1, 0}, {1, 0}};
   ASSERT_EQ(::utimensat(AT_FDCWD, origin("f1").c_str(), times, 0), 0);
   EXPECT_EQ(seal(FrameKind::kAlien), ESTALE);
+}
+
+// Or else a fill would take itself for a program, and rest.
+TEST_F(FrameCopyTest, WhatTheFillFetchesItselfIsNotAProgramThatReads) {
+  begin(std::string(8 << 20, 'x'));
+  ASSERT_EQ(::fdatasync(file_.get()), 0);
+  ASSERT_EQ(::posix_fadvise(file_.get(), 0, 0, POSIX_FADV_DONTNEED), 0);
+  std::this_thread::sleep_for(FillThrottle::kLongestAhead);
+  const auto before = FillThrottle::Clock::now();
+  auto no = [] { return false; };
+  ASSERT_EQ(copy_->transfer(pace_, {no, no, {}}), 0);
+  EXPECT_TRUE(
+      pace_.may_fetch(before + FillThrottle::kShortestPiece, FillThrottle::Fetch::kAhead));
 }
 
 TEST_F(FrameCopyTest, CopyCanBeGivenUp) {

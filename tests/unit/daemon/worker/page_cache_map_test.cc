@@ -1,4 +1,4 @@
-// What the kernel says of a real file's pages.
+// The kernel's answers about a real file's pages.
 #include "daemon/worker/fills/page_cache_map.h"
 
 #include "tests/unit/daemon/scratch.h"
@@ -42,25 +42,22 @@ TEST_F(CachedPagesTest, RunIsWhatCanBeReadWithoutTheOrigin) {
   EXPECT_EQ(pages_->run(4 * kMiB, kMiB), 100u) << "up to the end of the file";
 }
 
-TEST_F(CachedPagesTest, ProgramThatReadsAnywhereIsSeen) {
-  begin(64 * kMiB);
-  for (int i = 0; i < 8; ++i) pages_->grew(0);
-  EXPECT_FALSE(pages_->grew(0));
-  read(50 * kMiB, 4096);
-  bool seen = false;
-  for (int i = 0; i < 8; ++i) seen = pages_->grew(0) || seen;
-  EXPECT_TRUE(seen);
-  EXPECT_FALSE(pages_->grew(0));
+TEST_F(CachedPagesTest, ShareIsWhatIsThere) {
+  begin(16 * kMiB);
+  EXPECT_EQ(pages_->share(), 0);
+  read(4 * kMiB, 4 * kMiB);
+  EXPECT_NEAR(pages_->share(), 0.25, 0.01);
+  read(0, 4 * kMiB);
+  EXPECT_NEAR(pages_->share(), 0.5, 0.01);
 }
 
-TEST_F(CachedPagesTest, WhatTheFillReadsItselfIsNoProgram) {
-  begin(16 * kMiB);
-  for (int i = 0; i < 4; ++i) pages_->grew(0);
-  pages_->expect(kMiB, kMiB);
-  read(kMiB, kMiB);
-  EXPECT_FALSE(pages_->grew(kMiB));
-  read(2 * kMiB, 4096);
-  EXPECT_TRUE(pages_->grew(kMiB));
+TEST_F(CachedPagesTest, ProgramThatReadsAnywhereIsSeen) {
+  begin(64 * kMiB);
+  pages_->grew();
+  EXPECT_FALSE(pages_->grew());
+  read(50 * kMiB, kMiB);
+  EXPECT_TRUE(pages_->grew());
+  EXPECT_FALSE(pages_->grew());
 }
 
 TEST_F(CachedPagesTest, WithoutAMappingEverythingCountsAsThere) {
@@ -69,7 +66,19 @@ TEST_F(CachedPagesTest, WithoutAMappingEverythingCountsAsThere) {
   PageCacheMap pages(file.get(), 0);
   EXPECT_FALSE(pages.known());
   EXPECT_EQ(pages.run(0, 4096), 4096u);
-  EXPECT_FALSE(pages.grew(0));
+  EXPECT_EQ(pages.share(), 1);
+  EXPECT_FALSE(pages.grew());
+}
+
+TEST_F(CachedPagesTest, WhereTheKernelDoesNotTellReadingStopsAtTheFirstPageThatIsMissing) {
+  constexpr std::size_t kSize = 16 * kMiB;
+  begin(kSize);
+  EXPECT_LT(share_by_reading(file_.get(), kSize), 1) << "a disk may be as fast as memory";
+  EXPECT_LE(pages_->share() * 4096, kProbes);
+  read(0, kSize);
+  double share = 0;  // a thread may lose its processor while it reads
+  for (int i = 0; i < 100 && share < 1; ++i) share = share_by_reading(file_.get(), kSize);
+  EXPECT_EQ(share, 1);
 }
 
 }  // namespace

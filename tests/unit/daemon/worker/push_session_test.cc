@@ -23,7 +23,7 @@ constexpr time_t kPatienceSeconds = 30;
 
 using Take = std::function<void(std::function<void(int)> done)>;
 
-// What zazend does for a session, in this process.
+// zazend's part of a session, in this process.
 class LocalDesk : public PushDesk {
  public:
   LocalDesk(const Config& config, Store& store, Take take)
@@ -160,7 +160,7 @@ class PushSessionTest : public Scratch {
   std::unique_ptr<PushKeys> keys_;
 };
 
-// A disk that takes its time is not silent.
+// A slow disk is not a silent one.
 TEST_F(PushSessionTest, SaysThatItIsAtWorkWhileTheWriterWaits) {
   std::function<void(int)> done;
   std::atomic<bool> taken = false;
@@ -330,7 +330,7 @@ TEST_F(PushSessionTest, ContentThatTricklesIsClosed) {
 }
 
 TEST_F(PushSessionTest, ContentHasTheTimeThatTheSlowestRateGives) {
-  start({kForEver, kShort, kForEver, 1});  // so many bytes, so many seconds
+  start({kForEver, kShort, kForEver, 1});  // bytes, seconds
   introduce();
   const std::string content(3'600, 'c');
   ASSERT_TRUE(send(push(content.size())));
@@ -349,7 +349,7 @@ TEST_F(PushSessionTest, ContentHasTheTimeThatTheSlowestRateGives) {
   EXPECT_EQ(answer.status, 0);
 }
 
-// zazend, that takes its time: it gives files when the test says so.
+// A slow zazend: it gives files when the test says so.
 class LateDesk : public LocalDesk {
  public:
   using LocalDesk::LocalDesk;

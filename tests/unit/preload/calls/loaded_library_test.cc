@@ -1,4 +1,4 @@
-// What the shim finds without dlsym is what dlsym finds.
+// The shim finds without dlsym what dlsym finds.
 #include "preload/calls/loaded_library.h"
 
 #include <dlfcn.h>

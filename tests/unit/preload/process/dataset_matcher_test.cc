@@ -20,7 +20,7 @@ namespace {
 class PlaceTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    char name[] = "/tmp/place_test.XXXXXX";
+    char name[] = "/tmp/matcher_test.XXXXXX";
     ASSERT_NE(::mkdtemp(name), nullptr);
     top_ = name;
     for (const char* directory : {"/sim1/run/7", "/sim10", "/other"})
@@ -30,24 +30,24 @@ class PlaceTest : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(top_); }
 
-  // A place lives in zeroed memory and never moves.
+  // A matcher lives in zeroed memory and never moves.
   bool make(const char* frames) {
-    place_.reset(static_cast<DatasetMatcher*>(std::calloc(1, sizeof(DatasetMatcher))));
-    return make_matcher(path_.c_str(), frames, place_.get());
+    matcher_.reset(static_cast<DatasetMatcher*>(std::calloc(1, sizeof(DatasetMatcher))));
+    return make_matcher(path_.c_str(), frames, matcher_.get());
   }
   std::optional<FrameSeq> letters(const std::string& path) const {
     FrameSeq seq = 0;
-    if (!match_letters(*place_, path.c_str(), path.size(), &seq)) return std::nullopt;
+    if (!match_letters(*matcher_, path.c_str(), path.size(), &seq)) return std::nullopt;
     return seq;
   }
   std::optional<FrameSeq> frame(const std::string& path, int directory = AT_FDCWD) const {
     FrameSeq seq = 0;
-    if (!match_path(*place_, directory, path.c_str(), path.size(), &seq)) return std::nullopt;
+    if (!match_path(*matcher_, directory, path.c_str(), path.size(), &seq)) return std::nullopt;
     return seq;
   }
   std::optional<FrameSeq> entry(const std::string& path, int directory = AT_FDCWD) const {
     FrameSeq seq = 0;
-    if (!match_entry_path(*place_, directory, path.c_str(), path.size(), &seq))
+    if (!match_entry_path(*matcher_, directory, path.c_str(), path.size(), &seq))
       return std::nullopt;
     return seq;
   }
@@ -56,10 +56,10 @@ class PlaceTest : public ::testing::Test {
   }
 
   struct Free {
-    void operator()(DatasetMatcher* place) const { std::free(place); }
+    void operator()(DatasetMatcher* matcher) const { std::free(matcher); }
   };
   std::string top_, path_;
-  std::unique_ptr<DatasetMatcher, Free> place_;
+  std::unique_ptr<DatasetMatcher, Free> matcher_;
 };
 
 TEST_F(PlaceTest, LettersOfThePathAreCompared) {
@@ -122,11 +122,11 @@ TEST_F(PlaceTest, PlaceWithoutAGoodTemplateMatchesNothing) {
 TEST_F(PlaceTest, OriginPathIsWrittenIfItFits) {
   ASSERT_TRUE(make("frame-{seq:06}.xtc"));
   const std::string wanted = path_ + "/frame-000042.xtc";
-  std::string out(origin_path_room(*place_), '?');
-  ASSERT_TRUE(origin_path(*place_, 42, out.data(), out.size()));
+  std::string out(origin_path_room(*matcher_), '?');
+  ASSERT_TRUE(origin_path(*matcher_, 42, out.data(), out.size()));
   EXPECT_STREQ(out.c_str(), wanted.c_str());
-  EXPECT_TRUE(origin_path(*place_, 42, out.data(), wanted.size() + 1));
-  EXPECT_FALSE(origin_path(*place_, 42, out.data(), wanted.size()));
+  EXPECT_TRUE(origin_path(*matcher_, 42, out.data(), wanted.size() + 1));
+  EXPECT_FALSE(origin_path(*matcher_, 42, out.data(), wanted.size()));
 }
 
 }  // namespace

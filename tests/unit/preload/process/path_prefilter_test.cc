@@ -1,5 +1,5 @@
 // Which paths the shim looks at more closely, by their text alone.
-#include "preload/process/path_prefilter.h"
+#include "preload/process/dataset_matcher.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -18,13 +18,13 @@ FrameName name_of(const char* frames) {
   return name;
 }
 
-class FirstLookTest : public ::testing::Test {
+class PathPrefilterTest : public ::testing::Test {
  protected:
   std::atomic<DaemonState> state_ = DaemonState::kServing;
   PathPrefilter look_{&state_};
 };
 
-TEST_F(FirstLookTest, FramesThatEndWithTheirNumberEndWithADigit) {
+TEST_F(PathPrefilterTest, FramesThatEndWithTheirNumberEndWithADigit) {
   look_.add(name_of("f{seq}"));
   EXPECT_TRUE(look_.may_be_frame("/sim1/f0"));
   EXPECT_TRUE(look_.may_be_frame("9"));
@@ -34,7 +34,7 @@ TEST_F(FirstLookTest, FramesThatEndWithTheirNumberEndWithADigit) {
   EXPECT_FALSE(look_.may_be_frame(nullptr));
 }
 
-TEST_F(FirstLookTest, OtherFramesEndWithTheLastByteOfTheirTemplate) {
+TEST_F(PathPrefilterTest, OtherFramesEndWithTheLastByteOfTheirTemplate) {
   look_.add(name_of("frame-{seq:06}.xtc"));
   EXPECT_TRUE(look_.may_be_frame("frame-000001.xtc"));
   EXPECT_FALSE(look_.may_be_frame("frame-000001"));
@@ -42,7 +42,7 @@ TEST_F(FirstLookTest, OtherFramesEndWithTheLastByteOfTheirTemplate) {
   EXPECT_TRUE(look_.may_be_frame("frame-000001"));
 }
 
-TEST_F(FirstLookTest, CompanionsOfFramesCountToo) {
+TEST_F(PathPrefilterTest, CompanionsOfFramesCountToo) {
   FrameName name = name_of("f{seq}.dcd");
   const char* why = nullptr;
   ASSERT_TRUE(name.add_also(".*.npz", 6, &why)) << why;
@@ -51,7 +51,7 @@ TEST_F(FirstLookTest, CompanionsOfFramesCountToo) {
   EXPECT_FALSE(look_.may_be_frame("/sim1/f1.txt"));
 }
 
-TEST_F(FirstLookTest, WithoutADaemonThatServesEveryPathMayBeAFrame) {
+TEST_F(PathPrefilterTest, WithoutADaemonThatServesEveryPathMayBeAFrame) {
   look_.add(name_of("f{seq}"));
   for (DaemonState state : {DaemonState::kStarting, DaemonState::kStopped,
                             DaemonState::kSuperseded, DaemonState::kOutOfUse}) {
@@ -64,7 +64,7 @@ TEST_F(FirstLookTest, WithoutADaemonThatServesEveryPathMayBeAFrame) {
   EXPECT_FALSE(look_.may_be_frame("/etc/passwd"));
 }
 
-TEST_F(FirstLookTest, LinksOfProcMayLeadToACopy) {
+TEST_F(PathPrefilterTest, LinksOfProcMayLeadToACopy) {
   look_.add(name_of("{seq}.xtc"));
   EXPECT_TRUE(look_.may_lead_to_copy("/proc/self/fd/stdin"));
   EXPECT_TRUE(look_.may_lead_to_copy("/dev/stdin"));
@@ -74,7 +74,7 @@ TEST_F(FirstLookTest, LinksOfProcMayLeadToACopy) {
   EXPECT_FALSE(look_.may_lead_to_copy("stdin"));
 }
 
-TEST_F(FirstLookTest, PathsBesideFramesBeginAsAllDatasetsDo) {
+TEST_F(PathPrefilterTest, PathsBesideFramesBeginAsAllDatasetsDo) {
   EXPECT_FALSE(look_.may_be_beside("/data/a/x"));
   EXPECT_FALSE(look_.may_be_beside_by_file("x"));
   look_.add_directory("/data/a");

@@ -1,4 +1,4 @@
-// What happened between two looks at a node.
+// The changes between two looks at a node.
 #include "tools/commands/activity.h"
 
 #include <gtest/gtest.h>
