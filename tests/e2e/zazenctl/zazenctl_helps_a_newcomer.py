@@ -1,4 +1,6 @@
 """Every command has a help with an example. A misspelt word gets the likely spelling."""
+import os
+
 from nodes import ZAZENCTL, Nodes
 from processes import expect, run
 
@@ -23,6 +25,8 @@ with Nodes(1) as nodes:
                         (("ls", "--aliens"), "did you mean --fetched?"),
                         (("status", "extra"), "--help"), ((), "--help"), (("push",), "--help"),
                         (("--config", "/nowhere", "status"), ""), (("status",), "--config")):
+        if words == ("status",) and os.path.exists("/etc/zazen/zazen.toml"):
+            continue  # this machine has a configuration for all
         done = zazenctl(*words)
         expect(done.status == 2 and done.stdout == "", f"wrong usage: {done}")
         expect(done.stderr.startswith("zazenctl: error: ") and hint in done.stderr, f"{done}")
