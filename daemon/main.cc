@@ -17,8 +17,8 @@
 #include <optional>
 #include <system_error>
 
+#include "bodhi/config/cache_place.h"
 #include "bodhi/config/config.h"
-#include "daemon/origin/access_list.h"
 #include "daemon/origin/followed_links.h"
 #include "daemon/pool/forker.h"
 #include "daemon/pool/worker_pool.h"
@@ -37,6 +37,7 @@
 #include "daemon/service/push_sockets.h"
 #include "daemon/service/reload.h"
 #include "daemon/service/service.h"
+#include "daemon/service/start_check.h"
 #include "daemon/worker/worker.h"
 
 namespace zazen {
@@ -71,12 +72,10 @@ void step_out_of_the_shim(char** argv) {
   ::execv(std::filesystem::read_symlink("/proc/self/exe", error).c_str(), argv);
 }
 
-Config load_config_or_exit(const std::optional<std::string>& file) {
+Result<Config> load(const std::optional<std::string>& file) {
   Result<std::string> found = find_config(file);
-  if (!found.ok()) fail(found.error(), kBadConfiguration);
-  Result<Config> config = load_config(std::filesystem::absolute(*found), follow_in_a_child);
-  if (!config.ok()) fail(config.error(), kBadConfiguration);
-  return std::move(*config);
+  if (!found.ok()) return found.error();
+  return load_config(std::filesystem::absolute(*found), follow_in_a_child);
 }
 
 // SIGTERM, SIGINT and SIGHUP are read from a descriptor; every thread inherits the mask.
@@ -129,26 +128,26 @@ void warn_of_copies_on_write(const std::string& runtime) {
             {"hint", "put it on a tmpfs, such as /run"}});
 }
 
-// The rights of many users are kept in ACLs.
-Status require_access_lists(const CacheDisk& disk, const std::string& cache) {
-  Temporary probe = disk.make_temporary(disk.state_fd());
-  if (int code = AccessList::nobody().grant(probe.fd(), Right::kRead); code != 0) {
-    return Error{code,
-                 fmt::format("cache directory {}: its file system does not keep POSIX ACLs: {}",
-                             cache, std::strerror(code)),
-                 "put the cache on a local ext4, xfs or btrfs file system"};
+// --check-config: 0, or 1 with the reason.
+int check(const std::optional<std::string>& file) {
+  const Result<Config> config = load(file);
+  if (!config.ok()) fail(config.error(), kFailed);
+  require(check_start(*config));
+  if (const std::string why = describe_poor_place(config->cache); !why.empty()) {
+    fmt::print(stderr, "zazend: warning: cache directory {}: {}\nhint: {}\n", config->cache,
+               why, kPoorPlaceHint);
   }
-  return Done{};
+  const std::size_t datasets = config->datasets.size();
+  fmt::print("{}: ok, {} dataset{}\n", config->file, datasets, datasets == 1 ? "" : "s");
+  return 0;
 }
 
 int run(const std::optional<std::string>& file, bool in_background) {
   install_crash_report();
-  Config config = load_config_or_exit(file);
-  if (config.all_users && ::geteuid() != 0) {
-    fail({EPERM, config.file + ": users = \"all\": only root can serve all users",
-          "run zazend as root, or leave users out: then it serves you alone"},
-         kFailed);
-  }
+  Result<Config> loaded = load(file);
+  if (!loaded.ok()) fail(loaded.error(), kBadConfiguration);
+  Config config = std::move(*loaded);
+  require(check_users(config));
   ::umask(022);
   std::optional<Background> background;
   if (in_background) background = Background::enter();
@@ -157,7 +156,7 @@ int run(const std::optional<std::string>& file, bool in_background) {
   raise_descriptor_limit();
 
   // Refuse to run from a directory that another user could rearrange under us.
-  const mode_t reach = config.all_users ? 0711 : 0700;
+  const mode_t reach = directory_mode(config);
   require(require_secure_directory(config.runtime, "runtime directory", reach));
   require(require_secure_directory(config.cache, "cache directory", reach));
 
@@ -179,7 +178,9 @@ int run(const std::optional<std::string>& file, bool in_background) {
   // Can the cache's disk carry copies at all?
   CacheDisk disk = require(CacheDisk::open(config.cache));
 
-  if (config.all_users) require(require_access_lists(disk, config.cache));
+  if (config.all_users) {
+    require(check_access_lists(disk.make_temporary(disk.state_fd()).fd(), config.cache));
+  }
 
   // One daemon for each cache and each runtime directory.
   InstanceLock cache_lock = require(
@@ -270,19 +271,24 @@ int main(int argc, char** argv) {
   CLI::App app{"zazend keeps copies of trajectory frames on this node's disk."};
   app.set_version_flag("--version", "zazend " ZAZEN_VERSION);
   std::optional<std::string> config;
-  bool in_background = false;
+  bool in_background = false, is_check = false;
   app.add_option("--config", config,
                  "configuration file (default: $ZAZEN_CONFIG, ~/.config/zazen/zazen.toml, "
                  "/etc/zazen/zazen.toml)");
-  app.add_flag("--daemonize", in_background,
-               "go into the background; returns 0 when it serves. The log is RUNTIME/log");
+  CLI::Option* background =
+      app.add_flag("--daemonize", in_background,
+                   "go into the background; returns 0 when it serves. The log is RUNTIME/log");
+  app.add_flag("--check-config", is_check,
+               "check the configuration and what a start with it needs, and start nothing")
+      ->excludes(background);
+  app.footer("Example:\n  zazend --config zazen.toml --check-config");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : zazen::kBadConfiguration;
   }
   try {
-    return zazen::run(config, in_background);
+    return is_check ? zazen::check(config) : zazen::run(config, in_background);
   } catch (const std::system_error& error) {
     if (error.code() != std::errc::resource_unavailable_try_again) throw;
     zazen::fail(

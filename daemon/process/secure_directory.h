@@ -15,6 +15,9 @@ namespace zazen {
 // root and this user may be able to rearrange the directories above.
 Status require_secure_directory(const std::string& path, const char* what, mode_t mode = 0700);
 
+// The same, but changes nothing: a directory that is missing must be one that can be made.
+Status check_secure_directory(const std::string& path, const char* what, mode_t mode);
+
 // A directory in which every user may make files, and may not touch other users' files (mode
 // 1777).
 Status require_shared_directory(const std::string& path, const char* what);
