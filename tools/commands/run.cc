@@ -16,10 +16,12 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "bodhi/config/filter_line.h"
 #include "bodhi/lean/frames/table.h"
 #include "bodhi/lean/run/filter_wish.h"
 #include "bodhi/lean/run/run_record.h"
 #include "bodhi/lean/system/launcher.h"
+#include "bodhi/lean/system/runtime_line.h"
 #include "coord/settings.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/new_run.h"
@@ -259,6 +261,63 @@ int become(const std::vector<std::string>& command, const std::string& job) {
   return reason == ENOENT ? kNotFound : kNotExecutable;
 }
 
+int fail(const Error& error) {
+  print_error(error.context, error.hint);
+  return kRunFailed;
+}
+
+// A file that is not there was named by mistake. Any other error is none of the user's.
+bool is_fault_of_file(const Error& error) {
+  return error.code != ENOENT && error.code != ENOTDIR && error.code != EISDIR;
+}
+
+// One process of each host warns, because each host has a configuration of its own.
+bool speaks_for_host() {
+  const LauncherPlace place = launcher_place(environ);
+  return place.speaks() || place.local_rank == 0;
+}
+
+std::string check_command(const std::string& file) {
+  return "check it: zazend --check-config --config " + shell_quoted(file);
+}
+
+// The configuration has an error: the daemon that still runs has the one of before.
+std::optional<Node> node_despite(const Error& error, const RunOptions& options) {
+  const Result<std::string> file = find_config(options.config);
+  char scanned[kMaxPath] = {};
+  std::string runtime = options.config ? "" : variable("ZAZEN_RUNTIME");
+  if (runtime.empty() && scan_runtime_file(file->c_str(), scanned, sizeof scanned) != 0) {
+    runtime = scanned;
+  }
+  std::optional<Node> node;
+  if (!runtime.empty()) node = node_of_daemon(*file, runtime);
+  if (node && speaks_for_host()) {
+    print_warning(error.context + "; zazend still has the configuration of before",
+                  check_command(*file));
+  }
+  return node;
+}
+
+// A job that must be divided has another result without Zazen (D24).
+int run_without_zazen(const Error& error, const RunOptions& options) {
+  if (requires_division(options)) return fail(error);
+  const Result<std::string> file = find_config(options.config);
+  const bool is_off = filter_wish(variable("ZAZEN_FILTER").c_str()) == FilterWish::kOff;
+  if (!options.no_divide && !is_off && file_says_filter_require(*file)) {
+    return fail({error.code, error.context,
+                 "a dataset has filter = \"require\"; zazenctl run --no-divide runs it all "
+                 "the same"});
+  }
+  if (speaks_for_host()) {
+    print_warning(error.context + "; the program runs without Zazen", check_command(*file));
+  }
+  if (options.dry_run) {
+    print_plan(options, {});
+    return kDone;
+  }
+  return become(options.command, "");
+}
+
 }  // namespace
 
 int run_command(const RunOptions& options) {
@@ -266,14 +325,18 @@ int run_command(const RunOptions& options) {
     print_error("run: no program named", "for example: zazenctl run -- ./analyse /sim1");
     return kRunFailed;
   }
-  Node node = load_node_or_exit(options.config, kRunFailed);
   if (speaks_for_job()) warn_of_misspelt_variables();
   if (!values_make_sense()) return kRunFailed;
-  Result<Environment> environment = environment_for(node, options);
-  if (!environment) {
-    print_error(environment.error().context, environment.error().hint);
-    return kRunFailed;
+  Result<Node> loaded = load_node(options.config);
+  if (!loaded) {
+    if (!is_fault_of_file(loaded.error())) return fail(loaded.error());
+    std::optional<Node> served = node_despite(loaded.error(), options);
+    if (!served) return run_without_zazen(loaded.error(), options);
+    loaded = std::move(*served);
   }
+  const Node& node = *loaded;
+  Result<Environment> environment = environment_for(node, options);
+  if (!environment) return fail(environment.error());
   if (options.dry_run) {
     print_plan(options, *environment);
     return kDone;

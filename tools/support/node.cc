@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "tools/support/output.h"
+#include "tools/support/table_state.h"
 
 namespace zazen {
 namespace {
@@ -23,6 +24,29 @@ Result<Node> load_node(const std::optional<std::string>& config) {
   if (!config) {
     const char* runtime = secure_getenv("ZAZEN_RUNTIME");
     if (runtime != nullptr && *runtime != '\0') node.runtime = runtime;
+  }
+  return node;
+}
+
+std::optional<Node> node_of_daemon(const std::string& config_file, const std::string& runtime) {
+  const TableState daemon(runtime);
+  if (!daemon.serves()) return std::nullopt;
+  Node node;
+  node.config.file = config_file;
+  node.config.runtime = node.runtime = runtime;
+  for (std::uint32_t i = 0; i < daemon.table().dataset_count; ++i) {
+    const TableDataset& entry = daemon.table().datasets[i];
+    DatasetConfig dataset;
+    if (entry.removed != 0 || !names_of(entry, &dataset.name)) continue;
+    dataset.path = entry.path;
+    dataset.frames = entry.frames;
+    dataset.also = entry.also;
+    dataset.filter = entry.filter;
+    dataset.audit = entry.audit;
+    dataset.validate = entry.validate;
+    dataset.fill = entry.fill;
+    dataset.push = entry.push != 0;
+    node.config.datasets.push_back(std::move(dataset));
   }
   return node;
 }
