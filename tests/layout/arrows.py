@@ -12,7 +12,7 @@ import sys
 
 # For each folder of sources, what it may use besides itself: a folder, "folder/" for all that is
 # below it as well, or one header.
-SHARED = ["bodhi/lean/", "bodhi/common", "bodhi/node", "bodhi/config", "bodhi/push"]
+SHARED = ["bodhi/lean/", "bodhi/common", "bodhi/http", "bodhi/node", "bodhi/config", "bodhi/push"]
 ALLOWED = {
     "bodhi": ["bodhi/lean/"],
     "bodhi/lean": [],
@@ -21,8 +21,9 @@ ALLOWED = {
     "bodhi/lean/requests": ["bodhi/lean/frames", "bodhi/lean/system"],
     "bodhi/lean/run": ["bodhi/lean/frames", "bodhi/lean/system"],
     "bodhi/common": ["bodhi/lean/"],
+    "bodhi/http": ["bodhi/common"],
     "bodhi/node": ["bodhi/common", "bodhi/lean/"],
-    "bodhi/config": ["bodhi/node", "bodhi/common", "bodhi/lean/"],
+    "bodhi/config": ["bodhi/http", "bodhi/node", "bodhi/common", "bodhi/lean/"],
     "bodhi/push": ["bodhi/config", "bodhi/node", "bodhi/common", "bodhi/lean/"],
     "bodhi/writer": [*SHARED],
     "bodhi/library": ["bodhi", "bodhi/writer", *SHARED],
