@@ -6,16 +6,20 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <sstream>
 
 #include "bodhi/config/config.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/completion.h"
 #include "tools/support/output.h"
+#include "tools/support/terminal.h"
 
 namespace zazen {
 namespace {
 
 constexpr int kRunUsage = 125;  // run keeps the other numbers for its program
+
+constexpr std::size_t kHelpColumns = 80;
 
 constexpr char kExitCodes[] =
     "\n\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 the daemon does not answer,\n"
@@ -79,7 +83,20 @@ void add_kinds(CLI::App* command, KindOptions& options) {
   command->add_flag("--fetched", options.aliens, "Only frames that were fetched on a miss");
 }
 
-class RunHelp : public CLI::Formatter {
+// CLI11 leaves lines as long as they come.
+class NarrowHelp : public CLI::Formatter {
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    std::istringstream lines(CLI::Formatter::make_help(app, std::move(name), mode));
+    std::string help;
+    for (std::string line; std::getline(lines, line);) {
+      help += wrapped(line, kHelpColumns) + "\n";
+    }
+    return help;
+  }
+};
+
+class RunHelp : public NarrowHelp {
   std::string make_usage(const CLI::App*, std::string) const override {
     return "Usage: zazenctl run [OPTIONS] -- PROGRAM [ARGUMENTS]\n";
   }
@@ -113,6 +130,7 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
       ->type_name("FILE");
   app.footer(std::string("Example:\n  zazenctl --config zazen.toml status") + kExitCodes);
   app.require_subcommand(1);
+  app.formatter(std::make_shared<NarrowHelp>());
   app.get_formatter()->label("SUBCOMMAND", "COMMAND");
   app.get_formatter()->label("Positionals", "Arguments");
   app.get_formatter()->label("REQUIRED", "");

@@ -10,6 +10,7 @@
 #include "tools/doctor/program_check.h"
 #include "tools/doctor/shim_check.h"
 #include "tools/support/output.h"
+#include "tools/support/terminal.h"
 
 namespace zazen {
 namespace {
@@ -54,11 +55,11 @@ int doctor_command(const DoctorOptions& options) {
     print_json(json);
   } else {
     node_findings.print();
-    fmt::print("node: {}\n", summary(node_findings));
+    print_line("node: {}", summary(node_findings));
     if (!options.program.empty()) {
       fmt::print("\n");
       program_findings.print();
-      fmt::print("{}: {}\n", printable(options.program), in_words(verdict, node_findings));
+      print_line("{}: {}", printable(options.program), in_words(verdict, node_findings));
     }
   }
   return node_findings.failures() + program_findings.failures() > 0 ? kUnhealthy : kDone;

@@ -14,6 +14,7 @@
 #include "tools/support/output.h"
 #include "tools/support/progress.h"
 #include "tools/support/target.h"
+#include "tools/support/terminal.h"
 
 namespace zazen {
 namespace {
@@ -115,8 +116,7 @@ int evict_command(const EvictOptions& options) {
                      {"frames", gone->frames},
                      {"bytes", gone->bytes},
                      {"pinned", gone->pinned}});
-    if (!options.json)
-      fmt::print("{}\n", described(options, order.shown, order.is_frame, *gone));
+    if (!options.json) print_text(described(options, order.shown, order.is_frame, *gone));
   }
   if (options.json) {
     print_json({{"dry_run", options.dry_run},
@@ -125,7 +125,7 @@ int evict_command(const EvictOptions& options) {
                 {"pinned", total.pinned},
                 {"evicted", parts}});
   } else if (options.dry_run) {
-    fmt::print("nothing was changed\n");
+    print_line("nothing was changed");
   } else if (total.pinned > 0) {
     fmt::print(stderr, "hint: zazenctl unpin DIR lets pinned frames go\n");
   }

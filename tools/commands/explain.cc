@@ -21,6 +21,7 @@
 #include "tools/support/output.h"
 #include "tools/support/shim_environment.h"
 #include "tools/support/target.h"
+#include "tools/support/terminal.h"
 
 namespace zazen {
 namespace {
@@ -36,8 +37,8 @@ class Answer {
     lines_.push_back(fmt::format("  {:9} {}", title, printable(text)));
   }
   void print() const {
-    fmt::print("{}\n", printable(json.at("path")));
-    for (const std::string& text : lines_) fmt::print("{}\n", text);
+    print_text(printable(json.at("path")));
+    for (const std::string& text : lines_) print_text(text);
   }
   Json json;
 

@@ -23,6 +23,7 @@
 #include "tools/commands/new_places.h"
 #include "tools/support/output.h"
 #include "tools/support/table_state.h"
+#include "tools/support/terminal.h"
 
 namespace zazen {
 namespace {
@@ -294,16 +295,16 @@ void print_outcome(const InitOptions& options, const Found& found, const Config&
     fmt::print("# {}\n{}", printable(config.file), text);
     return;
   }
-  fmt::print("{}: {} {} named {}\n", printable(found.path), part_in_words(found),
+  print_line("{}: {} {} named {}", printable(found.path), part_in_words(found),
              found.matches == 1 ? "is" : "are", printable(found.frames));
   if (!found.also.empty()) {
-    fmt::print("other files that are cached: {}\n",
+    print_line("other files that are cached: {}",
                printable(fmt::format("{}", fmt::join(found.also, ", "))));
   }
-  fmt::print("{} {}; the cache is {}\n", is_added ? "wrote" : "it is in",
-             printable(config.file), printable(config.cache));
-  fmt::print("next:\n");
-  for (const std::string& command : next) fmt::print("  {}\n", command);
+  print_line("{} {}; the cache is {}", is_added ? "wrote" : "it is in", printable(config.file),
+             printable(config.cache));
+  print_line("next:");
+  for (const std::string& command : next) print_line("  {}", command);
 }
 
 // An error about a line that no file has yet.

@@ -2,8 +2,6 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -11,12 +9,12 @@
 #include "bodhi/common/units.h"
 #include "bodhi/lean/run/run_summary.h"
 #include "tools/support/output.h"
+#include "tools/support/terminal.h"
 
 namespace zazen {
 namespace {
 
 constexpr std::int64_t kNanoseconds = 1'000'000'000;
-constexpr std::size_t kWidth = 80;  // where there is no terminal
 
 double seconds(std::int64_t ns) {
   return static_cast<double>(ns) / static_cast<double>(kNanoseconds);
@@ -63,20 +61,9 @@ std::string remark_on(const JobRecord& job) {
   return "";
 }
 
-std::size_t terminal_width() {
-  struct winsize size = {};
-  const bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return known ? std::max<std::size_t>(size.ws_col, kWidth) : kWidth;
-}
-
-// The text without the program's directory, and without its middle if it is too long.
-std::string shortened(std::string text, std::size_t most) {
-  const std::size_t slash = text.rfind('/', text.find(' '));
-  if (slash != std::string::npos) text.erase(0, slash + 1);
-  if (text.size() <= most) return text;
-  if (most < 6) return text.substr(0, most);
-  const std::size_t kept = most - 2, end = kept / 2;
-  return text.substr(0, kept - end) + ".." + text.substr(text.size() - end);
+std::string without_directory(std::string command) {
+  const std::size_t slash = command.rfind('/', command.find(' '));
+  return slash == std::string::npos ? command : command.substr(slash + 1);
 }
 
 }  // namespace
@@ -176,30 +163,22 @@ void print_job_list(const std::vector<JobRecord>& jobs, bool as_json) {
     return print_json({{"jobs", list}});
   }
   if (jobs.empty()) {
-    fmt::print(
-        "No job of yours ended on this node in the last days: zazenctl run starts one.\n");
+    print_line("No job of yours ended on this node in the last days: zazenctl run starts one.");
     return;
   }
-  auto table_with = [&](std::size_t room) {
-    TextTable table(
-        {"JOB", "BEGAN", ">RANKS", ">FRAMES", ">TIME", ">RATE", ">LOCAL", "COMMAND"});
-    for (const JobRecord& job : jobs) {
-      const RunFigures figures = job.figures();
-      table.add({job.number().substr(0, kNumberShown),
-                 began_words(job.started_ns(), "{:%m-%d %H:%M}"),
-                 job.rank_count() == 0 ? "-" : std::to_string(job.rank_count()),
-                 frames_words(figures), time_words(job), rate_words(rate_of(job, figures)),
-                 share_words(figures), shortened(printable(job.command()), room)});
-    }
-    return table;
-  };
-  constexpr std::size_t kLeast = 8;
-  const std::size_t others = table_with(0).lines().front().size() - (sizeof "COMMAND" - 1);
-  const std::size_t width = terminal_width();
-  table_with(width < others + kLeast ? kLeast : width - others).print();
+  TextTable table({"JOB", "BEGAN", ">RANKS", ">FRAMES", ">TIME", ">RATE", ">LOCAL", "COMMAND"});
+  for (const JobRecord& job : jobs) {
+    const RunFigures figures = job.figures();
+    table.add({job.number().substr(0, kNumberShown),
+               began_words(job.started_ns(), "{:%m-%d %H:%M}"),
+               job.rank_count() == 0 ? "-" : std::to_string(job.rank_count()),
+               frames_words(figures), time_words(job), rate_words(rate_of(job, figures)),
+               share_words(figures), without_directory(printable(job.command()))});
+  }
+  table.print();
   for (const JobRecord& job : jobs) {
     if (remark_on(job).empty()) continue;
-    fmt::print("{}: {}\n", job.number().substr(0, kNumberShown), remark_on(job));
+    print_line("{}: {}", job.number().substr(0, kNumberShown), remark_on(job));
   }
 }
 
@@ -229,11 +208,12 @@ void print_comparison(const JobRecord& first, const JobRecord& second, bool as_j
              second.rank_count() == 0 ? "-" : std::to_string(second.rank_count()), ""});
   table.print();
   const std::string command = printable(first.command()), other = printable(second.command());
+  print_text("");
   if (command == other) {
-    fmt::print("\nboth: {}\n", command);
+    print_line("both: {}", command);
   } else {
-    fmt::print("\n{}: {}\n{}: {}\n", first.number().substr(0, kNumberShown), command,
-               second.number().substr(0, kNumberShown), other);
+    print_line("{}: {}", first.number().substr(0, kNumberShown), command);
+    print_line("{}: {}", second.number().substr(0, kNumberShown), other);
   }
 }
 

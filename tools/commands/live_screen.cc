@@ -6,24 +6,20 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <cstdio>
+#include <sstream>
+
+#include "tools/support/terminal.h"
 
 namespace zazen {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct Size {
-  std::size_t rows = 24, columns = 80;
-};
-Size terminal_size() {
+std::size_t terminal_rows() {
   winsize size = {};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0) {
-    return {};
-  }
-  return {size.ws_row, size.ws_col};
+  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row != 0 ? size.ws_row : 24;
 }
 
 }  // namespace
@@ -48,11 +44,16 @@ LiveScreen::~LiveScreen() {
 }
 
 void LiveScreen::draw(const std::vector<std::string>& lines) const {
-  Size size = terminal_size();
+  const std::size_t columns = terminal_columns(STDOUT_FILENO);
   std::string text = "\033[H";
-  std::size_t shown = std::min(lines.size(), size.rows);
-  for (std::size_t i = 0; i < shown; ++i) {
-    text += (i == 0 ? "" : "\n") + cut_line(lines[i], size.columns) + "\033[K";
+  const char* separator = "";
+  std::size_t rows_left = terminal_rows();
+  for (const std::string& line : lines) {
+    std::istringstream rows(wrapped(line, columns) + "\n");
+    for (std::string row; rows_left > 0 && std::getline(rows, row); --rows_left) {
+      text += separator + cut_line(row, columns) + "\033[K";
+      separator = "\n";
+    }
   }
   text += "\033[J";
   fmt::print("{}", text);
@@ -74,25 +75,6 @@ bool LiveScreen::wait(std::uint64_t wait_ms) {
       return true;
     }
   }
-}
-
-std::string cut_line(const std::string& line, std::size_t columns) {
-  std::string cut;
-  std::size_t used = 0;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    if (line[i] == '\033') {
-      std::size_t end = i + 1;
-      while (end < line.size() && std::isalpha(static_cast<unsigned char>(line[end])) == 0)
-        ++end;
-      cut += line.substr(i, end - i + 1);
-      i = end;
-      continue;
-    }
-    bool continues = (static_cast<unsigned char>(line[i]) & 0xc0) == 0x80;
-    if (!continues) ++used;
-    if (used <= columns) cut += line[i];
-  }
-  return cut;
 }
 
 }  // namespace zazen

@@ -1,7 +1,8 @@
 // LiveScreen: a terminal that is drawn again and again, until the user presses q.
 //
 // It uses the terminal's alternate screen, so the earlier content comes back at the end. Lines
-// are cut to its size. Without a terminal it only waits.
+// are wrapped to its width, and those beyond its last row are left out. Without a terminal it
+// only waits.
 #pragma once
 #include <termios.h>
 
@@ -28,8 +29,5 @@ class LiveScreen {
   bool reads_keys_ = false;
   termios before_ = {};
 };
-
-// Cuts the line to so many columns. Escape sequences take none.
-std::string cut_line(const std::string& line, std::size_t columns);
 
 }  // namespace zazen

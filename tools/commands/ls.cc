@@ -4,6 +4,7 @@
 // millions.
 #include <fmt/chrono.h>
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -15,6 +16,7 @@
 #include "tools/support/node.h"
 #include "tools/support/output.h"
 #include "tools/support/target.h"
+#include "tools/support/terminal.h"
 
 namespace zazen {
 namespace {
@@ -101,18 +103,24 @@ class FrameLines {
       fmt::print("{}\n  {}", first_ ? "" : ",", compact_json(frame));
     } else if (options_.details) {
       Details details = details_of(node_.config, dataset, name);
-      fmt::print("{:7}  {:6}  {:>12}  {}  {}  {}\n", kind_words(record.kind),
-                 record.pinned != 0 ? "pinned" : "-", record.bytes, details.modified,
-                 details.checksum, printable(name));
+      print_frame(fmt::format("{:7}  {:6}  {:>12}  {}  {}  ", kind_words(record.kind),
+                              record.pinned != 0 ? "pinned" : "-", record.bytes,
+                              details.modified, details.checksum),
+                  name);
     } else {
-      fmt::print("{:7}  {:>12}  {}\n", kind_words(record.kind), record.bytes, printable(name));
+      print_frame(fmt::format("{:7}  {:>12}  ", kind_words(record.kind), record.bytes), name);
     }
     first_ = false;
   }
 
  private:
+  void print_frame(const std::string& facts, const std::string& name) const {
+    fmt::print("{}{}\n", facts, shortened(printable(name), columns_ - facts.size()));
+  }
+
   const Node& node_;
   const LsOptions& options_;
+  const std::size_t columns_ = std::max<std::size_t>(terminal_columns(STDOUT_FILENO), 80);
   bool first_ = true;
 };
 

@@ -9,6 +9,7 @@
 #include "tools/support/frame_range.h"
 #include "tools/support/node.h"
 #include "tools/support/output.h"
+#include "tools/support/terminal.h"
 
 namespace zazen {
 int pin_command(const PinOptions& options, bool pin) {
@@ -31,7 +32,7 @@ int pin_command(const PinOptions& options, bool pin) {
   } else {
     std::string frames =
         options.range.empty() ? std::string() : " frames " + printable(options.range);
-    fmt::print("{} {}{}; {} ({}) of them in the cache\n", pin ? "pinned" : "unpinned",
+    print_line("{} {}{}; {} ({}) of them in the cache", pin ? "pinned" : "unpinned",
                printable(options.path), frames, plural(held->frames, "frame"),
                format_size(held->bytes));
   }

@@ -32,6 +32,7 @@
 #include "tools/support/past_the_shim.h"
 #include "tools/support/progress.h"
 #include "tools/support/target.h"
+#include "tools/support/terminal.h"
 
 namespace zazen {
 namespace {
@@ -297,20 +298,20 @@ void print_summary(const PushOptions& options, const std::vector<PushPeer>& peer
     print_error(fmt::format("and {} more", totals.failures.size() - kMostFailuresShown));
   }
   if (options.dry_run) {
-    fmt::print("would push {} to {}; {} already there\n", plural(totals.to_push, "frame"),
+    print_line("would push {} to {}; {} already there", plural(totals.to_push, "frame"),
                plural(peers.size(), "node"), format_count(totals.skipped));
     return;
   }
-  fmt::print("{}pushed {} ({}); {} already there, {} failed\n",
+  print_line("{}pushed {} ({}); {} already there, {} failed",
              Interruption::wanted() ? "stopped; " : "", plural(totals.pushed, "frame"),
              format_size(totals.bytes), format_count(totals.skipped),
              format_count(totals.failed));
   for (const PushPeer& peer : peers) {
-    fmt::print("  {:>10}  {}{}\n", format_count(peer.pushed), printable(peer.name()),
+    print_line("  {:>10}  {}{}", format_count(peer.pushed), printable(peer.name()),
                peer.reachable ? "" : "  (does not answer)");
   }
   if (Interruption::wanted()) {
-    fmt::print("the same command again goes on with the {} left\n",
+    print_line("the same command again goes on with the {} left",
                plural(totals.to_push - totals.pushed - totals.failed, "frame"));
   }
 }

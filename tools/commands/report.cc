@@ -17,6 +17,7 @@
 #include "tools/commands/job_table.h"
 #include "tools/support/node.h"
 #include "tools/support/output.h"
+#include "tools/support/terminal.h"
 
 namespace zazen {
 namespace {
@@ -125,25 +126,25 @@ std::string template_of(const JobRecord& job, const std::string& path) {
 
 void print_datasets(const JobRecord& job, const JobAudit& audited) {
   if (audited.audit.datasets.empty()) {
-    fmt::print("No rank listed or read a dataset that was divided among the ranks.\n");
+    print_line("No rank listed or read a dataset that was divided among the ranks.");
   }
   for (const DatasetAudit& dataset : audited.audit.datasets) {
     // A rank without a record may have read frames that the others did not.
     const bool is_known = audited.audit.ranks_missing == 0;
-    fmt::print("{}: {} listed, {} read, {} of them by several ranks, {} never read\n",
+    print_line("{}: {} listed, {} read, {} of them by several ranks, {} never read",
                printable(dataset.path), plural(dataset.listed, "frame"),
                format_count(dataset.read), format_count(dataset.read_twice),
                is_known ? format_count(dataset.never_read) : "not known how many");
     std::string frames = template_of(job, dataset.path);
     for (const Lost& lost : lost_frames(audited, dataset.path)) {
-      fmt::print("  never read: {} of rank {}: {}\n", plural(lost.frames.size(), "frame"),
+      print_line("  never read: {} of rank {}: {}", plural(lost.frames.size(), "frame"),
                  lost.rank, frame_words(frames, lost.frames));
     }
     for (std::size_t r = 0; r < audited.fragments.size(); ++r) {
       if (!audited.fragments[r]) continue;
       for (const DatasetFragment& part : audited.fragments[r]->datasets) {
         if (part.path != dataset.path || part.read_others.empty()) continue;
-        fmt::print("  rank {} read {} of other ranks: {}\n", r,
+        print_line("  rank {} read {} of other ranks: {}", r,
                    plural(part.read_others.size(), "frame"),
                    frame_words(frames, part.read_others));
       }
@@ -174,16 +175,16 @@ void print_advice(const JobRecord& job, const JobAudit& audited) {
     if (ended_without_a_word(job.ranks[r].get())) silent.push_back(r);
   }
   if (!silent.empty()) {
-    fmt::print(
+    print_line(
         "{} ended without a word: {} crashed, or {} killed, or left by _exit. What {} "
-        "read until then is counted above.\n",
+        "read until then is counted above.",
         rank_words(silent), silent.size() == 1 ? "it" : "they",
         silent.size() == 1 ? "was" : "were", silent.size() == 1 ? "it" : "they");
   }
   if (!unknown.empty()) {
-    fmt::print(
+    print_line(
         "Of {} nothing is known here: on another node, `zazenctl report {}` tells; "
-        "--from RUNTIME takes in what another node's runtime directory has.\n",
+        "--from RUNTIME takes in what another node's runtime directory has.",
         rank_words(unknown), job.number().substr(0, kNumberShown));
   }
   bool lost_by_silent = false, lost_by_others = false;
@@ -194,22 +195,21 @@ void print_advice(const JobRecord& job, const JobAudit& audited) {
     }
   }
   if (job.life() == Life::kRuns) {
-    fmt::print("The job still runs: what was not read may still be.\n");
+    print_line("The job still runs: what was not read may still be.");
   } else if (job.life() == Life::kUnknown) {
-    fmt::print(
-        "Whether the job still runs is not known here: what was not read may still be.\n");
+    print_line("Whether the job still runs is not known here: what was not read may still be.");
   } else if (lost_by_others) {
-    for (const std::string& line : loss_message(audit)) fmt::print("{}\n", line);
+    for (const std::string& line : loss_message(audit)) print_text(line);
   } else if (lost_by_silent) {
-    fmt::print(
+    print_line(
         "The frames that were never read are those of ranks that did not end in order: "
-        "find out why, and run the job again.\n");
+        "find out why, and run the job again.");
   } else if (audit.exactly_once) {
-    fmt::print("Each frame was read exactly once.\n");
+    print_line("Each frame was read exactly once.");
   } else if (audit.frames_read_twice != 0) {
-    fmt::print(
+    print_line(
         "Every frame was read, some of them by several ranks: a program that divides the "
-        "list itself runs with ZAZEN_FILTER=off.\n");
+        "list itself runs with ZAZEN_FILTER=off.");
   }
 }
 
@@ -217,7 +217,7 @@ void print_advice(const JobRecord& job, const JobAudit& audited) {
 void print_figures(const JobRecord& job) {
   const RunFigures figures = job.figures();
   const char* place = job.node_count() > 1 ? "the nodes' caches" : "this node's cache";
-  fmt::print("{}{}, {} opened: {} times from {} ({}), {} times from the origin ({})\n",
+  print_line("{}{}, {} opened: {} times from {} ({}), {} times from the origin ({})",
              figures.is_whole ? "" : "at least ", plural(figures.frames, "frame"),
              format_size(figures.bytes_local + figures.bytes_origin),
              format_count(figures.hits), place, format_size(figures.bytes_local),
@@ -244,17 +244,18 @@ void print_job(const JobRecord& job) {
           ? ""
           : fmt::format("   {} on {}", plural(job.rank_count(), "rank"),
                         plural(static_cast<std::uint64_t>(job.node_count()), "node"));
-  fmt::print("job {}{}   began {}   {}\n", job.number().substr(0, kNumberShown), who,
+  print_line("job {}{}   began {}   {}", job.number().substr(0, kNumberShown), who,
              began_words(job.started_ns(), "{:%Y-%m-%d %H:%M:%S}"), life_words(job.life()));
-  fmt::print("{}\n\n", printable(job.command()));
+  print_text(printable(job.command()));
+  print_text("");
   if (!job.is_divided()) {
     for (const auto& [path, frames] : opened_frames(job)) {
-      fmt::print("{}: {} opened\n", printable(path), plural(frames.size(), "frame"));
+      print_line("{}: {} opened", printable(path), plural(frames.size(), "frame"));
     }
     print_figures(job);
     print_other_calls(other_calls(job));
     if (job.life() == Life::kOver && !job.ended_in_order()) {
-      fmt::print("Its first process ended without a word: it crashed, or it was killed.\n");
+      print_line("Its first process ended without a word: it crashed, or it was killed.");
     }
     return;
   }

@@ -155,7 +155,7 @@ void forward_to_other_hosts(const RunOptions& options, Environment& environment)
     if (!options.verbose) return;
     std::string advice;
     for (const std::string& name : names) advice += " -x " + name;
-    fmt::print(stderr, "zazenctl: note: for ranks on other hosts add{}\n", advice);
+    print_note("for ranks on other hosts add" + advice);
     return;
   }
   std::string list;
@@ -205,24 +205,20 @@ Result<Environment> environment_for(const Node& node, const RunOptions& options)
 
 void say_what_to_expect(const Node& node, bool verbose) {
   if (shim_is_disabled()) {
-    fmt::print(stderr, "zazenctl: note: ZAZEN_DISABLE=1, the program runs without Zazen\n");
-    return;
+    return print_note("ZAZEN_DISABLE=1, the program runs without Zazen");
   }
   const Table* table = map_table(node.runtime.c_str());
   if (table == nullptr) {
-    fmt::print(stderr,
-               "zazenctl: note: no daemon answers at {}; the program reads from the origin\n",
-               printable(node.runtime));
-    return;
+    return print_note("no daemon answers at " + node.runtime +
+                      "; the program reads from the origin");
   }
   if (!verbose) return unmap_table(table);
-  fmt::print(stderr, "zazenctl: node {} caches", printable(table->node_name));
-  const char* comma = "";
+  std::string datasets;
   for (std::uint32_t i = 0; i < table->dataset_count; ++i) {
     if (table->datasets[i].removed != 0) continue;
-    fmt::print(stderr, "{} {}", std::exchange(comma, ","), printable(table->datasets[i].path));
+    datasets += (datasets.empty() ? " " : ", ") + std::string(table->datasets[i].path);
   }
-  fmt::print(stderr, "\n");
+  print_note("node " + std::string(table->node_name) + " caches" + datasets);
   unmap_table(table);
 }
 

@@ -1,6 +1,7 @@
 // zazenctl status: one screen; its first line says whether the node is healthy.
 #include <fmt/chrono.h>
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
@@ -10,6 +11,7 @@
 #include "tools/support/node.h"
 #include "tools/support/output.h"
 #include "tools/support/read_order_words.h"
+#include "tools/support/terminal.h"
 
 namespace zazen {
 namespace {
@@ -22,8 +24,9 @@ std::string size_text(std::uint64_t bytes, bool exact) {
 
 std::string cache_line(const Json& status, bool exact) {
   std::uint64_t used = status.at("used_bytes"), capacity = status.at("capacity_bytes");
-  std::string line =
-      fmt::format("cache     {}   {}", printable(status.at("cache")), size_text(used, exact));
+  const std::string path =
+      shortened(printable(status.at("cache")), terminal_columns(STDOUT_FILENO) / 2);
+  std::string line = fmt::format("cache     {}   {}", path, size_text(used, exact));
   if (capacity > 0) {
     auto percent = static_cast<double>(used) / static_cast<double>(capacity) * 100.0;
     line += fmt::format(" of {} ({:.0f}%)", size_text(capacity, exact), percent);
@@ -45,8 +48,7 @@ std::string traffic_line(const Json& status) {
 void print_problems(const Json& status, const char* key = "problems",
                     const char* word = "problem") {
   for (const Json& problem : status.at(key)) {
-    fmt::print("{}   {}\n", coloured(word, Colour::kBad),
-               printable(problem.get<std::string>()));
+    print_line("{}   {}", coloured(word, Colour::kBad), printable(problem.get<std::string>()));
   }
 }
 
@@ -54,7 +56,7 @@ void print_problems(const Json& status, const char* key = "problems",
 void print_peers(const Json& status) {
   for (const Json& peer : status.at("changes").at("peers")) {
     if (peer.at("failure").is_null()) continue;
-    fmt::print("not told  {}: {}   {} waiting\n", printable(peer.at("peer")),
+    print_line("not told  {}: {}   {} waiting", printable(peer.at("peer")),
                printable(peer.at("failure")), plural(peer.at("waiting"), "notice"));
   }
 }
@@ -65,7 +67,7 @@ void print_old_key(const Json& status) {
   const Json old_key = network.is_null() ? Json() : network.value("old_key_until", Json());
   if (old_key.is_null()) return;
   const auto until = old_key.get<std::time_t>();
-  fmt::print("old key   taken until {:%F %T}\n", fmt::localtime(until));
+  print_line("old key   taken until {:%F %T}", fmt::localtime(until));
 }
 
 void print_screen(const Json& status, bool exact) {
@@ -75,20 +77,22 @@ void print_screen(const Json& status, bool exact) {
       healthy         ? coloured("healthy", Colour::kGood)
       : problems == 0 ? coloured("not healthy", Colour::kBad)
                       : coloured("not healthy, " + plural(problems, "problem"), Colour::kBad);
-  fmt::print("zazend {} on {}: {}, up {}\n", status.at("version").get<std::string>(),
+  print_line("zazend {} on {}: {}, up {}", status.at("version").get<std::string>(),
              printable(status.at("node")), health,
              format_duration(status.at("uptime_seconds").get<std::uint64_t>()));
   print_problems(status);
   print_problems(status, "warnings", "warning");
   if (!status.at("reconciled").get<bool>()) {
-    fmt::print(
+    print_line(
         "starting  after an unclean stop the copies are being gone through; "
-        "the figures are not complete yet\n");
+        "the figures are not complete yet");
   }
   print_peers(status);
   print_old_key(status);
-  fmt::print("{}\n{}\nreads     {}\n\n", cache_line(status, exact), traffic_line(status),
-             read_order_words(status.at("read_order")));
+  print_text(cache_line(status, exact));
+  print_text(traffic_line(status));
+  print_line("reads     {}", read_order_words(status.at("read_order")));
+  print_text("");
 
   TextTable table({"DATASET", ">PUSHED", ">FETCHED", ">BYTES", ">PINNED"});
   for (const Json& dataset : status.at("datasets")) {

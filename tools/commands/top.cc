@@ -3,6 +3,7 @@
 // is gone, and looks for it again.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <ctime>
@@ -14,6 +15,7 @@
 #include "tools/support/interruption.h"
 #include "tools/support/node.h"
 #include "tools/support/output.h"
+#include "tools/support/terminal.h"
 
 namespace zazen {
 namespace {
@@ -94,7 +96,8 @@ std::string clock_text() {
   return fmt::format("{:%H:%M:%S}", local);
 }
 
-std::vector<std::string> screen(const Json& status, const Activity& activity) {
+std::vector<std::string> screen(const Json& status, const Activity& activity,
+                                std::size_t columns) {
   bool healthy = status.at("healthy");
   std::vector<std::string> lines;
   lines.push_back(fmt::format(
@@ -121,14 +124,14 @@ std::vector<std::string> screen(const Json& status, const Activity& activity) {
   lines.emplace_back();
 
   TextTable table({">OPENS/S", ">FROM CACHE", ">HITS", ">MISSES", ">PUSHED", ">FETCHED",
-                   ">BYTES", "DATASET"});  // last, because it may be cut
+                   ">BYTES", "DATASET"});
   for (const DatasetActivity& dataset : activity.datasets) {
     table.add({format_count(per_second(dataset.opens(), activity.seconds)), percent(dataset),
                format_count(dataset.hits), format_count(dataset.misses),
                format_count(dataset.native), format_count(dataset.alien),
                format_size(dataset.bytes), printable(dataset.path)});
   }
-  for (std::string& line : table.lines()) lines.push_back(std::move(line));
+  for (std::string& line : table.lines(columns)) lines.push_back(std::move(line));
   return lines;
 }
 
@@ -185,10 +188,10 @@ void show(const Node& node, const LiveScreen& live, bool json, const Look& befor
     Activity activity =
         activity_between(before.status ? &*before.status : nullptr, *now.status, seconds);
     lines = json ? std::vector{json_line(json_of(*now.status, activity))}
-                 : screen(*now.status, activity);
+                 : screen(*now.status, activity, terminal_columns(STDOUT_FILENO));
   }
   if (live.active()) return live.draw(lines);
-  for (const std::string& line : lines) fmt::print("{}\n", line);
+  for (const std::string& line : lines) json ? fmt::print("{}\n", line) : print_text(line);
   if (!json) fmt::print("\n");
   std::fflush(stdout);
 }

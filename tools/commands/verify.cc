@@ -15,6 +15,7 @@
 #include "tools/support/output.h"
 #include "tools/support/progress.h"
 #include "tools/support/target.h"
+#include "tools/support/terminal.h"
 
 namespace zazen {
 namespace {
@@ -97,8 +98,8 @@ void print_summary(const VerifyOptions& options, const Totals& totals) {
   std::string missing = totals.missing > 0
                             ? fmt::format("; {} had no file", plural(totals.missing, "frame"))
                             : "";
-  fmt::print(
-      "verified {} ({}); {}{}\n", plural(totals.frames, "frame"), format_size(totals.bytes),
+  print_line(
+      "verified {} ({}); {}{}", plural(totals.frames, "frame"), format_size(totals.bytes),
       totals.bad == 0 ? "all good" : format_count(totals.bad) + " bad, dropped", missing);
 }
 

@@ -33,6 +33,7 @@
 #include "tools/support/progress.h"
 #include "tools/support/table_state.h"
 #include "tools/support/target.h"
+#include "tools/support/terminal.h"
 
 namespace zazen {
 namespace {
@@ -332,12 +333,11 @@ void print_summary(const WarmOptions& options, const Totals& totals) {
     print_error(fmt::format("and {} more", totals.failures.size() - kMostFailuresShown));
   }
   if (options.dry_run) {
-    fmt::print("would bring {} (about {}); {} already there\n",
-               plural(totals.to_bring, "frame"), format_size(totals.expected_bytes),
-               format_count(totals.there));
+    print_line("would bring {} (about {}); {} already there", plural(totals.to_bring, "frame"),
+               format_size(totals.expected_bytes), format_count(totals.there));
     return;
   }
-  fmt::print("{}brought {} ({}); {} already there, {} without room, {} failed\n",
+  print_line("{}brought {} ({}); {} already there, {} without room, {} failed",
              Interruption::wanted() ? "stopped; " : "", plural(totals.brought, "frame"),
              format_size(totals.bytes), format_count(totals.there),
              format_count(totals.no_room), format_count(totals.failed));

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/support/output.h"
+#include "tools/support/terminal.h"
 
 namespace zazen {
 
@@ -36,8 +37,8 @@ void Findings::print() const {
   for (const Finding& each : findings_) {
     std::string level = fmt::format("{:4}", word(each.level));
     level = coloured(level, each.level == kOk ? Colour::kGood : Colour::kBad);
-    fmt::print("{}  {:13}  {}\n", level, each.about, printable(each.text));
-    if (!each.hint.empty()) fmt::print("      hint: {}\n", printable(each.hint));
+    print_line("{}  {:13}  {}", level, each.about, printable(each.text));
+    if (!each.hint.empty()) print_line("      hint: {}", printable(each.hint));
   }
 }
 

@@ -1,4 +1,3 @@
-// Widths count code points, which is right for the names people use.
 #include "tools/support/output.h"
 
 #include <fmt/core.h>
@@ -8,22 +7,24 @@
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "bodhi/common/units.h"
 #include "bodhi/lean/run/report.h"
+#include "tools/support/terminal.h"
 
 namespace zazen {
 namespace {
 
-void print_message(const char* severity, const std::string& message, const std::string& hint) {
-  fmt::print(stderr, "zazenctl: {}: {}\n", severity, printable(message));
-  if (!hint.empty()) fmt::print(stderr, "hint: {}\n", printable(hint));
-}
+constexpr std::size_t kShortestColumn = 12;  // of a table on a narrow terminal
 
-std::size_t width_of(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-  }));
+void print_message(const char* severity, const std::string& message, const std::string& hint) {
+  const std::size_t columns = terminal_columns(STDERR_FILENO);
+  auto say = [&](const std::string& text) {
+    fmt::print(stderr, "{}\n", wrapped(text, columns));
+  };
+  say(fmt::format("zazenctl: {}: {}", severity, printable(message)));
+  if (!hint.empty()) say("hint: " + printable(hint));
 }
 
 nlohmann::ordered_json with_version(const nlohmann::ordered_json& object) {
@@ -45,6 +46,10 @@ int usage_error(const Error& error) {
 
 void print_warning(const std::string& message, const std::string& hint) {
   print_message("warning", message, hint);
+}
+
+void print_note(const std::string& message) {
+  print_message("note", message, {});
 }
 
 void print_json(const nlohmann::ordered_json& object) {
@@ -99,19 +104,35 @@ TextTable::TextTable(std::vector<std::string> titles) {
   rows_.push_back(std::move(titles));
 }
 
-std::vector<std::string> TextTable::lines() const {
-  std::vector<std::string> lines;
+std::vector<std::size_t> TextTable::widths_for(std::size_t columns) const {
   std::vector<std::size_t> widths(right_.size());
   for (const auto& row : rows_) {
     for (std::size_t i = 0; i < row.size(); ++i)
       widths[i] = std::max(widths[i], width_of(row[i]));
   }
+  std::size_t all = std::accumulate(widths.begin(), widths.end(), 2 * (widths.size() - 1));
+  while (all > columns) {
+    std::size_t widest = 0, width = kShortestColumn;
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      if (!right_[i] && widths[i] > width) width = widths[widest = i];
+    }
+    if (width == kShortestColumn) break;
+    --widths[widest];
+    --all;
+  }
+  return widths;
+}
+
+std::vector<std::string> TextTable::lines(std::size_t columns) const {
+  std::vector<std::string> lines;
+  const std::vector<std::size_t> widths = widths_for(columns);
   for (const auto& row : rows_) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string padding(widths[i] - width_of(row[i]), ' ');
+      const std::string cell = shortened(row[i], widths[i]);
+      const std::string padding(widths[i] - width_of(cell), ' ');
       if (i > 0) line += "  ";
-      line += right_[i] ? padding + row[i] : row[i] + padding;
+      line += right_[i] ? padding + cell : cell + padding;
     }
     line.erase(line.find_last_not_of(' ') + 1);
     lines.push_back(std::move(line));
@@ -120,7 +141,8 @@ std::vector<std::string> TextTable::lines() const {
 }
 
 void TextTable::print() const {
-  for (const std::string& line : lines()) fmt::print("{}\n", line);
+  for (const std::string& line : lines(terminal_columns(STDOUT_FILENO)))
+    fmt::print("{}\n", line);
 }
 
 }  // namespace zazen

@@ -3,10 +3,12 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "bodhi/common/units.h"
 #include "tools/support/output.h"
+#include "tools/support/terminal.h"
 
 namespace zazen {
 namespace {
@@ -29,8 +31,9 @@ void Progress::show(std::uint64_t frames, std::uint64_t bytes) {
   drawn_at_ = now;
 
   double seconds = std::chrono::duration<double>(now - started_).count();
-  std::string line = fmt::format("{}: {} of {}", printable(label_), format_count(frames),
-                                 plural(total_frames_, "frame"));
+  std::string line =
+      fmt::format(": {}% {} of {}", 100 * frames / std::max(total_frames_, frames),
+                  format_count(frames), plural(total_frames_, "frame"));
   if (seconds > 0.5 && frames > 0) {
     auto rate = static_cast<std::uint64_t>(static_cast<double>(bytes) / seconds);
     auto left = static_cast<std::uint64_t>(seconds / static_cast<double>(frames) *
@@ -38,8 +41,11 @@ void Progress::show(std::uint64_t frames, std::uint64_t bytes) {
     line += fmt::format("   {}   {}/s   {} left", format_size(bytes), format_size(rate),
                         format_duration(left));
   }
+  // The last column stays free: some terminals wrap there.
+  const std::size_t columns = terminal_columns(STDERR_FILENO) - 1;
+  line = shortened(printable(label_), columns - std::min(columns, width_of(line))) + line;
   if (on_terminal_) {
-    fmt::print(stderr, "\r{}\033[K", line);
+    fmt::print(stderr, "\r{}\033[K", cut_line(line, columns));
   } else {
     fmt::print(stderr, "{}\n", line);
   }

@@ -1,5 +1,5 @@
-// Progress: one line on a terminal with amount, rate and time left, drawn a few times a
-// second; elsewhere a plain line every ten seconds.
+// Progress: one line on a terminal with percentage, amount, rate and time left, drawn a few
+// times a second; elsewhere a plain line every ten seconds.
 #pragma once
 #include <chrono>
 #include <cstdint>

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "tools/commands/live_screen.h"
-
 namespace zazen {
 namespace {
 
@@ -47,13 +45,6 @@ TEST(ActivityTest, AnotherDaemonBeganAtNothing) {
   EXPECT_EQ(activity.seconds, 50.0);
   EXPECT_EQ(activity.hits, 12u);
   EXPECT_EQ(activity.evictions, 7u);
-}
-
-TEST(ActivityTest, LinesAreCutByColumnsNotByBytes) {
-  EXPECT_EQ(cut_line("abc", 3), "abc");
-  EXPECT_EQ(cut_line("abcd", 3), "abc");
-  EXPECT_EQ(cut_line("\xc3\xa4\xc3\xb6\xc3\xbc", 2), "\xc3\xa4\xc3\xb6");
-  EXPECT_EQ(cut_line("\033[32mabcd\033[0m", 2), "\033[32mab\033[0m");
 }
 
 }  // namespace
