@@ -211,6 +211,11 @@ Status Writer::flush(int timeout_ms) {
                {}};
 }
 
+void Writer::stop_sending() {
+  Lock lock(mutex_);
+  sends_no_more_ = true;
+}
+
 bool Writer::close(int timeout_ms, int leave_ms) {
   const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
   Lock lock(mutex_);

@@ -69,6 +69,8 @@ class Writer : public std::enable_shared_from_this<Writer> {
   bool await_room(int timeout_ms);
   // Waits for the frames queued so far. A negative limit: as long as any node answers.
   Status flush(int timeout_ms);
+  // Sends no further frame; node_figures() tells of those that are under way.
+  void stop_sending();
   // False: a thread still hangs after another leave_ms (negative: a little more than a node's
   // time limit).
   bool close(int timeout_ms, int leave_ms = -1);
@@ -153,6 +155,7 @@ class Writer : public std::enable_shared_from_this<Writer> {
   std::uint64_t generation_ = 0;
   WorkerThreads threads_;
   bool stopping_ = false;
+  bool sends_no_more_ = false;
 };
 
 }  // namespace zazen

@@ -122,7 +122,7 @@ Result<std::unique_ptr<NodeLink>> Writer::make_link(const std::string& peer) con
 
 void Writer::send_waiting(std::size_t index, Lock& lock) {
   Node& node = *nodes_[index];
-  while (!stopping_ && node.outstanding.size() < kMostOutstanding &&
+  while (!stopping_ && !sends_no_more_ && node.outstanding.size() < kMostOutstanding &&
          (node.outstanding.empty() || (node.outstanding_bytes < kLargestWindow &&
                                        node.outstanding_memory < window_bytes_)) &&
          Clock::now() >= node.pause_until) {

@@ -8,8 +8,8 @@ import socket
 import struct
 import zlib
 
-from nodes import BUILD, Nodes  # noqa: F401
-from processes import expect, run, wait_until  # noqa: F401
+from nodes import BUILD, ZAZENCTL, Nodes  # noqa: F401
+from processes import Process, expect, run, wait_until  # noqa: F401
 
 PUSH_FRAMES = f"{BUILD}/tests/push/push_frames"
 MAGIC, VERSION = 0x3150545A, 2
@@ -227,3 +227,22 @@ class Stranger:
             if fields[0] != WORKING:
                 return fields[3], fields[5]
         return None
+
+
+def held(nodes, key, data):
+    """For each node the numbers of the frames that were pushed to it."""
+    return [natives(nodes, node.address, key, data) for node in nodes]
+
+
+def begin_push(nodes, data):
+    """zazenctl push to all nodes, over TCP."""
+    words = [word for node in nodes for word in ("--to", node.address)]
+    return Process([ZAZENCTL, "--config", nodes[0].config, "push", data.path, "--json", *words], nodes.env)
+
+
+def check_copies(nodes, data):
+    """Every copy has its frame's bytes."""
+    for node in nodes:
+        for name in node.copies(data):
+            with open(node.cache + data.file(name), "rb") as copy, open(data.file(name), "rb") as origin:
+                expect(copy.read() == origin.read(), f"{name}: its bytes")

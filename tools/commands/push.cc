@@ -17,6 +17,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <thread>
 
 #include "bodhi/common/units.h"
 #include "bodhi/config/push_address.h"
@@ -48,12 +49,14 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kConnectTimeoutMs = 5'000;
 constexpr int kLookPeriodMs = 100;
+constexpr std::chrono::milliseconds kAnswerPeriod{10}, kSilence{500};
 // The limit while no node answers; the writer tries four times to reach one within it.
 constexpr std::chrono::milliseconds kPatience{5'000};
 constexpr std::size_t kMostFailuresShown = 10;
 
 struct Totals {
   std::uint64_t frames = 0, to_push = 0, pushed = 0, skipped = 0, failed = 0, bytes = 0;
+  std::uint64_t unanswered = 0;  // after ^C
   nlohmann::ordered_json failures = nlohmann::ordered_json::array();
 };
 
@@ -100,6 +103,7 @@ class DatasetPush {
     while (!Interruption::wanted() && !(*writer)->flush(kLookPeriodMs) && look(**writer)) {
     }
     look(**writer);
+    if (Interruption::wanted()) await_answers(**writer);
     (*writer)->close(0);
     count(**writer);
     return Done{};
@@ -143,6 +147,29 @@ class DatasetPush {
     Writer::Figures figures = writer.figures();
     progress_.show(figures.pushed, figures.bytes);
     return any || ((perhaps || is_pushing) && looked_at_ - answered_at_ < kPatience);
+  }
+
+  // The frames that are under way arrive all the same; the result shall count them.
+  void await_answers(Writer& writer) {
+    writer.stop_sending();
+    const Clock::time_point begin = Clock::now(), give_up = begin + kPatience;
+    for (bool has_said = false;;) {
+      std::uint64_t under_way = 0;
+      for (std::size_t i = 0; i < peers_.size(); ++i) {
+        under_way += writer.node_figures(i)->under_way;
+      }
+      if (under_way == 0) return;
+      if (Clock::now() - begin > kSilence && !std::exchange(has_said, true)) {
+        progress_.clear();
+        print_note("waiting for " + plural(under_way, "frame") +
+                   " under way; another ^C ends at once");
+      }
+      if (Clock::now() >= give_up) {
+        totals_.unanswered += under_way;
+        return;
+      }
+      std::this_thread::sleep_for(kAnswerPeriod);
+    }
   }
 
   void say_failures() {
@@ -287,10 +314,11 @@ void print_summary(const PushOptions& options, const std::vector<PushPeer>& peer
           {{"peer", peer.name()}, {"pushed", peer.pushed}, {"reachable", peer.reachable}});
     }
     nlohmann::ordered_json summary{
-        {"frames", totals.frames},     {"pushed", totals.pushed},
-        {"skipped", totals.skipped},   {"failed", totals.failed},
-        {"bytes", totals.bytes},       {"nodes", nodes},
-        {"failures", totals.failures}, {"stopped", Interruption::wanted()}};
+        {"frames", totals.frames},        {"pushed", totals.pushed},
+        {"skipped", totals.skipped},      {"failed", totals.failed},
+        {"bytes", totals.bytes},          {"nodes", nodes},
+        {"failures", totals.failures},    {"stopped", Interruption::wanted()},
+        {"unanswered", totals.unanswered}};
     if (options.dry_run) summary["would_push"] = totals.to_push;
     return print_json(summary);
   }
@@ -309,6 +337,10 @@ void print_summary(const PushOptions& options, const std::vector<PushPeer>& peer
   for (const PushPeer& peer : peers) {
     print_line("  {:>10}  {}{}", format_count(peer.pushed), printable(peer.name()),
                peer.reachable ? "" : "  (does not answer)");
+  }
+  if (totals.unanswered > 0) {
+    print_line("{} of the rest were under way and may have arrived",
+               format_count(totals.unanswered));
   }
   if (Interruption::wanted()) {
     print_line("the same command again goes on with the {} left",
