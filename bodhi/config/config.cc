@@ -10,12 +10,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 #include <fstream>
-#include <future>
 #include <sstream>
-#include <system_error>
-#include <thread>
 
 // toml++ 3.3 asks "is it white space?" for every letter outside of a string. It marks a branch
 // as unreachable that a letter such as an a-umlaut reaches. The correct answer is no.
@@ -28,8 +24,9 @@
 #pragma pop_macro("TOML_UNREACHABLE")
 #include <toml++/toml.h>
 
-#include "bodhi/common/no_signals.h"
 #include "bodhi/common/units.h"
+#include "bodhi/config/dataset_places.h"
+#include "bodhi/config/included_files.h"
 #include "bodhi/config/push_address.h"
 #include "bodhi/lean/system/runtime_line.h"
 
@@ -37,11 +34,11 @@ namespace zazen {
 namespace {
 
 const std::vector<std::string> kTopLevelKeys = {
-    "node",           "cache",           "runtime",  "capacity",    "max_files",
-    "keep_free",      "native_share",    "peers",    "listen",      "key_file",
-    "max_frame",      "max_connections", "max_rate", "sweep",       "read_order",
-    "users",          "dataset",         "spool",    "spool_limit", "writer_memory",
-    "writer_timeout", "known_as",        "key_grace"};
+    "node",           "cache",           "runtime",   "capacity",    "max_files",
+    "keep_free",      "native_share",    "peers",     "listen",      "key_file",
+    "max_frame",      "max_connections", "max_rate",  "sweep",       "read_order",
+    "users",          "dataset",         "spool",     "spool_limit", "writer_memory",
+    "writer_timeout", "known_as",        "key_grace", "include"};
 const std::vector<std::string> kDatasetKeys = {"path",     "frames", "filter", "audit",
                                                "validate", "fill",   "push",   "also"};
 
@@ -50,11 +47,12 @@ struct Complaint {
   std::uint32_t line;
   std::string text;
   std::string hint;
+  std::string file = {};  // "": the configuration itself
 };
 
 // Thrown inside this file only, so that the checks read as a list of requirements.
 [[noreturn]] void complain(std::uint32_t line, std::string text, std::string hint = {}) {
-  throw Complaint{line, std::move(text), std::move(hint)};
+  throw Complaint{line, std::move(text), std::move(hint), {}};
 }
 
 std::uint32_t line_of(const toml::node& node) {
@@ -380,89 +378,87 @@ DatasetConfig dataset_of(const toml::table& table) {
   return dataset;
 }
 
-// A directory of the configuration: its path as written, and the path after links are followed.
-struct Place {
-  std::string path;
-  std::string resolved;
+// A dataset, and where it is written.
+struct WrittenDataset {
+  DatasetConfig dataset;
+  std::string file;
+  std::uint32_t line;
 };
 
-// By components: "/sim10" is not inside "/sim1".
-bool is_inside(const std::string& inner, const std::string& outer) {
-  return inner.size() >= outer.size() && inner.compare(0, outer.size(), outer) == 0 &&
-         (inner.size() == outer.size() || inner[outer.size()] == '/');
-}
-
-bool is_inside(const Place& inner, const Place& outer) {
-  return is_inside(inner.path, outer.path) || is_inside(inner.resolved, outer.resolved);
-}
-
-void require_apart(const Place& dataset, const std::vector<Place>& others, std::uint32_t line) {
-  for (const Place& other : others) {
-    bool is_inner = is_inside(dataset, other);
-    bool is_outer = is_inside(other, dataset);
-    if (is_inner && is_outer) {
-      complain(line, fmt::format("dataset '{}' is the same as '{}'", dataset.path, other.path));
-    }
-    if (is_inner || is_outer) {
-      complain(line,
-               fmt::format("dataset '{}' is inside dataset '{}'",
-                           is_inner ? dataset.path : other.path,
-                           is_inner ? other.path : dataset.path),
-               "one dataset with a template such as \"run1/f{seq}\" may do");
-    }
-  }
-}
-
-void require_apart(const Place& dataset, const Place& cache, const Place& runtime,
-                   std::uint32_t line) {
-  if (is_inside(cache, dataset)) {
-    complain(line,
-             fmt::format("the cache '{}' is inside dataset '{}'", cache.path, dataset.path));
-  }
-  if (is_inside(runtime, dataset)) {
-    complain(line, fmt::format("the runtime directory '{}' is inside dataset '{}'",
-                               runtime.path, dataset.path));
-  }
-  if (is_inside(dataset.path, std::string("/") + kDatasetStateDirectory)) {
-    complain(line,
-             fmt::format("dataset '{}' would lie in the cache's own directory", dataset.path));
-  }
-  if (is_inside(dataset, cache)) {
-    complain(line,
-             fmt::format("dataset '{}' is inside the cache '{}'", dataset.path, cache.path));
-  }
-}
-
-void read_datasets(const toml::table& table, const FollowLinks& follow, Config* config) {
+void take_datasets(const toml::table& table, const std::string& file,
+                   std::vector<WrittenDataset>* written) {
   const toml::node* node = table.get("dataset");
-  if (!node) {
-    complain(0, "there is no [[dataset]]",
-             "add one: [[dataset]], path = \"/sim1\", frames = \"f{seq}\"");
-  }
+  if (!node) return;
   const toml::array* array = node->as_array();
   if (!array || !std::all_of(array->begin(), array->end(),
                              [](const toml::node& item) { return item.is_table(); })) {
     complain(line_of(*node), "a dataset is written [[dataset]], with two brackets");
   }
-  std::vector<std::string> paths = {config->cache, config->runtime};
   for (const toml::node& item : *array) {
-    if (config->datasets.size() == kMaxDatasets) {
+    if (written->size() == kMaxDatasets) {
       complain(line_of(item), fmt::format("more than {} datasets", kMaxDatasets));
     }
-    DatasetConfig dataset = dataset_of(*item.as_table());
-    paths.push_back(dataset.path);
-    config->datasets.push_back(std::move(dataset));
+    written->push_back({dataset_of(*item.as_table()), file, line_of(item)});
   }
+}
+
+// An included file has datasets only.
+void take_included(const IncludedFile& included, const std::string& main_file,
+                   std::vector<WrittenDataset>* written) {
+  toml::parse_result parsed = toml::parse(std::string_view(included.text));
+  if (!parsed) {
+    const toml::parse_error& error = parsed.error();
+    complain(static_cast<std::uint32_t>(error.source().begin.line),
+             std::string(error.description()));
+  }
+  for (const auto& [key, value] : parsed.table()) {
+    if (key.str() == "dataset") continue;
+    complain(static_cast<std::uint32_t>(key.source().begin.line),
+             fmt::format("'{}' in a file that is included", key.str()),
+             fmt::format("such a file has [[dataset]] only; the other keys belong to {}",
+                         main_file));
+  }
+  take_datasets(parsed.table(), included.path, written);
+}
+
+void take_included(const toml::table& table, Config* config,
+                   std::vector<WrittenDataset>* written) {
+  const toml::node* node = table.get("include");
+  if (!node) return;
+  const Result<std::vector<IncludedFile>> files =
+      read_included(config->file, text_of(*node, "include"));
+  if (!files) {
+    complain(line_of(*node), "include: " + files.error().context, files.error().hint);
+  }
+  for (const IncludedFile& file : *files) {
+    config->included.push_back(file.path);
+    try {
+      take_included(file, config->file, written);
+    } catch (Complaint& complaint) {
+      complaint.file = file.path;
+      throw;
+    }
+  }
+}
+
+void read_datasets(const toml::table& table, const FollowLinks& follow, Config* config) {
+  std::vector<WrittenDataset> written;
+  take_datasets(table, config->file, &written);
+  take_included(table, config, &written);
+  if (written.empty() && table.get("include") == nullptr) {
+    complain(0, "there is no [[dataset]]",
+             "add one: [[dataset]], path = \"/sim1\", frames = \"f{seq}\"");
+  }
+  std::vector<std::string> paths = {config->cache, config->runtime};
+  for (const WrittenDataset& each : written) paths.push_back(each.dataset.path);
   std::vector<std::string> resolved = follow(paths);
   resolved.resize(paths.size());
-  const Place cache{paths[0], resolved[0]}, runtime{paths[1], resolved[1]};
-  std::vector<Place> places;
-  for (std::size_t i = 0; i < array->size(); ++i) {
-    const std::uint32_t line = line_of((*array)[i]);
-    const Place place{paths[i + 2], resolved[i + 2]};
-    require_apart(place, places, line);
-    require_apart(place, cache, runtime, line);
-    places.push_back(place);
+  DatasetPlaces places({paths[0], resolved[0]}, {paths[1], resolved[1]});
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    if (auto overlap = places.take({paths[i + 2], resolved[i + 2]})) {
+      throw Complaint{written[i].line, overlap->text, overlap->hint, written[i].file};
+    }
+    config->datasets.push_back(std::move(written[i].dataset));
   }
 }
 
@@ -511,33 +507,6 @@ const DatasetConfig* Config::dataset_at(const std::string& path) const {
   return found == datasets.end() ? nullptr : &*found;
 }
 
-// Each path has its own thread, which may outlive the call.
-std::vector<std::string> follow_links(const std::vector<std::string>& paths) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-  std::vector<std::future<std::string>> answers(paths.size());
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    std::promise<std::string> promise;
-    std::future<std::string> answer = promise.get_future();
-    try {
-      NoSignals no_signals;
-      std::thread([path = paths[i], promise = std::move(promise)]() mutable {
-        std::error_code error;
-        auto real = std::filesystem::weakly_canonical(path, error);
-        promise.set_value(error ? path : real.string());
-      }).detach();
-      answers[i] = std::move(answer);
-    } catch (const std::system_error&) {  // the system refuses a thread
-    }
-  }
-  std::vector<std::string> followed = paths;
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    if (!answers[i].valid()) continue;
-    if (answers[i].wait_until(deadline) != std::future_status::ready) continue;
-    followed[i] = answers[i].get();
-  }
-  return followed;
-}
-
 Result<Config> parse_config(const std::string& text, const std::string& file,
                             const FollowLinks& follow) {
   toml::parse_result parsed = toml::parse(std::string_view(text));
@@ -550,7 +519,8 @@ Result<Config> parse_config(const std::string& text, const std::string& file,
   try {
     return read_table(parsed.table(), text, file, follow);
   } catch (const Complaint& complaint) {
-    std::string where = complaint.line > 0 ? fmt::format("{}:{}", file, complaint.line) : file;
+    std::string where = complaint.file.empty() ? file : complaint.file;
+    if (complaint.line > 0) where += fmt::format(":{}", complaint.line);
     return Error{EINVAL, where + ": " + complaint.text, complaint.hint};
   }
 }

@@ -33,8 +33,9 @@ struct DatasetConfig {
 enum class ReadOrderKey { kAuto, kFifo, kNone };  // kAuto: by the measured cost of a seek
 
 struct Config {
-  std::string file;  // where it was read from
-  std::string node;  // default: the host name
+  std::string file;                   // where it was read from
+  std::vector<std::string> included;  // files that `include` names, by name
+  std::string node;                   // default: the host name
   std::string cache;
   std::string runtime;
   Live<std::uint64_t> capacity_bytes = 0;  // 0: no limit

@@ -7,7 +7,7 @@ namespace zazen {
 
 // True if a line of the text, which need not be TOML, says  filter = "require".
 bool says_filter_require(const std::string& text);
-// The same for a file; false if nobody can read it.
+// The same for a file and the files that it includes; false for those that cannot be read.
 bool file_says_filter_require(const std::string& file);
 
 }  // namespace zazen

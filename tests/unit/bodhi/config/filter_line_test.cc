@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "tests/unit/bodhi/scratch.h"
+
 namespace zazen {
 namespace {
 
@@ -23,6 +27,15 @@ TEST(FilterLine, OtherLinesRequireNothing) {
 
 TEST(FilterLine, FileThatNobodyCanReadRequiresNothing) {
   EXPECT_FALSE(file_says_filter_require("/nowhere/zazen.toml"));
+}
+
+TEST(FilterLine, IncludedFilesCount) {
+  Scratch scratch;
+  write_file(scratch / "z.toml", "nod = 1\ninclude = \"conf.d/*.toml\"\n");
+  EXPECT_FALSE(file_says_filter_require(scratch / "z.toml"));
+  std::filesystem::create_directory(scratch / "conf.d");
+  write_file(scratch / "conf.d/a.toml", "filter = \"require\"\n");
+  EXPECT_TRUE(file_says_filter_require(scratch / "z.toml"));
 }
 
 }  // namespace
