@@ -85,6 +85,19 @@ ssize_t bodhi_read(bodhi* handle, const char* simdir, uint64_t seq, void* buffer
 ssize_t bodhi_query(bodhi* handle, const char* simdir, unsigned kinds, uint64_t first,
                     uint64_t last, uint64_t* seqs, size_t capacity);
 
+/* ---- The frames that exist. */
+
+/* Counts the frames from first to last in the dataset's directory, and writes their numbers as
+ * bodhi_query() does. In a divided job (zazenctl(1), run --divide) these are the frames of the
+ * listing that the ranks have agreed on; with own = 1 only those of this rank. */
+ssize_t bodhi_list(bodhi* handle, const char* simdir, int own, uint64_t first, uint64_t last,
+                   uint64_t* seqs, size_t capacity);
+/* 1 if this process belongs to a job that has divided the dataset among its ranks, else 0. */
+int bodhi_is_divided(bodhi* handle, const char* simdir);
+/* Writes the frame's name below simdir, and a NUL. Returns its length. */
+ssize_t bodhi_frame_name(bodhi* handle, const char* simdir, uint64_t seq, char* name,
+                         size_t capacity);
+
 #ifdef __cplusplus
 }
 #endif

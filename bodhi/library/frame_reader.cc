@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "bodhi/lean/system/raw_call.h"
+#include "bodhi/library/frame_list.h"
 #include "bodhi/node/client.h"
 #include "bodhi/node/seqlog.h"
 
@@ -54,11 +55,6 @@ class NodeMap {
 };
 
 namespace {
-
-std::string without_slashes(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path;
-}
 
 Error complete(int code, const std::string& subject) {
   return Error{code, subject + ": " + std::strerror(code), {}};
@@ -124,6 +120,15 @@ Result<FrameName> FrameReader::name_without_node(const std::string& dataset) {
     if (known.path == dataset) return known.name;
   }
   return unknown_dataset(dataset);
+}
+
+Result<FrameName> FrameReader::name_of(const std::string& dataset) {
+  const std::string path = without_slashes(dataset);
+  std::shared_ptr<NodeMap> map = node();
+  const TableDataset* entry = map ? map->find(path) : nullptr;
+  FrameName name;
+  if (entry != nullptr && parse_name(*entry, &name)) return name;
+  return name_without_node(path);
 }
 
 Result<UniqueFd> FrameReader::open(const std::string& dataset, FrameSeq seq) {

@@ -22,6 +22,8 @@ class FrameReader {
   FrameReader(std::string runtime, std::string config_file);
   ~FrameReader();
 
+  // How the dataset's frames are named.
+  Result<FrameName> name_of(const std::string& dataset);
   // A descriptor of the whole frame, read only.
   Result<UniqueFd> open(const std::string& dataset, FrameSeq seq);
   // The frames of the range that the node holds, ascending; none without a daemon.

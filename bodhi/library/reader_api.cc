@@ -5,10 +5,23 @@
 #include "bodhi/bodhi.h"
 #include "bodhi/lean/system/raw_call.h"
 #include "bodhi/library/api_border.h"
+#include "bodhi/library/frame_list.h"
 #include "bodhi/library/frame_reader.h"
 
 using zazen::refuse;
 using zazen::within_border;
+
+namespace {
+
+// Returns how many there are; writes as many as the capacity allows.
+ssize_t hand_out(const zazen::Result<std::vector<zazen::FrameSeq>>& frames, uint64_t* seqs,
+                 size_t capacity) {
+  if (!frames) return refuse(frames.error());
+  if (seqs != nullptr) std::copy_n(frames->begin(), std::min(capacity, frames->size()), seqs);
+  return static_cast<ssize_t>(frames->size());
+}
+
+}  // namespace
 
 BODHI_API int bodhi_open_frame(bodhi* handle, const char* simdir, uint64_t seq) {
   return within_border(handle, simdir, [&] {
@@ -32,11 +45,35 @@ BODHI_API ssize_t bodhi_read(bodhi* handle, const char* simdir, uint64_t seq, vo
 
 BODHI_API ssize_t bodhi_query(bodhi* handle, const char* simdir, unsigned kinds, uint64_t first,
                               uint64_t last, uint64_t* seqs, size_t capacity) {
+  return within_border(handle, simdir, [&] {
+    return hand_out(handle->reader->held(simdir, (kinds & BODHI_NATIVE) != 0,
+                                         (kinds & BODHI_ALIEN) != 0, {first, last}),
+                    seqs, capacity);
+  });
+}
+
+BODHI_API ssize_t bodhi_list(bodhi* handle, const char* simdir, int own, uint64_t first,
+                             uint64_t last, uint64_t* seqs, size_t capacity) {
   return within_border(handle, simdir, [&]() -> ssize_t {
-    auto held = handle->reader->held(simdir, (kinds & BODHI_NATIVE) != 0,
-                                     (kinds & BODHI_ALIEN) != 0, {first, last});
-    if (!held) return refuse(held.error());
-    if (seqs != nullptr) std::copy_n(held->begin(), std::min(capacity, held->size()), seqs);
-    return static_cast<ssize_t>(held->size());
+    zazen::Result<zazen::FrameName> name = handle->reader->name_of(simdir);
+    if (!name) return refuse(name.error());
+    zazen::FrameList list(simdir);
+    return hand_out(list.frames(*name, own != 0, {first, last}), seqs, capacity);
+  });
+}
+
+BODHI_API int bodhi_is_divided(bodhi* handle, const char* simdir) {
+  return within_border(handle, simdir,
+                       [&]() -> int { return zazen::FrameList(simdir).is_divided() ? 1 : 0; });
+}
+
+BODHI_API ssize_t bodhi_frame_name(bodhi* handle, const char* simdir, uint64_t seq, char* name,
+                                   size_t capacity) {
+  return within_border(handle, simdir, [&]() -> ssize_t {
+    zazen::Result<zazen::FrameName> names = handle->reader->name_of(simdir);
+    if (!names) return refuse(names.error());
+    const size_t length = names->format(seq, name, capacity);
+    if (length == 0) return refuse(ENAMETOOLONG, "no room for the name of a frame");
+    return static_cast<ssize_t>(length);
   });
 }

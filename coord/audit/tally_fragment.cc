@@ -18,8 +18,7 @@ std::vector<FrameSeq> opened_frames(const View& view, Tally* tally,
                                     const ViewDataset& dataset) {
   std::vector<FrameSeq> opened;
   const std::atomic<std::uint64_t>* words = opened_words(tally, dataset);
-  const auto* run = reinterpret_cast<const ViewRun*>(reinterpret_cast<const char*>(&view) +
-                                                     dataset.runs_offset);
+  const ViewRun* run = domain_runs(view, dataset);
   for (std::uint64_t r = 0; r < dataset.runs_count; ++r, ++run)
     for (std::uint64_t k = 0; k < run->count; ++k) {
       const std::uint64_t index = run->index + k;

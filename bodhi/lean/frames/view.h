@@ -110,6 +110,11 @@ bool view_is_valid(const View* view, std::size_t mapped_size);
 bool map_view(const char* directory, const View** view, Tally** tally);
 void unmap_view(const View* view, Tally* tally);
 
+// The domain: runs_count of them.
+inline const ViewRun* domain_runs(const View& view, const ViewDataset& dataset) {
+  return reinterpret_cast<const ViewRun*>(reinterpret_cast<const char*>(&view) +
+                                          dataset.runs_offset);
+}
 // The rank's own frame number i, counted from 0.
 ViewFrame own_frame(const View& view, const ViewDataset& dataset, std::uint64_t i);
 inline const ViewName* other_names(const View& view, const ViewDataset& dataset) {
