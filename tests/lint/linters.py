@@ -1,6 +1,6 @@
 """The linters have nothing to say about this tree.
 
-usage: linters.py SOURCE_TREE shell | python | format
+usage: linters.py SOURCE_TREE shell | python | types | format
        linters.py SOURCE_TREE tidy-headers [INCLUDE_DIRECTORY...]
        linters.py SOURCE_TREE tidy BUILD_TREE
 
@@ -69,6 +69,11 @@ def python(root):
                 *scripts(root, ".py", {"python3"})], root)
 
 
+def types(root):
+    """The annotations of the Python package, for the oldest Python that it is for."""
+    return run(["mypy", "--strict", "--python-version", "3.9", "--cache-dir", os.devnull, "python/zazen"], root)
+
+
 def clang_format(root):
     paths = [str(path) for path in files(root) if path.suffix in (".h", ".cc", ".c")]
     return run(["clang-format", "--dry-run", "--Werror", *paths], root)
@@ -130,7 +135,7 @@ def tidy(root, build):
 def main():
     root, linter, *rest = sys.argv[1:]
     root = pathlib.Path(root)
-    linters = {"shell": shell, "python": python, "format": clang_format,
+    linters = {"shell": shell, "python": python, "types": types, "format": clang_format,
                "tidy-headers": lambda root: tidy_headers(root, rest),
                "tidy": lambda root: tidy(root, pathlib.Path(rest[0]))}
     return 1 if linters[linter](root) else 0
