@@ -1,12 +1,12 @@
 # The .deb files: cmake --build --preset release --target package
 #
 # zazen has what programs and people use, zazend the daemon of a node, libbodhi-dev what writers
-# link. Each install() belongs to a component, by its COMPONENT or by its
+# link, python3-zazen the Python package. Each install() belongs to a component, by its COMPONENT or by its
 # folder's CMAKE_INSTALL_DEFAULT_COMPONENT_NAME; CPack makes one package of each.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_PACKAGE_DIRECTORY ${CMAKE_BINARY_DIR}/packages)
-set(CPACK_COMPONENTS_ALL zazen zazend bodhi)
+set(CPACK_COMPONENTS_ALL zazen zazend bodhi python)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/documents.cmake)
@@ -20,6 +20,7 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 
 set(CPACK_DEBIAN_ZAZEN_PACKAGE_NAME zazen)
+set(CPACK_DEBIAN_ZAZEN_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_LIST_DIR}/triggers)
 set(CPACK_DEBIAN_ZAZEN_PACKAGE_SUGGESTS "zazend (= ${PROJECT_VERSION})")
 set(CPACK_COMPONENT_ZAZEN_DESCRIPTION
 "reads trajectory frames from the nodes' local disks
@@ -42,10 +43,25 @@ one user or for all users of the node.")
 
 set(CPACK_DEBIAN_BODHI_PACKAGE_NAME libbodhi-dev)
 set(CPACK_DEBIAN_BODHI_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_BODHI_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_LIST_DIR}/triggers)
+set(CPACK_DEBIAN_BODHI_PACKAGE_DEPENDS "zazen (= ${PROJECT_VERSION})")
 set(CPACK_COMPONENT_BODHI_DESCRIPTION
 "pushes frames to analysis nodes while a simulation runs
 The C library libbodhi writes frames to the caches of analysis nodes, and
 reads them. The package also has zazen.h, by which an MPI program asks which
 frames it is to read.")
+
+set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-zazen)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_ARCHITECTURE all)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SHLIBDEPS OFF)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3 (>= 3.9), zazen (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS python3-mpi4py)
+foreach(script postinst prerm)
+  list(APPEND CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_LIST_DIR}/python/${script})
+endforeach()
+set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_COMPONENT_PYTHON_DESCRIPTION
+"tells Python programs which trajectory frames to read
+The Python package zazen gives each rank of an MPI program its own frames,
+and has the answers of zazenctl as dictionaries.")
 include(CPack)

@@ -1,4 +1,4 @@
-"""`cpack` makes three packages: lintian finds no error in them, each has what it is for, and together they
+"""`cpack` makes four packages: lintian finds no error in them, each has what it is for, and together they
 have all that `cmake --install` installs, but for module files."""
 import os
 import pathlib
@@ -11,10 +11,11 @@ if is_sanitized() or not shutil.which("lintian"):
     skip("needs lintian and a build without sanitizer")
 
 EACH = {"zazen": ("bin/zazenctl", "lib/zazen/libzazen.so", "lib/zazen/libzazen-openmpi.so",
-                  "lib/zazen/libzazen-trace.so", "share/man/man1/zazenctl.1.gz"),
+                  "lib/zazen/libzazen-trace.so", "lib/libbodhi.so.0", "share/man/man1/zazenctl.1.gz"),
         "zazend": ("sbin/zazend", "lib/systemd/system/zazend.service", "share/man/man8/zazend.8.gz"),
         "libbodhi-dev": ("include/zazen/bodhi/bodhi.h", "include/zazen/zazen.h", "lib/libbodhi.so",
-                         "lib/libbodhi.a", "lib/pkgconfig/bodhi.pc", "share/man/man3/bodhi.3.gz")}
+                         "lib/libbodhi.a", "lib/pkgconfig/bodhi.pc", "share/man/man3/bodhi.3.gz"),
+        "python3-zazen": ("lib/python3/dist-packages/zazen/__init__.py", "lib/python3/dist-packages/zazen/py.typed")}
 # Debian's own forms of the documents.
 ADDED = ("copyright", "changelog.gz")
 

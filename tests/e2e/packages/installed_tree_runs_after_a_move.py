@@ -6,7 +6,7 @@ import pathlib
 import re
 
 import nodes as harness
-from nodes import BUILD, MPI, MPIRUN, Nodes, program
+from nodes import BUILD, MPI, MPIRUN, PYTHON, Nodes, program
 from processes import expect, run
 
 SOURCE = pathlib.Path(__file__).resolve().parents[3]
@@ -56,6 +56,13 @@ with Nodes(2) as nodes:
     doctor = run([*ctl, "doctor", "/bin/cat"], nodes.env)
     expect("fail" not in doctor.stdout, f"{doctor}")
 
+    # The Python package finds the libraries and zazenctl of its own tree.
+    asks = f"import zazen; print(len(zazen.own_frames({data.path!r})), zazen.status()['node'], zazen.places.zazenctl())"
+    env = {key: value for key, value in nodes.env.items() if key != "ZAZENCTL"}
+    asked = run([PYTHON, "-c", asks], dict(env, PYTHONPATH=f"{tree}/lib/python3/dist-packages",
+                                           ZAZEN_CONFIG=nodes[0].config)).succeeded()
+    expect(asked.stdout == f"12 n0 {tree}/bin/zazenctl\n", f"{asked}")
+
     # A program that asks which frames to read.
     packages = [str(path.parent) for path in pathlib.Path(tree).rglob(f"zazen-{MPI}.pc")]
     env = dict(nodes.env, PKG_CONFIG_PATH=":".join(packages))
@@ -78,8 +85,10 @@ with Nodes(2) as nodes:
             os.remove(f"{places}/zazen/{name}.lua")
         loaded = run(["bash", "-c", f"""source /usr/share/lmod/lmod/init/bash; module use '{places}'
             module load zazen/{name} && zazenctl --version && command -v zazend && pkg-config --cflags bodhi
-            man --where zazenctl; module unload zazen; command -v zazenctl"""],
+            man --where zazenctl; python3 -c 'import zazen; print(zazen.__file__)'
+            module unload zazen; command -v zazenctl"""],
                      dict(nodes.env, PATH="/usr/bin:/bin"))
         expect(loaded.stdout.startswith("zazenctl ") and f"{tree}/sbin/zazend\n" in loaded.stdout
-               and f"{tree}/share/man/man1/zazenctl.1" in loaded.stdout, f"{kind}: {loaded}")
+               and f"{tree}/share/man/man1/zazenctl.1" in loaded.stdout
+               and f"{tree}/lib/python3/dist-packages/zazen/__init__.py" in loaded.stdout, f"{kind}: {loaded}")
         expect(not loaded.stdout.endswith("bin/zazenctl\n"), f"{kind}: still there after unload: {loaded}")

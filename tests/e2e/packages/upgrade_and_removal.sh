@@ -47,6 +47,8 @@ await_rounds() {
   done
 }
 await_rounds
+python3 -c 'import zazen; assert len(zazen.own_frames("/frames")) == 20 and zazen.status()["healthy"]' ||
+  fail "the Python package"
 dpkg -i /packages/new/*.deb >/packages/dpkg.log 2>&1 || { cat /packages/dpkg.log; fail upgrade; }
 await_rounds  # the old shim and the old daemon
 stop
@@ -56,14 +58,14 @@ note_pid
 await_rounds  # the old shim and the new daemon
 touch /packages/stop
 wait $job || { cat /packages/job.log; fail "the job's status"; }
-dpkg-query --show zazen zazend libbodhi-dev | grep -qv '0\.1\.1$' && fail "not upgraded"
+dpkg-query --show zazen zazend libbodhi-dev python3-zazen | grep -qv '0\.1\.1$' && fail "not upgraded"
 zazenctl run --quiet -- sh -c 'cat /frames/* | sha256sum' | cmp - /packages/wanted
 zazenctl status --json | grep -q '"hits": 0,' && fail "nothing was read from the cache"
 stop
 
-dpkg --remove zazend zazen libbodhi-dev >/packages/dpkg.log 2>&1
+dpkg --remove zazend zazen libbodhi-dev python3-zazen >/packages/dpkg.log 2>&1
 [ -e /var/cache/zazen/frames/f0 ] || fail "a removal took the copies"
-dpkg --purge zazend zazen libbodhi-dev >/packages/dpkg.log 2>&1
+dpkg --purge zazend zazen libbodhi-dev python3-zazen >/packages/dpkg.log 2>&1
 [ -e /etc/zazen/zazen.toml ] || fail "the administrator's configuration is gone"
 [ ! -e /var/cache/zazen ] || fail "the cache is left"
 [ ! -e /run/zazen ] || fail "the runtime directory is left"
