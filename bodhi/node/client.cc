@@ -12,15 +12,17 @@
 #include "bodhi/lean/system/raw_call.h"
 
 namespace zazen {
+
+struct ClientReply {
+  MessageHeader header = {};
+  std::string body;
+  UniqueFd fd;                         // of the content; or
+  std::optional<std::string> content;  // another machine's
+};
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-struct Reply {
-  MessageHeader header;
-  std::string body;
-  UniqueFd fd;
-};
 
 Error no_answer(int code) {
   // These errors show that the daemon is gone.
@@ -34,14 +36,14 @@ Status send_request(int socket, const std::string& packet, int passed_fd, int ti
   return Done{};
 }
 
-Result<Reply> receive_reply(int socket, int timeout_ms) {
+Result<ClientReply> receive_reply(int socket, int timeout_ms) {
   char buffer[kMaxMessage];
   int passed_fd = -1;
   int size = receive_message(socket, buffer, sizeof buffer, &passed_fd, timeout_ms);
   UniqueFd fd(passed_fd);
   if (size < 0) return no_answer(-size);
   if (size == 0) return no_answer(ECONNRESET);
-  Reply reply;
+  ClientReply reply;
   if (!message_is_valid(buffer, static_cast<std::size_t>(size))) {
     return Error{EPROTO, "the daemon's answer", {}};
   }
@@ -50,26 +52,6 @@ Result<Reply> receive_reply(int socket, int timeout_ms) {
   reply.body.assign(buffer + sizeof reply.header, reply.header.length);
   reply.fd = std::move(fd);
   return reply;
-}
-
-Result<Reply> exchange(int socket, const Result<std::string>& packet, int timeout_ms,
-                       int passed_fd = -1) {
-  if (!packet) return packet.error();
-  auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
-  MessageHeader request;
-  std::memcpy(&request, packet->data(), sizeof request);
-  if (auto sent = send_request(socket, *packet, passed_fd, timeout_ms); !sent) {
-    return sent.error();
-  }
-  for (;;) {
-    auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-    auto reply =
-        receive_reply(socket, static_cast<int>(std::max(left.count(), decltype(left)::rep{0})));
-    if (!reply) return reply;
-    if (reply->header.request != request.request) continue;
-    if (reply->header.status != 0) return Error{reply->header.status, "the daemon refused", {}};
-    return reply;
-  }
 }
 
 Result<std::string> frame_packet(MessageType type, std::uint64_t request, std::uint32_t flags,
@@ -109,7 +91,9 @@ Result<std::string> range_packet(MessageType type, std::uint64_t request, const 
   return packet;
 }
 
-Result<std::string> read_whole(const UniqueFd& fd) {
+Result<std::string> read_content(ClientReply& reply) {
+  if (reply.content) return std::move(*reply.content);
+  const UniqueFd& fd = reply.fd;
   struct stat st;
   if (!fd.valid() || ::fstat(fd.get(), &st) != 0) {
     return Error{EPROTO, "the daemon's answer", {}};
@@ -133,18 +117,47 @@ Result<Client> Client::connect(const std::string& runtime, int timeout_ms) {
   return Client(UniqueFd(fd), timeout_ms);
 }
 
+Client::Client(std::unique_ptr<RequestLink> link) : link_(std::move(link)) {}
+
+Result<ClientReply> Client::exchange(const Result<std::string>& packet, int passed_fd) {
+  if (!packet) return packet.error();
+  const auto refusal = [](int status) { return Error{status, "the daemon refused", {}}; };
+  if (link_) {
+    if (passed_fd >= 0) return refusal(EOPNOTSUPP);
+    Result<RequestLink::Answer> answer = link_->ask(*packet);
+    if (!answer) return answer.error();
+    if (answer->status != 0) return refusal(answer->status);
+    return ClientReply{{}, std::move(answer->body), {}, std::move(answer->content)};
+  }
+  auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms_);
+  MessageHeader request;
+  std::memcpy(&request, packet->data(), sizeof request);
+  if (auto sent = send_request(socket_.get(), *packet, passed_fd, timeout_ms_); !sent) {
+    return sent.error();
+  }
+  for (;;) {
+    auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    auto reply = receive_reply(
+        socket_.get(), static_cast<int>(std::max(left.count(), decltype(left)::rep{0})));
+    if (!reply) return reply;
+    if (reply->header.request != request.request) continue;
+    if (reply->header.status != 0) return refusal(reply->header.status);
+    return reply;
+  }
+}
+
 Result<std::string> Client::status() {
   auto packet = packet_of(MessageType::kStatus, next_request_++, "");
-  auto reply = exchange(socket_.get(), packet, timeout_ms_);
+  auto reply = exchange(packet);
   if (!reply) return reply.error();
-  return read_whole(reply->fd);
+  return read_content(*reply);
 }
 
 Result<std::vector<ListRecord>> Client::list(const std::string& dataset) {
   auto packet = frame_packet(MessageType::kList, next_request_++, 0, dataset, "");
-  auto reply = exchange(socket_.get(), packet, timeout_ms_);
+  auto reply = exchange(packet);
   if (!reply) return reply.error();
-  auto bytes = read_whole(reply->fd);
+  auto bytes = read_content(*reply);
   if (!bytes) return bytes.error();
   ListReply list;
   if (reply->body.size() != sizeof list) return Error{EPROTO, "the daemon's answer", {}};
@@ -171,7 +184,7 @@ Result<EvictReply> Client::ask_for_range(MessageType type, const std::string& da
                                          FrameRange range, std::uint32_t what) {
   EvictBody body = {range.first, range.last, what, static_cast<std::uint32_t>(dataset.size())};
   auto packet = range_packet(type, next_request_++, body, dataset);
-  auto reply = exchange(socket_.get(), packet, timeout_ms_);
+  auto reply = exchange(packet);
   if (!reply) return reply.error();
   EvictReply evicted;
   if (reply->body.size() != sizeof evicted) return Error{EPROTO, "the daemon's answer", {}};
@@ -183,7 +196,7 @@ Result<Client::Verified> Client::verify(const std::string& dataset, FrameSeq fir
                                         FrameSeq last) {
   VerifyBody body = {first, last, static_cast<std::uint32_t>(dataset.size()), 0};
   auto packet = range_packet(MessageType::kVerify, next_request_++, body, dataset);
-  auto reply = exchange(socket_.get(), packet, timeout_ms_);
+  auto reply = exchange(packet);
   if (!reply) return reply.error();
   Verified verified = {};
   const std::string& bytes = reply->body;
@@ -204,7 +217,7 @@ Result<Client::Verified> Client::verify(const std::string& dataset, FrameSeq fir
 
 Status Client::sample(const std::string& dataset) {
   auto packet = frame_packet(MessageType::kSample, next_request_++, kWaitForIt, dataset, "");
-  auto reply = exchange(socket_.get(), packet, timeout_ms_);
+  auto reply = exchange(packet);
   if (!reply) return reply.error();
   return Done{};
 }
@@ -213,21 +226,21 @@ Status Client::keep_listing(const std::string& dataset, const std::string& encod
   auto file = sealed_memory(encoded_listing);
   if (!file) return file.error();
   auto packet = frame_packet(MessageType::kKeepListing, next_request_++, 0, dataset, "");
-  auto reply = exchange(socket_.get(), packet, timeout_ms_, file->get());
+  auto reply = exchange(packet, file->get());
   if (!reply) return reply.error();
   return Done{};
 }
 
 Status Client::tell(std::string_view notice) {
   auto packet = packet_of(MessageType::kPeerNotice, next_request_++, notice);
-  auto reply = exchange(socket_.get(), packet, timeout_ms_);
+  auto reply = exchange(packet);
   if (!reply) return reply.error();
   return Done{};
 }
 
 Result<std::string> Client::history(const std::string& dataset, const std::string& name) {
   auto packet = frame_packet(MessageType::kHistory, next_request_++, 0, dataset, name);
-  auto reply = exchange(socket_.get(), packet, timeout_ms_);
+  auto reply = exchange(packet);
   if (!reply) return reply.error();
   return std::move(reply->body);
 }
@@ -250,6 +263,7 @@ Result<std::uint64_t> Client::start_fill(const std::string& dataset, const std::
 Result<std::uint64_t> Client::hand_over(MessageType type, std::uint32_t flags,
                                         const std::string& dataset, const std::string& name,
                                         int origin_fd) {
+  if (link_) return Error{EOPNOTSUPP, "the daemon refused", {}};
   std::uint64_t request = next_request_++;
   auto packet = frame_packet(type, request, flags, dataset, name);
   if (!packet) return packet.error();

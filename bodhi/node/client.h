@@ -3,6 +3,7 @@
 // answer. Not thread safe.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,9 +14,26 @@
 
 namespace zazen {
 
+// The way to a daemon of another machine.
+class RequestLink {
+ public:
+  struct Answer {
+    int status = 0;  // 0 or an errno
+    std::string body;
+    std::string content;  // of the descriptor that a local client would get
+  };
+  virtual ~RequestLink() = default;
+  // An error: the node does not answer, or does not take this packet.
+  virtual Result<Answer> ask(std::string_view packet) = 0;
+};
+
+struct ClientReply;
+
 class Client {
  public:
   static Result<Client> connect(const std::string& runtime, int timeout_ms = 5'000);
+  // Requests that pass a descriptor fail with EOPNOTSUPP.
+  explicit Client(std::unique_ptr<RequestLink> link);
 
   // Status as JSON text.
   Result<std::string> status();
@@ -56,9 +74,10 @@ class Client {
   Result<PushAnswer> next_push_answer();
 
  private:
-  explicit Client(UniqueFd socket, int timeout_ms)
+  Client(UniqueFd socket, int timeout_ms)
       : socket_(std::move(socket)), timeout_ms_(timeout_ms) {}
 
+  Result<ClientReply> exchange(const Result<std::string>& packet, int passed_fd = -1);
   Result<EvictReply> ask_for_range(MessageType type, const std::string& dataset,
                                    FrameRange range, std::uint32_t what);
 
@@ -66,8 +85,9 @@ class Client {
                                   const std::string& dataset, const std::string& name,
                                   int origin_fd);
 
+  std::unique_ptr<RequestLink> link_;  // or
   UniqueFd socket_;
-  int timeout_ms_;
+  int timeout_ms_ = 0;
   std::uint64_t next_request_ = 1;
 };
 

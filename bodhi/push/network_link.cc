@@ -67,7 +67,7 @@ Result<UniqueFd> connect_to(const SocketAddress& address, int timeout_ms) {
   return fd;
 }
 
-class NetworkLink : public NodeLink {
+class NetworkLink : public NodeLink, public RequestLink {
  public:
   NetworkLink(UniqueFd socket, std::string peer, bool is_local, int timeout_ms)
       : socket_(std::move(socket)),
@@ -82,6 +82,7 @@ class NetworkLink : public NodeLink {
   Result<PushAnswer> next_answer() override;
   Result<FrameSet> natives(const std::string& dataset) override;
   Status tell(std::string_view notice) override;
+  Result<RequestLink::Answer> ask(std::string_view packet) override;
 
  private:
   struct Introducing {
@@ -103,6 +104,7 @@ class NetworkLink : public NodeLink {
   int receive_message(PushHeader* header, std::string* body);  // a complete one
   int take_answer();
   int take_natives(const PushHeader& header, const std::string& body);
+  int take_reply(const PushHeader& header, std::string& body);
   bool has_message() const;
   Error broken(int code);
   void note_movement();
@@ -127,6 +129,9 @@ class NetworkLink : public NodeLink {
   std::uint64_t natives_request_ = 0, notices_ = 0;
   std::optional<std::string> natives_parts_;  // while a natives answer is awaited
   std::optional<Result<FrameSet>> natives_;
+  std::uint64_t asked_ = 0;  // requests
+  bool awaits_reply_ = false;
+  RequestLink::Answer reply_;
 };
 
 Error NetworkLink::broken(int code) {
@@ -249,6 +254,9 @@ int NetworkLink::take_answer() {
   if (header.type == PushType::kNativesAnswer || header.type == PushType::kNativesPart) {
     return take_natives(header, body);
   }
+  if (header.type == PushType::kReply || header.type == PushType::kReplyPart) {
+    return take_reply(header, body);
+  }
   auto found = under_way_.extract(header.request);
   if (found.empty()) return EPROTO;
   window_bytes_ -= found.mapped();
@@ -267,6 +275,19 @@ int NetworkLink::take_natives(const PushHeader& header, const std::string& body)
                  ? FrameSet::decode(*natives_parts_)
                  : Result<FrameSet>(Error{header.status, "the node refused", {}});
   natives_parts_.reset();
+  return 0;
+}
+
+int NetworkLink::take_reply(const PushHeader& header, std::string& body) {
+  if (!awaits_reply_ || header.request != asked_) return EPROTO;
+  if (header.type == PushType::kReplyPart) {
+    if (reply_.content.size() + body.size() > kLongestContent) return EPROTO;
+    reply_.content += body;
+    return 0;
+  }
+  reply_.status = header.status;
+  reply_.body = std::move(body);
+  awaits_reply_ = false;
   return 0;
 }
 
@@ -466,8 +487,25 @@ Status NetworkLink::tell(std::string_view notice) {
   return Done{};
 }
 
-Result<std::unique_ptr<NodeLink>> connect_with(const Credentials& credentials,
-                                               const std::string& peer, int timeout_ms) {
+Result<RequestLink::Answer> NetworkLink::ask(std::string_view packet) {
+  if ((hello_.methods & kTakesRequests) == 0) {
+    return Error{EOPNOTSUPP, "the node's zazend is of an older version",
+                 "install the same version of Zazen on all nodes"};
+  }
+  note_movement();
+  PushHeader header = {};
+  header.type = PushType::kRequest;
+  header.request = ++asked_;
+  reply_ = {};
+  awaits_reply_ = true;
+  int code = send_message(header, encode(PushRequest{std::string(packet), ""}));
+  while (code == 0 && awaits_reply_) code = take_answer();
+  if (code != 0) return broken(code);
+  return std::move(reply_);
+}
+
+Result<std::unique_ptr<NetworkLink>> connect_with(const Credentials& credentials,
+                                                  const std::string& peer, int timeout_ms) {
   std::optional<PushAddress> address = parse_push_address(peer);
   if (!address || peer.size() > kLongestPeer)
     return Error{EINVAL, "'" + peer + "' is not HOST:PORT", {}};
@@ -480,7 +518,7 @@ Result<std::unique_ptr<NodeLink>> connect_with(const Credentials& credentials,
       auto link = std::make_unique<NetworkLink>(std::move(*socket), peer, one.is_loopback(),
                                                 timeout_ms);
       if (Status done = link->introduce(credentials); !done) return done.error();
-      return std::unique_ptr<NodeLink>(std::move(link));
+      return link;
     }
     last = socket.error();
   }
@@ -488,12 +526,25 @@ Result<std::unique_ptr<NodeLink>> connect_with(const Credentials& credentials,
   return last;
 }
 
+Result<std::unique_ptr<NetworkLink>> connect_in_turn(const Credentials& credentials,
+                                                     const std::string& peer, int timeout_ms) {
+  auto link = connect_with(credentials, peer, timeout_ms);
+  if (link || link.error().code != EACCES) return link;
+  // The node may not have the new key yet.
+  for (const std::string& old : credentials.old_keys) {
+    auto with_old = connect_with({old, credentials.munge, {}}, peer, timeout_ms);
+    if (with_old) return with_old;
+  }
+  return link;
+}
+
+constexpr std::string_view kLocal = "unix:";
+
 }  // namespace
 
 Result<std::unique_ptr<NodeLink>> NodeLink::connect(const std::string& peer,
                                                     const Credentials& credentials,
                                                     int timeout_ms) {
-  constexpr std::string_view kLocal = "unix:";
   if (peer.starts_with(kLocal)) {
     return connect_local_link(peer.substr(kLocal.size()), timeout_ms);
   }
@@ -503,14 +554,17 @@ Result<std::unique_ptr<NodeLink>> NodeLink::connect(const std::string& peer,
 Result<std::unique_ptr<NodeLink>> connect_network_link(const std::string& peer,
                                                        const Credentials& credentials,
                                                        int timeout_ms) {
-  auto link = connect_with(credentials, peer, timeout_ms);
-  if (link || link.error().code != EACCES) return link;
-  // The node may not have the new key yet.
-  for (const std::string& old : credentials.old_keys) {
-    auto with_old = connect_with({old, credentials.munge, {}}, peer, timeout_ms);
-    if (with_old) return with_old;
-  }
-  return link;
+  auto link = connect_in_turn(credentials, peer, timeout_ms);
+  if (!link) return link.error();
+  return std::unique_ptr<NodeLink>(std::move(*link));
+}
+
+Result<Client> connect_client(const std::string& peer, const Credentials& credentials,
+                              int timeout_ms) {
+  if (peer.starts_with(kLocal)) return Client::connect(peer.substr(kLocal.size()), timeout_ms);
+  auto link = connect_in_turn(credentials, peer, timeout_ms);
+  if (!link) return link.error();
+  return Client(std::unique_ptr<RequestLink>(std::move(*link)));
 }
 
 }  // namespace zazen

@@ -18,6 +18,7 @@
 #include <string_view>
 
 #include "bodhi/common/result.h"
+#include "bodhi/node/client.h"
 #include "bodhi/node/frame_set.h"
 #include "bodhi/push/key_ring.h"
 
@@ -61,6 +62,11 @@ class NodeLink {
   // way. EOPNOTSUPP: a daemon of an older version, without notices.
   virtual Status tell(std::string_view notice) = 0;
 };
+
+// A client of the daemon of any node. EOPNOTSUPP: the node's daemon is of an older version. On
+// another machine the time limit is for silence, as in a NodeLink.
+Result<Client> connect_client(const std::string& peer, const Credentials& credentials,
+                              int timeout_ms);
 
 // The two kinds of links: local_link.cc and network_link.cc.
 Result<std::unique_ptr<NodeLink>> connect_local_link(const std::string& runtime,

@@ -10,6 +10,11 @@ struct NameLengths {
   std::uint16_t name;
 };
 
+struct RequestLengths {
+  std::uint32_t packet;
+  std::uint32_t credential;
+};
+
 bool has_nul(std::string_view text) {
   return text.find('\0') != text.npos;
 }
@@ -39,9 +44,11 @@ bool is_valid(const PushWelcome& welcome) {
 
 bool is_valid(const PushHeader& header, PushSide sender) {
   if (header.reserved != 0 || header.reserved_too != 0) return false;
-  bool is_answer = header.type == PushType::kAnswer || header.type == PushType::kNativesAnswer;
-  bool is_daemons =
-      is_answer || header.type == PushType::kWorking || header.type == PushType::kNativesPart;
+  bool is_answer = header.type == PushType::kAnswer ||
+                   header.type == PushType::kNativesAnswer || header.type == PushType::kReply;
+  bool is_daemons = is_answer || header.type == PushType::kWorking ||
+                    header.type == PushType::kNativesPart ||
+                    header.type == PushType::kReplyPart;
   if (is_daemons != (sender == PushSide::kDaemon)) return false;
   if (header.status < 0 || (header.status != 0 && !is_answer)) return false;
   if (header.content_bytes != 0 && header.type != PushType::kPush) return false;
@@ -59,7 +66,12 @@ bool is_valid(const PushHeader& header, PushSide sender) {
     case PushType::kNativesAnswer:
       return header.length <= kLongestNativesPart;
     case PushType::kNativesPart:
+    case PushType::kReplyPart:
       return header.length > 0 && header.length <= kLongestNativesPart;
+    case PushType::kRequest:
+      return header.length > sizeof(RequestLengths) && header.length <= kLongestRequest;
+    case PushType::kReply:
+      return header.length <= kMaxMessage;
   }
   return false;
 }
@@ -79,6 +91,26 @@ bool decode(std::string_view body, PushNames* out) {
   out->dataset = body.substr(0, lengths.dataset);
   out->name = body.substr(lengths.dataset);
   return out->dataset.starts_with('/') && !has_nul(body);
+}
+
+std::string encode(const PushRequest& request) {
+  RequestLengths lengths = {static_cast<std::uint32_t>(request.packet.size()),
+                            static_cast<std::uint32_t>(request.credential.size())};
+  return std::string(as_text(lengths)) + request.packet + request.credential;
+}
+
+bool decode(std::string_view body, PushRequest* out) {
+  RequestLengths lengths;
+  if (body.size() < sizeof lengths) return false;
+  std::memcpy(&lengths, body.data(), sizeof lengths);
+  body.remove_prefix(sizeof lengths);
+  if (lengths.packet > kMaxMessage || lengths.credential > kLongestCredential ||
+      body.size() != std::size_t{lengths.packet} + lengths.credential) {
+    return false;
+  }
+  out->packet = body.substr(0, lengths.packet);
+  out->credential = body.substr(lengths.packet);
+  return !has_nul(out->credential);
 }
 
 }  // namespace zazen

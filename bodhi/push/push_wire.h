@@ -9,7 +9,9 @@
 // then kContentEnd with its checksums. Nothing is encrypted.
 //
 // The answer repeats the number of its request; answers may come in any order. A daemon that
-// reports changed frames to another daemon acts as a writer and sends kNotice.
+// reports changed frames to another daemon acts as a writer and sends kNotice. A tool that asks
+// a node acts as a writer, too: kRequest carries a message of a local client
+// (bodhi/lean/requests/messages.h), and kReply its answer. No descriptors cross.
 #pragma once
 #include <array>
 #include <string>
@@ -28,6 +30,9 @@ inline constexpr std::size_t kLongestPushBody = kMaxPath + kMaxTemplate + 64;
 // The largest encoded set of natives of a dataset, and the largest part of it in one message.
 // The part is small, because the receiver stores it before it can verify its MAC.
 inline constexpr std::size_t kLongestNatives = 256 << 20, kLongestNativesPart = 64 << 10;
+// The same limits hold for what the descriptor of a local answer contains.
+inline constexpr std::size_t kLongestContent = kLongestNatives;
+inline constexpr std::size_t kLongestRequest = 8 + kMaxMessage + kLongestCredential;
 
 using Bytes32 = std::array<std::uint8_t, 32>;
 using Bytes16 = std::array<std::uint8_t, 16>;
@@ -38,6 +43,7 @@ enum : std::uint16_t {  // how a writer proves its identity: bits of PushHello.m
   kByMunge = 4,
   // Not a method: the daemon accepts kNotice. A daemon without this bit gets no notices.
   kTakesNotices = 8,
+  kTakesRequests = 16,  // the same of kRequest
 };
 
 struct PushHello {
@@ -86,6 +92,9 @@ enum class PushType : std::uint16_t {
   kWorking,        // from the daemon: it is at work; not an answer
   kNotice,         // from another daemon: a ChangeNotice (change_notice.h); kAnswer follows
   kNativesPart,    // from the daemon: an earlier part of that set; more follows
+  kRequest,        // from the writer: PushRequest; kReply follows
+  kReplyPart,      // from the daemon: a part of the content of the answer, in order
+  kReply,          // from the daemon: status, the body of the local answer; ends the content
 };
 
 struct PushHeader {
@@ -121,6 +130,14 @@ std::string encode(const PushNames& names);
 // False if they do not fill the body exactly, contain a NUL, or the dataset is not an absolute
 // path.
 bool decode(std::string_view body, PushNames* out);
+
+struct PushRequest {       // the body of kRequest
+  std::string packet;      // a whole message of a local client
+  std::string credential;  // MUNGE's for this packet, where the session does not prove the user
+};
+std::string encode(const PushRequest& request);
+// False if they do not fill the body exactly, or are too long. The packet is not looked at.
+bool decode(std::string_view body, PushRequest* out);
 
 template <class T>
 std::string_view as_text(const T& value) {

@@ -27,6 +27,14 @@ void take_apart(std::string_view body) {
   demand(encode(names) == body);
 }
 
+void take_request_apart(std::string_view body) {
+  PushRequest request;
+  if (!decode(body, &request)) return;
+  demand(request.packet.size() <= kMaxMessage);
+  demand(request.credential.size() <= kLongestCredential);
+  demand(encode(request) == body);
+}
+
 void take_notice_apart(std::string_view body) {
   ChangeNotice notice;
   if (!decode(body, &notice)) return;
@@ -52,17 +60,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   take_apart({text, size});
   take_notice_apart({text, size});
+  take_request_apart({text, size});
   parse_push_address(std::string(text, size));
   if (!read(text, size, &header)) return 0;
   bool by_writer = is_valid(header, PushSide::kWriter);
   bool by_daemon = is_valid(header, PushSide::kDaemon);
   demand(!(by_writer && by_daemon));
-  if (by_writer) demand(header.length <= std::max(kLongestPushBody, kLongestNotice));
+  if (by_writer)
+    demand(header.length <= std::max({kLongestPushBody, kLongestNotice, kLongestRequest}));
   if (by_daemon) demand(header.length <= kLongestNativesPart);
   std::string_view rest(text + sizeof header, size - sizeof header);
   if (by_writer && header.length <= rest.size()) {
     take_apart(rest.substr(0, header.length));
     take_notice_apart(rest.substr(0, header.length));
+    take_request_apart(rest.substr(0, header.length));
   }
   return 0;
 }

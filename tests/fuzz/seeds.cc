@@ -82,6 +82,15 @@ void add_pushes(const Corpus& corpus) {
   PushHeader head = {PushType::kNotice, 0, static_cast<std::uint32_t>(body.size()), 1, 0, 0, 0};
   corpus.add("push_wire", "notice", body);
   corpus.add("push_wire", "notice-message", as_bytes(head) + body + std::string(32, '\0'));
+  const std::string asked = encode(PushRequest{"ZAZ1", "MUNGE:AwQ:"});
+  head = {PushType::kRequest, 0, static_cast<std::uint32_t>(asked.size()), 1, 0, 0, 0};
+  corpus.add("push_wire", "request", asked);
+  corpus.add("push_wire", "request-message", as_bytes(head) + asked + std::string(32, '\0'));
+  corpus.add(
+      "push_wire", "reply-part",
+      as_bytes(PushHeader{PushType::kReplyPart, 0, 8, 1, 0, 0, 0}) + std::string(8 + 32, '\1'));
+  corpus.add("push_wire", "reply",
+             as_bytes(PushHeader{PushType::kReply, 0, 0, 1, 0, 13, 0}) + std::string(32, '\1'));
 }
 
 void add_table(const Corpus& corpus) {

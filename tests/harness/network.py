@@ -16,6 +16,7 @@ MAGIC, VERSION = 0x3150545A, 2
 BY_LOOPBACK, BY_KEY = 1, 2
 HELLO, INTRODUCTION, WELCOME, HEADER = "<IHHIIQ32s", "<IHHII16s36sI32s32s", "<Ii32s", "<HHIQQiI"
 PUSH, CONTENT_END, NATIVES, ANSWER, NATIVES_ANSWER, WORKING = 1, 2, 3, 4, 5, 6
+REQUEST, REPLY_PART, REPLY = 9, 10, 11
 
 
 def free_port():
@@ -219,6 +220,24 @@ class Stranger:
     def names(dataset, name):
         dataset, name = dataset.encode(), name.encode()
         return struct.pack("<HH", len(dataset), len(name)) + dataset + name
+
+    @staticmethod
+    def request(packet, credential=b""):
+        """The body of a REQUEST: a message of a local client."""
+        return struct.pack("<II", len(packet), len(credential)) + packet + credential
+
+    def ask(self, packet, credential=b""):
+        """(status, body, content) of the answer, or None if the connection was closed."""
+        self.socket.sendall(self.message(REQUEST, self.request(packet, credential)))
+        content = b""
+        while header := self.receive(struct.calcsize(HEADER)):
+            kind, _, length, request, _, status, _ = struct.unpack(HEADER, header)
+            body = self.receive(length + 32)[:length]
+            expect(kind in (REPLY, REPLY_PART, WORKING) and request == (0 if kind == WORKING else 7), f"{header}")
+            if kind == REPLY:
+                return status, body, content
+            content += body
+        return None
 
     def answer(self):
         """(request, status), or None if the connection was closed. Signs of life answer nothing."""

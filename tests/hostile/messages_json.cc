@@ -33,11 +33,12 @@ int main() {
     std::printf(
         "%s  {\"name\": \"%s\", \"type\": %zu, \"body\": \"%s\", \"descriptor\": \"%s\", "
         "\"flags\": %u, \"answered\": \"%s\", \"sender\": \"%s\", \"wish\": \"%s\", "
-        "\"removed_too\": %s}",
+        "\"removed_too\": %s, \"carried\": %s}",
         separator, rule.name, number(rule.type), kBodies.at(number(rule.body)),
         kDescriptors.at(number(rule.descriptor)), rule.flags,
         kAnswers.at(number(rule.answered)), kSenders.at(number(rule.from)),
-        kWishes.at(number(rule.wish)), rule.removed_too ? "true" : "false");
+        kWishes.at(number(rule.wish)), rule.removed_too ? "true" : "false",
+        rule.is_carried ? "true" : "false");
     separator = ",\n";
   }
   std::puts("\n]}");

@@ -85,6 +85,7 @@ struct MessageRule {
   Sender from = Sender::kAnybody;
   Wish wish = Wish::kNone;
   bool removed_too = false;  // it may name a dataset that a reload has removed
+  bool is_carried = false;   // it may come from another machine (bodhi/push/push_wire.h)
 };
 
 inline constexpr MessageRule kMessages[] = {
@@ -111,12 +112,14 @@ inline constexpr MessageRule kMessages[] = {
      .name = "evict",
      .body = BodyForm::kSelection,
      .wish = Wish::kManage,
-     .removed_too = true},
+     .removed_too = true,
+     .is_carried = true},
     {.type = MessageType::kList,
      .name = "list",
      .body = BodyForm::kDatasetOrAll,
-     .wish = Wish::kList},
-    {.type = MessageType::kStatus, .name = "status"},
+     .wish = Wish::kList,
+     .is_carried = true},
+    {.type = MessageType::kStatus, .name = "status", .is_carried = true},
     {.type = MessageType::kKeepListing,
      .name = "keep_listing",
      .body = BodyForm::kDataset,
@@ -126,12 +129,14 @@ inline constexpr MessageRule kMessages[] = {
      .name = "pin",
      .body = BodyForm::kRange,
      .wish = Wish::kManage,
-     .removed_too = true},
+     .removed_too = true,
+     .is_carried = true},
     {.type = MessageType::kUnpin,
      .name = "unpin",
      .body = BodyForm::kRange,
      .wish = Wish::kManage,
-     .removed_too = true},
+     .removed_too = true,
+     .is_carried = true},
     {.type = MessageType::kReadIn,
      .name = "read_in",
      .body = BodyForm::kFrame,
@@ -140,7 +145,8 @@ inline constexpr MessageRule kMessages[] = {
      .name = "verify",
      .body = BodyForm::kVerify,
      .wish = Wish::kManage,
-     .removed_too = true},
+     .removed_too = true,
+     .is_carried = true},
     {.type = MessageType::kPushContent,
      .name = "push_content",
      .body = BodyForm::kFrame,
@@ -157,7 +163,8 @@ inline constexpr MessageRule kMessages[] = {
     {.type = MessageType::kHistory,
      .name = "history",
      .body = BodyForm::kFrame,
-     .wish = Wish::kSearch},
+     .wish = Wish::kSearch,
+     .is_carried = true},
     {.type = MessageType::kReply,
      .name = "reply",
      .body = BodyForm::kAny,
@@ -181,6 +188,11 @@ consteval bool is_sound(std::span<const MessageRule> rules) {
     bool on_dataset = rule.wish != Wish::kNone || rule.removed_too;
     if (on_dataset && !names_dataset(rule.body)) return false;
     if (rule.answered == Answered::kIfAsked && (rule.flags & kWaitForIt) == 0) return false;
+    // Another machine gets an answer, and can pass no descriptor.
+    const bool may_be_carried = rule.answered == Answered::kAlways &&
+                                rule.descriptor == Descriptor::kNone &&
+                                rule.from == Sender::kAnybody;
+    if (rule.is_carried && !may_be_carried) return false;
   }
   return true;
 }

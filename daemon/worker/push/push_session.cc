@@ -48,7 +48,10 @@ void PushSession::AnswerBox::wake() {
 }
 
 PushSession::PushSession(UniqueFd socket, std::string from, PushTerms& terms)
-    : socket_(std::move(socket)), from_(std::move(from)), terms_(terms) {
+    : socket_(std::move(socket)),
+      from_(std::move(from)),
+      terms_(terms),
+      carried_(terms.config.runtime, terms.config.all_users) {
   box_->event = UniqueFd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
 }
 
@@ -100,7 +103,7 @@ bool PushSession::introduce() {
   PushHello hello = {};
   hello.magic = kPushMagic;
   hello.version = kPushVersion;
-  hello.methods = terms_.methods | kTakesNotices;
+  hello.methods = terms_.methods | kTakesNotices | kTakesRequests;
   hello.uid = terms_.own_uid;
   hello.largest_frame = terms_.config.max_frame_bytes;
   hello.nonce = random_bytes();
@@ -218,13 +221,16 @@ bool PushSession::serve_message() {
   deadline_ = Clock::now() + terms_.limits.message;
   if (!receive_message(&header, &body)) return false;
   const bool is_notice = header.type == PushType::kNotice;
+  const bool is_carried = header.type == PushType::kRequest;
   bool is_request = header.type == PushType::kPush || header.type == PushType::kNatives;
-  if (!is_notice && (!is_request || !decode(body, &names)))
+  if (!is_notice && !is_carried && (!is_request || !decode(body, &names)))
     return break_off("a message that does not belong there");
   has_request_ = true;
   bool goes_on = true;
   if (is_notice) {
     answer(header.request, terms_.desk.take_notice(body));
+  } else if (is_carried) {
+    goes_on = carry_request(header.request, body);
   } else {
     goes_on = header.type == PushType::kPush ? take_push(header, names)
                                              : answer_natives(header.request, names);

@@ -33,6 +33,7 @@
 #include "bodhi/push/push_keys.h"
 #include "bodhi/push/push_wire.h"
 #include "daemon/link/link_messages.h"
+#include "daemon/worker/push/carried_requests.h"
 #include "daemon/worker/push/rate_limit.h"
 
 namespace zazen {
@@ -142,6 +143,9 @@ class PushSession {
   void finish_complete();
   void finish_oldest();
   bool answer_natives(std::uint64_t request, const PushNames& names);
+  bool carry_request(std::uint64_t request, const std::string& body);
+  bool await_carried(std::optional<CarriedRequests::Answer>* found);
+  bool say_content(std::uint64_t request, const CarriedRequests::Answer& found);
   int find_frame(const PushNames& names, std::uint32_t* dataset, FrameSeq* seq) const;
   std::optional<std::uint32_t> find_dataset(const std::string& path) const;
 
@@ -176,6 +180,7 @@ class PushSession {
   std::uint32_t last_dataset_ = 0;
   std::uint64_t last_bytes_ = 0;
   std::deque<IntakePointer> ahead_;
+  CarriedRequests carried_;
   std::shared_ptr<AnswerBox> box_ = std::make_shared<AnswerBox>();
   std::atomic<std::size_t> open_ = 0;      // pushes that are not answered
   std::atomic<bool> has_request_ = false;  // not yet taken whole, or not yet answered

@@ -24,10 +24,10 @@ PushHeader header_of(PushType type, std::uint32_t length) {
 
 TEST(PushWire, NamesComeBack) {
   PushNames names;
-  ASSERT_TRUE(decode(encode({"/sim1", "run1/f7"}), &names));
+  ASSERT_TRUE(decode(encode(PushNames{"/sim1", "run1/f7"}), &names));
   EXPECT_EQ(names.dataset, "/sim1");
   EXPECT_EQ(names.name, "run1/f7");
-  ASSERT_TRUE(decode(encode({"/sim1", ""}), &names));
+  ASSERT_TRUE(decode(encode(PushNames{"/sim1", ""}), &names));
   EXPECT_EQ(names.name, "");
 }
 
@@ -35,11 +35,11 @@ TEST(PushWire, NamesThatAreNoneAreRefused) {
   PushNames names;
   EXPECT_FALSE(decode("", &names));
   EXPECT_FALSE(decode("abc", &names));
-  EXPECT_FALSE(decode(encode({"sim1", "f7"}), &names));
-  EXPECT_FALSE(decode(encode({"", "f7"}), &names));
-  EXPECT_FALSE(decode(encode({"/sim1", std::string("f\0", 2)}), &names));
-  EXPECT_FALSE(decode(encode({std::string("/s\0", 3), "f7"}), &names));
-  std::string body = encode({"/sim1", "f7"});
+  EXPECT_FALSE(decode(encode(PushNames{"sim1", "f7"}), &names));
+  EXPECT_FALSE(decode(encode(PushNames{"", "f7"}), &names));
+  EXPECT_FALSE(decode(encode(PushNames{"/sim1", std::string("f\0", 2)}), &names));
+  EXPECT_FALSE(decode(encode(PushNames{std::string("/s\0", 3), "f7"}), &names));
+  std::string body = encode(PushNames{"/sim1", "f7"});
   EXPECT_FALSE(decode(body + "x", &names));
   EXPECT_FALSE(decode(body.substr(0, body.size() - 1), &names));
 }
@@ -56,7 +56,10 @@ TEST(PushWire, EachSideSendsItsOwnMessages) {
     EXPECT_FALSE(is_valid(header_of(PushType{0}, 0), side));
     EXPECT_EQ(is_valid(header_of(PushType::kNotice, 20), side), writer);
     EXPECT_EQ(is_valid(header_of(PushType::kNativesPart, 9), side), !writer);
-    EXPECT_FALSE(is_valid(header_of(PushType{9}, 0), side));
+    EXPECT_EQ(is_valid(header_of(PushType::kRequest, 40), side), writer);
+    EXPECT_EQ(is_valid(header_of(PushType::kReply, 9), side), !writer);
+    EXPECT_EQ(is_valid(header_of(PushType::kReplyPart, 9), side), !writer);
+    EXPECT_FALSE(is_valid(header_of(PushType{12}, 0), side));
   }
 }
 
@@ -71,7 +74,14 @@ TEST(PushWire, LengthsAndFieldsHaveBounds) {
   EXPECT_FALSE(is_valid(header_of(PushType::kWorking, 1), kDaemon));
   EXPECT_TRUE(is_valid(header_of(PushType::kNativesAnswer, 0), kDaemon));
   EXPECT_FALSE(is_valid(header_of(PushType::kNativesPart, 0), kDaemon));
-  for (PushType type : {PushType::kNativesAnswer, PushType::kNativesPart}) {
+  EXPECT_FALSE(is_valid(header_of(PushType::kRequest, 8), kWriter));
+  EXPECT_TRUE(is_valid(header_of(PushType::kRequest, kLongestRequest), kWriter));
+  EXPECT_FALSE(is_valid(header_of(PushType::kRequest, kLongestRequest + 1), kWriter));
+  EXPECT_TRUE(is_valid(header_of(PushType::kReply, kMaxMessage), kDaemon));
+  EXPECT_FALSE(is_valid(header_of(PushType::kReply, kMaxMessage + 1), kDaemon));
+  EXPECT_FALSE(is_valid(header_of(PushType::kReplyPart, 0), kDaemon));
+  for (PushType type :
+       {PushType::kNativesAnswer, PushType::kNativesPart, PushType::kReplyPart}) {
     EXPECT_TRUE(is_valid(header_of(type, kLongestNativesPart), kDaemon));
     EXPECT_FALSE(is_valid(header_of(type, kLongestNativesPart + 1), kDaemon));
   }
@@ -89,6 +99,22 @@ TEST(PushWire, LengthsAndFieldsHaveBounds) {
   header.status = 0;
   header.reserved = 1;
   EXPECT_FALSE(is_valid(header, kDaemon));
+}
+
+TEST(PushWire, RequestsComeBackAsTheyWere) {
+  PushRequest request;
+  ASSERT_TRUE(decode(encode(PushRequest{std::string("a\0b", 3), "MUNGE:"}), &request));
+  EXPECT_EQ(request.packet, std::string("a\0b", 3));
+  EXPECT_EQ(request.credential, "MUNGE:");
+  const std::string body = encode(PushRequest{std::string(kMaxMessage, 'p'), ""});
+  EXPECT_TRUE(decode(body, &request));
+  EXPECT_FALSE(decode(body + "x", &request));
+  EXPECT_FALSE(decode(body.substr(0, body.size() - 1), &request));
+  EXPECT_FALSE(decode(body.substr(0, 7), &request));
+  EXPECT_FALSE(decode(encode(PushRequest{std::string(kMaxMessage + 1, 'p'), ""}), &request));
+  EXPECT_FALSE(decode(encode(PushRequest{"p", std::string("a\0", 2)}), &request));
+  EXPECT_FALSE(
+      decode(encode(PushRequest{"p", std::string(kLongestCredential + 1, 'c')}), &request));
 }
 
 TEST(PushWire, OnlyMungeHasACredential) {
