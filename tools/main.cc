@@ -83,6 +83,24 @@ void add_kinds(CLI::App* command, KindOptions& options) {
   command->add_flag("--fetched", options.aliens, "Only frames that were fetched on a miss");
 }
 
+void add_nodes(CLI::App* command, NodesOptions& options, bool has_all = true) {
+  CLI::Option* nodes =
+      command
+          ->add_option("--nodes", options.nodes,
+                       "These nodes instead of this one, one line each: names with ranges, "
+                       "such as n[0-39],m1:7117, or \"all\"")
+          ->type_name("LIST");
+  if (has_all) {
+    command
+        ->add_flag("--all", options.all_nodes,
+                   "All nodes: the peers of the configuration, else Slurm's")
+        ->excludes(nodes);
+  }
+  command->add_option("--timeout", options.timeout, "How long a node may be silent")
+      ->type_name("TIME")
+      ->capture_default_str();
+}
+
 // CLI11 leaves lines as long as they come.
 class NarrowHelp : public CLI::Formatter {
   std::string make_help(const CLI::App* app, std::string name,
@@ -163,6 +181,8 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
   status->add_flag("--prometheus", chosen.status.prometheus,
                    "Print metrics, for node_exporter's textfile collector");
 
+  add_nodes(status, chosen.status.nodes);
+
   CLI::App* top =
       add_command(app, commands, "top",
                   "Watch what this node does: hits, misses, copying, by dataset; q ends it.",
@@ -172,6 +192,8 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
       ->capture_default_str();
   top->add_flag("--once", chosen.top.once, "One interval only; exit 3 if no daemon answers");
 
+  add_nodes(top, chosen.top.nodes);
+
   CLI::App* ls = add_command(app, commands, "ls",
                              "List the datasets of this node, or the frames that it holds.",
                              "zazenctl ls /sim1 --pushed", chosen.ls, ls_command);
@@ -179,6 +201,8 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
   add_kinds(ls, chosen.ls);
   ls->add_flag("-l", chosen.ls.details,
                "Also whether it is pinned, the origin's modification time, the checksum");
+
+  add_nodes(ls, chosen.ls.nodes);
 
   CLI::App* evict =
       add_command(app, commands, "evict",
@@ -190,6 +214,8 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
   evict->add_flag("--all", chosen.evict.all, "Everything on this node");
   evict->add_flag("--dry-run", chosen.evict.dry_run, "Only say what would go, and how much");
 
+  add_nodes(evict, chosen.evict.nodes, false);
+
   auto add_pin = [&](const char* name, const char* sentence, const char* example,
                      PinOptions& options, int (*run)(const PinOptions&)) {
     CLI::App* command = add_command(app, commands, name, sentence, example, options, run);
@@ -198,6 +224,7 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
         ->required();
     command->add_option("RANGE", options.range, "Only these sequence numbers: A-B")
         ->type_name("");
+    add_nodes(command, options.nodes);
   };
   add_pin("pin", "Keep frames: they are never evicted until they are unpinned.",
           "zazenctl pin /sim1 0-99", chosen.pin,
@@ -237,6 +264,8 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
   add_paths(verify, chosen.verify.paths,
             "Datasets, or frames in them (default: everything on this node)");
   add_frames(verify, chosen.verify.frames);
+
+  add_nodes(verify, chosen.verify.nodes);
 
   CLI::App* run = add_command(
       app, commands, "run",

@@ -83,10 +83,11 @@ ALLOWED = {
                       "bodhi/lean/"],
     "preload/trace": ["preload/calls", "bodhi/lean/"],
 
-    "tools": ["tools/commands", "tools/support", "coord", "bodhi", *SHARED],
+    "tools": ["tools/commands", "tools/cluster", "tools/support", "coord", "bodhi", *SHARED],
     "tools/support": [*SHARED],
+    "tools/cluster": ["tools/support", *SHARED],
     "tools/doctor": ["tools/support", "coord/plugin.h", *SHARED],
-    "tools/commands": ["tools/doctor", "tools/support", "coord/settings.h", "coord/audit",
+    "tools/commands": ["tools/cluster", "tools/doctor", "tools/support", "coord/settings.h", "coord/audit",
                        "bodhi/writer", *SHARED],
     "tools/example": [],
     "tools/bench": ["tools/bench/", "coord", "bodhi", *SHARED],

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bodhi/lean/system/base_types.h"
+#include "tools/cluster/node_places.h"
 
 namespace zazen {
 
@@ -14,13 +15,17 @@ struct CommonOptions {
   bool json = false;
 };
 
-struct StatusOptions : CommonOptions {
+struct ClusterOptions : CommonOptions {
+  NodesOptions nodes;  // none: this node
+};
+
+struct StatusOptions : ClusterOptions {
   bool problems_only = false;
   bool exact_bytes = false;
   bool prometheus = false;
 };
 
-struct KindOptions : CommonOptions {
+struct KindOptions : ClusterOptions {
   bool natives = false;  // neither: both kinds
   bool aliens = false;
 
@@ -42,7 +47,7 @@ struct EvictOptions : KindOptions {
   bool dry_run = false;
 };
 
-struct PinOptions : CommonOptions {
+struct PinOptions : ClusterOptions {
   std::string path;
   std::string range;  // "A-B"; "": all, also frames that come later
 };
@@ -61,12 +66,13 @@ struct WarmOptions : CommonOptions {
   bool dry_run = false;
 };
 
-struct TopOptions : CommonOptions {
+struct TopOptions : ClusterOptions {
+  TopOptions() { nodes.timeout = "2s"; }  // or one node delays the others' lines
   std::string interval = "1s";
   bool once = false;
 };
 
-struct VerifyOptions : CommonOptions {
+struct VerifyOptions : ClusterOptions {
   std::vector<std::string> paths;  // none: all
   std::string frames;              // "A-B"
 };

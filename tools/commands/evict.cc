@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bodhi/common/units.h"
+#include "tools/cluster/every_node.h"
 #include "tools/commands/commands.h"
 #include "tools/support/frame_range.h"
 #include "tools/support/node.h"
@@ -18,6 +19,8 @@
 
 namespace zazen {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kFramesPerRequest = 256;
 
@@ -49,7 +52,8 @@ std::uint32_t what_to_evict(const EvictOptions& options) {
 }
 
 Result<EvictReply> evict_range(Client& client, const EvictOptions& options,
-                               const std::string& dataset, FrameRange range) {
+                               const std::string& dataset, FrameRange range,
+                               bool shows_progress) {
   Result<std::vector<ListRecord>> records = client.list(dataset);
   if (!records) return records.error();
   std::vector<FrameSeq> held;
@@ -69,7 +73,7 @@ Result<EvictReply> evict_range(Client& client, const EvictOptions& options,
     gone.bytes += reply->bytes;
     gone.pinned += reply->pinned;
     passed += piece.frames;
-    progress.show(passed, gone.bytes);
+    if (shows_progress) progress.show(passed, gone.bytes);
   }
   return gone;
 }
@@ -89,12 +93,44 @@ std::string described(const EvictOptions& options, const std::string& path, bool
                      format_size(gone.bytes), printable(path), stay);
 }
 
+int evict_on_nodes(const EvictOptions& options, const Node& node,
+                   const std::vector<Order>& orders) {
+  EveryNode nodes = EveryNode::load_or_exit(node.config, options.nodes);
+  const auto answers =
+      nodes.ask(EveryNode::Limit::kSilence, [&](Client& client) -> Result<Json> {
+        EvictReply total{};
+        for (const Order& order : orders) {
+          Result<EvictReply> gone =
+              evict_range(client, options, order.dataset->path, order.range, false);
+          if (!gone) return gone.error();
+          total.frames += gone->frames;
+          total.bytes += gone->bytes;
+          total.pinned += gone->pinned;
+        }
+        return Json{{"dry_run", options.dry_run},
+                    {"frames", total.frames},
+                    {"bytes", total.bytes},
+                    {"pinned", total.pinned}};
+      });
+  if (options.json) {
+    print_nodes_json(answers);
+  } else {
+    const char* title = options.dry_run ? ">WOULD EVICT" : ">EVICTED";
+    print_nodes_table(answers, {title, ">BYTES", ">PINNED, STAY"}, [](const Json& figures) {
+      return std::vector{format_count(figures.at("frames")), format_size(figures.at("bytes")),
+                         format_count(figures.at("pinned"))};
+    });
+    if (options.dry_run) fmt::print("nothing was changed\n");
+  }
+  return nodes.end(EveryNode::outcome(answers));
+}
+
 }  // namespace
 
 int evict_command(const EvictOptions& options) {
   if (options.paths.empty() && !options.all) {
     return usage_error({EINVAL, "evict: nothing named",
-                        "name datasets or frames, or say --all for everything on this node"});
+                        "name datasets or frames, or say --all for everything on the node"});
   }
   if (!options.paths.empty() && options.all) {
     return usage_error({EINVAL, "evict: both --all and paths", "say one of them"});
@@ -103,11 +139,13 @@ int evict_command(const EvictOptions& options) {
   Result<std::vector<Order>> orders = orders_of(node.config, options.paths, options.frames);
   if (!orders) return usage_error(orders.error());
 
+  if (options.nodes.is_given()) return evict_on_nodes(options, node, *orders);
   Client client = connect_or_exit(node);
   EvictReply total{};
-  nlohmann::ordered_json parts = nlohmann::ordered_json::array();
+  Json parts = Json::array();
   for (const Order& order : *orders) {
-    Result<EvictReply> gone = evict_range(client, options, order.dataset->path, order.range);
+    Result<EvictReply> gone =
+        evict_range(client, options, order.dataset->path, order.range, true);
     if (!gone) return request_failed(node, order.shown, gone.error());
     total.frames += gone->frames;
     total.bytes += gone->bytes;

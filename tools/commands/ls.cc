@@ -12,6 +12,7 @@
 #include "bodhi/common/units.h"
 #include "bodhi/lean/frames/identity.h"
 #include "bodhi/lean/run/report.h"
+#include "tools/cluster/every_node.h"
 #include "tools/commands/commands.h"
 #include "tools/support/node.h"
 #include "tools/support/output.h"
@@ -27,6 +28,20 @@ struct Totals {
   std::uint64_t native = 0, alien = 0, bytes = 0, pinned = 0;
 };
 
+void add(const LsOptions& options, const ListRecord& record, Totals* totals) {
+  if (!options.wants(record.kind)) return;
+  (record.kind == FrameKind::kNative ? totals->native : totals->alien) += 1;
+  totals->bytes += record.bytes;
+  totals->pinned += record.pinned;
+}
+
+Json json_of(const Totals& totals) {
+  return {{"native", totals.native},
+          {"alien", totals.alien},
+          {"bytes", totals.bytes},
+          {"pinned", totals.pinned}};
+}
+
 int list_datasets(const Node& node, const LsOptions& options) {
   Client client = connect_or_exit(node);
   TextTable table({"DATASET", "FRAMES", ">PUSHED", ">FETCHED", ">BYTES", ">PINNED"});
@@ -35,18 +50,10 @@ int list_datasets(const Node& node, const LsOptions& options) {
     Result<std::vector<ListRecord>> records = client.list(dataset.path);
     if (!records) return request_failed(node, dataset.path, records.error());
     Totals totals;
-    for (const ListRecord& record : *records) {
-      if (!options.wants(record.kind)) continue;
-      (record.kind == FrameKind::kNative ? totals.native : totals.alien) += 1;
-      totals.bytes += record.bytes;
-      totals.pinned += record.pinned;
-    }
-    datasets.push_back({{"path", dataset.path},
-                        {"frames", dataset.frames},
-                        {"native", totals.native},
-                        {"alien", totals.alien},
-                        {"bytes", totals.bytes},
-                        {"pinned", totals.pinned}});
+    for (const ListRecord& record : *records) add(options, record, &totals);
+    Json one = {{"path", dataset.path}, {"frames", dataset.frames}};
+    one.update(json_of(totals));
+    datasets.push_back(std::move(one));
     table.add({printable(dataset.path), printable(dataset.frames), format_count(totals.native),
                format_count(totals.alien), format_size(totals.bytes),
                format_count(totals.pinned)});
@@ -155,11 +162,46 @@ int list_frames(const Node& node, const LsOptions& options,
   return outcome;
 }
 
+// Of each node what it holds of the targets; without any, of all datasets.
+int list_nodes(const Node& node, const LsOptions& options, std::vector<Target> targets) {
+  if (targets.empty()) {
+    for (const DatasetConfig& dataset : node.config.datasets) targets.push_back({&dataset, {}});
+  }
+  EveryNode nodes = EveryNode::load_or_exit(node.config, options.nodes);
+  const auto answers =
+      nodes.ask(EveryNode::Limit::kOverall, [&](Client& client) -> Result<Json> {
+        Totals totals;
+        for (const Target& target : targets) {
+          Result<std::vector<ListRecord>> records = client.list(target.dataset->path);
+          if (!records) return records.error();
+          for (const ListRecord& record : *records) {
+            if (!target.frame || record.seq == *target.frame) add(options, record, &totals);
+          }
+        }
+        return json_of(totals);
+      });
+  if (options.json) {
+    print_nodes_json(answers);
+  } else {
+    print_nodes_table(
+        answers, {">PUSHED", ">FETCHED", ">BYTES", ">PINNED"}, [](const Json& totals) {
+          return std::vector{format_count(totals.at("native")),
+                             format_count(totals.at("alien")), format_size(totals.at("bytes")),
+                             format_count(totals.at("pinned"))};
+        });
+  }
+  return nodes.end(EveryNode::outcome(answers));
+}
+
 }  // namespace
 
 int ls_command(const LsOptions& options) {
   Node node = load_node_or_exit(options.config, kUsage);
-  if (options.paths.empty()) return list_datasets(node, options);
+  const bool of_nodes = options.nodes.is_given();
+  if (of_nodes && options.details) {
+    return usage_error({EINVAL, "-l: of this node only", "leave out --nodes and --all"});
+  }
+  if (options.paths.empty() && !of_nodes) return list_datasets(node, options);
 
   std::vector<Target> targets;
   for (const std::string& path : options.paths) {
@@ -167,7 +209,7 @@ int ls_command(const LsOptions& options) {
     if (!target) return usage_error(target.error());
     targets.push_back(*target);
   }
-  return list_frames(node, options, targets);
+  return of_nodes ? list_nodes(node, options, targets) : list_frames(node, options, targets);
 }
 
 }  // namespace zazen

@@ -3,9 +3,11 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "bodhi/common/units.h"
+#include "tools/cluster/every_node.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/metrics.h"
 #include "tools/support/node.h"
@@ -103,9 +105,115 @@ void print_screen(const Json& status, bool exact) {
   table.print();
 }
 
+bool is_unhealthy(const Json& status) {
+  return !status.at("healthy").get<bool>() || !status.at("problems").empty();
+}
+
+// Without colour, which would count as width.
+std::string state_of(const Json& status) {
+  const std::size_t problems = status.at("problems").size();
+  if (problems > 0) return plural(problems, "problem");
+  return is_unhealthy(status) ? "not healthy" : "healthy";
+}
+
+std::vector<std::string> node_row(const NodeAnswer& answer, bool exact) {
+  const std::string name = printable(answer.node.name);
+  if (!answer.is_fine()) {
+    return {name, answer.is_silent ? "no answer" : "refused", "-", "-", "-", "-", "-"};
+  }
+  const Json& status = answer.figures.at("status");
+  const std::uint64_t used = status.at("used_bytes"), capacity = status.at("capacity_bytes");
+  const std::uint64_t hits = status.at("hits"),
+                      opens = hits + status.at("misses").get<std::uint64_t>();
+  const auto percent = [](std::uint64_t part, std::uint64_t whole, int digits) {
+    if (whole == 0) return std::string("-");
+    return fmt::format("{:.{}f}%", static_cast<double>(part) / static_cast<double>(whole) * 100,
+                       digits);
+  };
+  return {name,
+          state_of(status),
+          format_duration(status.at("uptime_seconds").get<std::uint64_t>()),
+          size_text(used, exact),
+          percent(used, capacity, 0),
+          format_count(status.at("used_files")),
+          percent(hits, opens, 1)};
+}
+
+// "40 nodes: 38 healthy, 1 with problems, 1 does not answer"
+std::string count_states(const std::vector<NodeAnswer>& answers) {
+  std::uint64_t healthy = 0, silent = 0, refused = 0;
+  for (const NodeAnswer& answer : answers) {
+    if (answer.is_silent) {
+      ++silent;
+    } else if (!answer.is_fine()) {
+      ++refused;
+    } else if (!is_unhealthy(answer.figures.at("status"))) {
+      ++healthy;
+    }
+  }
+  const std::uint64_t with_problems = answers.size() - healthy - silent - refused;
+  std::string line = plural(answers.size(), "node") + ": " + format_count(healthy) + " healthy";
+  if (with_problems > 0) line += ", " + format_count(with_problems) + " with problems";
+  if (refused > 0) line += ", " + format_count(refused) + " refused";
+  if (silent > 0)
+    line += ", " + format_count(silent) + (silent == 1 ? " does" : " do") + " not answer";
+  return line;
+}
+
+// On standard output: with -x they are the result.
+void print_node_problems(const std::vector<NodeAnswer>& answers) {
+  for (const NodeAnswer& answer : answers) {
+    const std::string name = printable(answer.node.name);
+    if (!answer.is_fine()) print_line("{}: {}", name, printable(answer.failure));
+    if (!answer.is_fine()) continue;
+    const Json& status = answer.figures.at("status");
+    for (const Json& problem : status.at("problems")) {
+      print_line("{}: {}", name, printable(problem.get<std::string>()));
+    }
+    if (status.at("problems").empty() && is_unhealthy(status))
+      print_line("{}: not healthy", name);
+  }
+}
+
+int status_of_nodes(const StatusOptions& options) {
+  if (options.prometheus) {
+    return usage_error(
+        {EINVAL, "--prometheus: of this node only", "leave out --nodes and --all"});
+  }
+  Node node = load_node_or_exit(options.config, kUsage);
+  EveryNode nodes = EveryNode::load_or_exit(node.config, options.nodes);
+  const bool only_problems = options.problems_only;
+  const std::vector<NodeAnswer> answers =
+      nodes.ask(EveryNode::Limit::kOverall, [](Client& client) -> Result<Json> {
+        Result<std::string> text = client.status();
+        if (!text) return text.error();
+        const Json status = Json::parse(*text);
+        // What is printed is there, or this is no answer.
+        node_row({{}, {{"status", status}}, {}, false}, false);
+        return Json{{"status", status}};
+      });
+  int outcome = EveryNode::outcome(answers);
+  const bool has_problem = std::ranges::any_of(answers, [](const NodeAnswer& answer) {
+    return !answer.is_fine() || is_unhealthy(answer.figures.at("status"));
+  });
+  if (options.json) {
+    print_nodes_json(answers);
+  } else if (!only_problems) {
+    TextTable table({"NODE", "STATE", ">UP", ">USED", ">FULL", ">FRAMES", ">HITS"});
+    for (const NodeAnswer& answer : answers) table.add(node_row(answer, options.exact_bytes));
+    fmt::print("{}\n\n", count_states(answers));
+    table.print();
+    if (has_problem) fmt::print("\n");
+  }
+  if (!options.json) print_node_problems(answers);
+  if (only_problems && has_problem && outcome != kNoDaemon) outcome = kUnhealthy;
+  return nodes.end(outcome);
+}
+
 }  // namespace
 
 int status_command(const StatusOptions& options) {
+  if (options.nodes.is_given()) return status_of_nodes(options);
   Node node = load_node_or_exit(options.config, kUsage);
   Client client = connect_or_exit(node);
   Result<std::string> text = client.status();
@@ -113,7 +221,7 @@ int status_command(const StatusOptions& options) {
 
   try {
     Json status = Json::parse(*text);
-    bool unhealthy = !status.at("healthy").get<bool>() || !status.at("problems").empty();
+    const bool unhealthy = is_unhealthy(status);
     if (options.prometheus) {
       fmt::print("{}", prometheus_text(status));
     } else if (options.json && options.problems_only) {

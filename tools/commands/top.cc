@@ -9,6 +9,7 @@
 #include <ctime>
 
 #include "bodhi/common/units.h"
+#include "tools/cluster/every_node.h"
 #include "tools/commands/activity.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/live_screen.h"
@@ -196,6 +197,74 @@ void show(const Node& node, const LiveScreen& live, bool json, const Look& befor
   std::fflush(stdout);
 }
 
+// One line for each node; a node that does not answer has its reason instead of figures.
+std::vector<std::string> lines_of(const std::vector<NodeAnswer>& before,
+                                  const std::vector<NodeAnswer>& now, double seconds,
+                                  std::size_t columns, Json* objects) {
+  TextTable table(
+      {"NODE", ">OPENS/S", ">FROM CACHE", ">HITS", ">MISSES", ">COPYING", ">COPIED"});
+  std::vector<std::string> reasons;
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    const std::string name = printable(now[i].node.name);
+    Json object = {{"node", now[i].node.name}, {"peer", now[i].node.peer}, {"answers", false}};
+    if (!now[i].is_fine()) {
+      table.add({name, "-", "-", "-", "-", "-", "-"});
+      reasons.push_back(printable(now[i].node.name + ": " + now[i].failure));
+      object["reason"] = now[i].failure;
+    } else {
+      const Activity activity = activity_between(
+          before[i].is_fine() ? &before[i].figures : nullptr, now[i].figures, seconds);
+      table.add({name, format_count(per_second(activity.opens(), activity.seconds)),
+                 percent(activity), format_count(activity.hits), format_count(activity.misses),
+                 format_count(activity.fills_under_way), format_size(activity.copied_bytes)});
+      object.update(json_of(now[i].figures, activity));
+      object["node"] = now[i].node.name;
+    }
+    objects->push_back(std::move(object));
+  }
+  std::vector<std::string> lines = table.lines(columns);
+  lines.insert(lines.begin(), plural(now.size(), "node") + "   " + clock_text());
+  lines.insert(lines.end(), reasons.begin(), reasons.end());
+  return lines;
+}
+
+int top_of_nodes(const TopOptions& options, const Node& node, std::uint64_t interval_ms) {
+  EveryNode nodes = EveryNode::load_or_exit(node.config, options.nodes);
+  const auto look = [&nodes] {
+    return nodes.ask(EveryNode::Limit::kOverall, [](Client& client) -> Result<Json> {
+      Result<std::string> text = client.status();
+      if (!text) return text.error();
+      Json status = Json::parse(*text);
+      json_of(status, activity_between(nullptr, status, 1));  // what is shown is there
+      return status;
+    });
+  };
+  Interruption interruption;
+  auto before = look();
+  auto looked_at = Clock::now();
+  LiveScreen live(!options.json && !options.once);
+  while (!live.wait(interval_ms) && !Interruption::wanted()) {
+    auto now = look();
+    const double seconds =
+        std::chrono::duration<double>(Clock::now() - std::exchange(looked_at, Clock::now()))
+            .count();
+    Json objects = Json::array();
+    const std::vector<std::string> lines =
+        lines_of(before, now, seconds, terminal_columns(STDOUT_FILENO), &objects);
+    if (options.json) {
+      fmt::print("{}\n", json_line({{"time", std::time(nullptr)}, {"nodes", objects}}));
+    } else if (live.active()) {
+      live.draw(lines);
+    } else {
+      fmt::print("{}\n\n", fmt::join(lines, "\n"));
+    }
+    std::fflush(stdout);
+    if (options.once) return nodes.end(EveryNode::outcome(now));
+    before = std::move(now);
+  }
+  return nodes.end(kDone);
+}
+
 }  // namespace
 
 int top_command(const TopOptions& options) {
@@ -206,6 +275,7 @@ int top_command(const TopOptions& options) {
     return kUsage;
   }
   Node node = load_node_or_exit(options.config, kUsage);
+  if (options.nodes.is_given()) return top_of_nodes(options, node, *interval_ms);
   Watch watch(node.runtime);
   Interruption interruption;
   try {
