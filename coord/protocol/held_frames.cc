@@ -32,12 +32,17 @@ NodeHoldings holdings_of_node(const std::string& directory, const Domain& domain
 }
 
 PackedSet held_frames(const std::string& log, const Domain& domain) {
-  Bitmap held(domain.size());
+  Bitmap held;  // without bits while the log is empty, as most are
   DomainFinder finder(domain);
+  auto begin = [&] {
+    if (held.size() == 0) held = Bitmap(domain.size());
+  };
   auto summary = [&](std::span<const FrameRun> runs) {
+    begin();
     for (const FrameRun& run : runs) add_run(run, finder, held);
   };
   auto records = [&](std::span<const LogRecord> some) {
+    begin();
     for (const LogRecord& record : some) {
       const std::size_t index = finder.index_of(record.seq);
       if (index == DomainFinder::kAbsent) continue;
@@ -45,7 +50,7 @@ PackedSet held_frames(const std::string& log, const Domain& domain) {
     }
   };
   Status seen = visit_sequence_log(log, {std::ref(summary), std::ref(records)});
-  return seen ? PackedSet::pack(held) : PackedSet(domain.size());
+  return seen && held.size() != 0 ? PackedSet::pack(held) : PackedSet(domain.size());
 }
 
 }  // namespace zazen

@@ -302,10 +302,10 @@ PackedSet PackedSet::pack(const Bitmap& frames) {
   PackedSet set(frames.size());
   std::span<const std::uint64_t> words = frames.words();
   for (std::size_t c = 0; c < set.chunks(); ++c) {
-    ChunkWords chunk;
-    std::span<const std::uint64_t> part =
+    ChunkWords chunk{};
+    const std::span<const std::uint64_t> part =
         words.subspan(c * chunk.size(), (set.chunk_limit(c) + 63) / 64);
-    std::ranges::fill(std::ranges::copy(part, chunk.begin()).out, chunk.end(), 0);
+    std::memcpy(chunk.data(), part.data(), part.size_bytes());
     set.put_chunk(c, chunk);
   }
   return set;

@@ -44,5 +44,19 @@ TEST(Holdings, ASummaryAndTheRecordsBehindItSayWhatTheLogSays) {
   }
 }
 
+TEST(Holdings, WithoutRecordsTheSetIsEmptyInTheSameDomain) {
+  Scratch scratch;
+  UniqueFd directory(::open(scratch.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Domain domain(FrameSet({3, 4, 9}).runs(), {});
+  ASSERT_EQ(held_frames(scratch / "missing", domain), PackedSet(3));
+  auto log = SequenceLog::open(directory.get(), "log");
+  ASSERT_TRUE(log.ok());
+  ASSERT_EQ(held_frames(scratch / "log", domain), PackedSet(3));
+  ASSERT_TRUE(log->append(std::vector<FrameSeq>{4, 8}, {}).ok());
+  EXPECT_EQ(held_frames(scratch / "log", domain).count(), 1u);
+  ASSERT_TRUE(log->append({}, std::vector<FrameSeq>{4}).ok());
+  EXPECT_EQ(held_frames(scratch / "log", domain), PackedSet(3));
+}
+
 }  // namespace
 }  // namespace zazen
