@@ -4,10 +4,11 @@
 //     slow_origin DIRECTORY MOUNTPOINT RATE cached|direct
 //
 // "cached" lets the kernel keep pages, as NFS does, until a file's size or mtime changes;
-// "direct" does not. Four files of its own in the mount point:
+// "direct" does not. Five files of its own in the mount point:
 //     .sent      a line "BYTES PATH" for each file of which something was sent
 //     .asked     a line "REQUESTS PID PATH" for each file that it was asked about by a process;
 //                0: the kernel, for nobody
+//     .held      a line "NANOSECONDS PID PATH": how long it held these requests
 //     .requests  a line "REQUESTS PID" for each process that has asked
 //     .control   takes one command at a time:
 //                  rate BYTES       of the link, 0 for no limit
@@ -34,8 +35,7 @@
 #include <unistd.h>
 
 enum { kFiles = 4096, kName = 256 };
-static const char kSentFile[] = "/.sent", kAskedFile[] = "/.asked",
-                  kRequestsFile[] = "/.requests", kControlFile[] = "/.control";
+static const char kControlFile[] = "/.control";
 static const off_t kNever = (off_t)1 << 62;
 
 static int root;
@@ -51,15 +51,27 @@ struct account {
   char name[kName];
   long long sum;
 };
-static struct account sent[kFiles], asked[kFiles], requests[kFiles];
+static struct account sent[kFiles], asked[kFiles], held[kFiles], requests[kFiles];
+static const struct {
+  const char* file;
+  struct account* accounts;
+} kAccounts[] = {
+    {"/.sent", sent}, {"/.asked", asked}, {"/.held", held}, {"/.requests", requests}};
+enum { kAccountFiles = sizeof kAccounts / sizeof *kAccounts };
+static int resets;
 
 static const char* below(const char* path) {
   return path[1] == '\0' ? "." : path + 1;
 }
 
+static struct account* accounts_in(const char* path) {
+  for (int i = 0; i < kAccountFiles; ++i)
+    if (strcmp(path, kAccounts[i].file) == 0) return kAccounts[i].accounts;
+  return NULL;
+}
+
 static int own_file(const char* path) {
-  return strcmp(path, kSentFile) == 0 || strcmp(path, kAskedFile) == 0 ||
-         strcmp(path, kRequestsFile) == 0 || strcmp(path, kControlFile) == 0;
+  return accounts_in(path) != NULL || strcmp(path, kControlFile) == 0;
 }
 
 static double now_seconds(void) {
@@ -68,26 +80,34 @@ static double now_seconds(void) {
   return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-static void add_to(struct account* accounts, const char* name, long long number) {
+// Returns the entry, or kFiles if there is no room.
+static int add_to(struct account* accounts, const char* name, long long number) {
   for (int i = 0; i < kFiles; ++i) {
     if (accounts[i].name[0] == '\0') snprintf(accounts[i].name, kName, "%s", name);
     if (strcmp(accounts[i].name, name) != 0) continue;
     accounts[i].sum += number;
-    return;
+    return i;
   }
+  return kFiles;
 }
 
 // Each request for a file of the directory begins with this.
 static void be_asked(const char* path) {
+  const double began = now_seconds();
   char pid[16], what[kName];
   snprintf(pid, sizeof pid, "%d", (int)fuse_get_context()->pid);
   snprintf(what, sizeof what, "%s %s", pid, below(path));
   pthread_mutex_lock(&mutex);
-  add_to(asked, what, 1);
+  const int entry = add_to(asked, what, 1), account = resets;
+  if (entry < kFiles) memcpy(held[entry].name, asked[entry].name, kName);
   add_to(requests, pid, 1);
   const long long delay = delay_us;
   pthread_mutex_unlock(&mutex);
   if (delay > 0) usleep((useconds_t)delay);
+  pthread_mutex_lock(&mutex);
+  if (account == resets && entry < kFiles)
+    held[entry].sum += (long long)((now_seconds() - began) * 1e9);
+  pthread_mutex_unlock(&mutex);
 }
 
 // One answer after the other goes over the link.
@@ -180,10 +200,8 @@ static int read_account(const struct account* accounts, char* buffer, size_t siz
 static int origin_read(const char* path, char* buffer, size_t size, off_t offset,
                        struct fuse_file_info* info) {
   if (own_file(path)) {
-    const struct account* accounts = strcmp(path, kAskedFile) == 0      ? asked
-                                     : strcmp(path, kRequestsFile) == 0 ? requests
-                                                                        : sent;
-    return read_account(accounts, buffer, size, offset);
+    const struct account* accounts = accounts_in(path);
+    return accounts == NULL ? 0 : read_account(accounts, buffer, size, offset);
   }
   be_asked(path);
   pthread_mutex_lock(&mutex);
@@ -213,9 +231,9 @@ static int origin_write(const char* path, const char* bytes, size_t size, off_t 
   if (strcmp(word, "rate") == 0) rate = (double)number;
   if (strcmp(word, "delay") == 0) delay_us = number;
   if (strcmp(word, "reset") == 0) {
-    memset(sent, 0, sizeof sent);
-    memset(asked, 0, sizeof asked);
-    memset(requests, 0, sizeof requests);
+    ++resets;
+    for (int i = 0; i < kAccountFiles; ++i)
+      memset(kAccounts[i].accounts, 0, kFiles * sizeof(struct account));
   }
   if (strcmp(word, "fail") == 0) fail_at = number;
   if (strcmp(word, "hang") == 0) hang_at = number;

@@ -24,7 +24,8 @@ from dataset import Dataset
 from job import Job
 from processes import Process, expect, run, session_members, wait_until
 
-BUILD = os.environ.get("ZAZEN_BUILD") or sys.exit("ZAZEN_BUILD must name the build directory")
+BUILD = os.path.abspath(
+    os.environ.get("ZAZEN_BUILD") or sys.exit("ZAZEN_BUILD must name the build directory"))
 SHIM = f"{BUILD}/preload/libzazen.so"
 BUILT_ZAZEND = f"{BUILD}/daemon/zazend"
 ZAZEND = os.environ.get("ZAZEN_TEST_ZAZEND") or BUILT_ZAZEND  # or what starts it, see tests/harness

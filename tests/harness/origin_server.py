@@ -91,21 +91,28 @@ class OriginServer:
         with open(self.file(".control"), "wb", buffering=0) as file:
             file.write(command.encode())
 
-    def sent(self, name):
-        """Bytes of this file that the server has sent."""
-        with open(self.file(".sent"), "rb", buffering=0) as file:
-            lines = file.read(1 << 20).decode().splitlines()
-        return sum(int(line.split()[0]) for line in lines if line.split()[1] == name)
+    def _account(self, name):
+        with open(self.file(name), "rb", buffering=0) as file:
+            return file.read(1 << 20).decode().splitlines()
 
-    def asked(self, pid=None):
-        """How often this process, or anybody, has asked the server, by name; "." is the directory."""
-        with open(self.file(".asked"), "rb", buffering=0) as file:
-            lines = file.read(1 << 20).decode().splitlines()
+    def _by_name(self, account, pid):
         found = {}
-        for count, who, name in (line.split(" ", 2) for line in lines):
+        for count, who, name in (line.split(" ", 2) for line in self._account(account)):
             if pid in (None, int(who)):
                 found[name] = found.get(name, 0) + int(count)
         return found
+
+    def sent(self, name):
+        """Bytes of this file that the server has sent."""
+        return sum(int(line.split()[0]) for line in self._account(".sent") if line.split()[1] == name)
+
+    def asked(self, pid=None):
+        """How often this process, or anybody, has asked the server, by name; "." is the directory."""
+        return self._by_name(".asked", pid)
+
+    def held(self, pid=None):
+        """How many seconds the server has held these requests, by name."""
+        return {name: count / 1e9 for name, count in self._by_name(".held", pid).items()}
 
     def requests(self, pid=None):
         """The number of requests of this process, or of all, to the server."""
