@@ -535,7 +535,8 @@ Result<Config> load_config(const std::string& file, const FollowLinks& follow) {
   std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
   if (!stream.is_open() || stream.bad()) {
     int code = errno != 0 ? errno : EIO;
-    return Error{code, fmt::format("{}: cannot be read: {}", file, std::strerror(code)), {}};
+    return Error{code, fmt::format("{}: cannot be read: {}", file, std::strerror(code)),
+                 code == ENOENT ? "zazenctl init DIR writes a configuration" : ""};
   }
   return parse_config(text, file, follow);
 }

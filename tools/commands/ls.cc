@@ -146,7 +146,9 @@ int list_frames(const Node& node, const LsOptions& options,
     std::sort(records->begin(), records->end(),
               [](const ListRecord& a, const ListRecord& b) { return a.seq < b.seq; });
     if (target.frame && records->empty()) {
-      print_error(options.paths[i] + ": not in the cache of " + node.config.node);
+      print_error(
+          options.paths[i] + ": not in the cache of " + node.config.node,
+          "zazenctl explain " + options.paths[i] + " says why, zazenctl warm brings it");
       outcome = kFailed;
     }
     held.push_back(std::move(*records));

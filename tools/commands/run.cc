@@ -71,7 +71,8 @@ Status add_datasets(const Node& node, const std::vector<std::string>& arguments,
     if (!dataset) return dataset.error();
     const std::string& path = (*dataset)->path;
     if (path.find(':') != std::string::npos) {
-      return Error{EINVAL, path + ": --dataset cannot name a path with a colon", {}};
+      return Error{EINVAL, path + ": --dataset cannot name a path with a colon",
+                   "leave --dataset out: then every dataset with filter = true is divided"};
     }
     list += (list.empty() ? "" : ":") + path;
   }
@@ -253,7 +254,12 @@ int become(const std::vector<std::string>& command, const std::string& job) {
   execvp(words[0], words.data());
   int reason = errno;
   abandon_run(job);
-  print_error(command.front() + ": " + std::strerror(reason));
+  print_error(command.front() + ": " + std::strerror(reason),
+              reason == ENOENT ? "a program of this directory is named ./NAME"
+              : reason == EACCES
+                  ? "a script needs the right to be executed, or its interpreter "
+                    "in front of it: chmod u+x, or python3 SCRIPT"
+                  : "");
   return reason == ENOENT ? kNotFound : kNotExecutable;
 }
 

@@ -350,7 +350,7 @@ int warm_command(const WarmOptions& options) {
     return usage_error({EINVAL,
                         fmt::format("--jobs {}: not a number of frames from 1 to {}",
                                     options.jobs, WarmOptions::kMostJobs),
-                        {}});
+                        "for example --jobs 4"});
   }
   Node node = load_node_or_exit(options.config, kUsage);
   Result<std::vector<Order>> orders = orders_of(node.config, options.paths, options.frames);
