@@ -310,6 +310,10 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
                    "Also what another node's runtime directory has; may be repeated")
       ->type_name("RUNTIME")
       ->allow_extra_args(false);
+  report
+      ->add_option("--html", chosen.report.html,
+                   "Write a page of one job (default: the last one); - is standard output")
+      ->type_name("FILE");
 
   CLI::App* explain = add_command(
       app, commands, "explain", "Say what the shim does with a path, and which rule decides.",

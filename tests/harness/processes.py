@@ -71,7 +71,14 @@ class Process:
         self._popen.send_signal(number)
 
     def stderr_so_far(self):
-        with open(f"/proc/self/fd/{self._stderr.fileno()}", errors="replace") as file:
+        return self._so_far(self._stderr)
+
+    def stdout_so_far(self):
+        return self._so_far(self._stdout)
+
+    @staticmethod
+    def _so_far(stream):
+        with open(f"/proc/self/fd/{stream.fileno()}", errors="replace") as file:
             return file.read()
 
     def kill_session(self):

@@ -93,6 +93,7 @@ struct RunOptions : CommonOptions {
 struct ReportOptions : CommonOptions {
   std::vector<std::string> jobs;  // beginnings of their numbers, or "last"; none: a list
   std::vector<std::string> from;  // more runtime directories
+  std::string html;               // the page's file, "-": standard output; "": no page
 };
 
 struct ExplainOptions : CommonOptions {

@@ -214,6 +214,15 @@ std::vector<JobRecord> find_jobs(const std::vector<std::string>& of_this_node,
   return jobs;
 }
 
+std::vector<JobRecord> jobs_of(const Node& node, const std::vector<std::string>& from) {
+  std::vector<std::string> runtimes = {node.runtime};
+  constexpr std::string_view kLocal = "unix:";
+  for (const std::string& peer : node.config.peers) {
+    if (peer.starts_with(kLocal)) runtimes.push_back(peer.substr(kLocal.size()));
+  }
+  return find_jobs(runtimes, from);
+}
+
 JobAudit audit_of(const JobRecord& job) {
   const View& view = job.any().view();
   Agreement agreement;

@@ -11,6 +11,7 @@
 #include "bodhi/lean/frames/view.h"
 #include "bodhi/lean/run/run_record.h"
 #include "coord/audit/audit.h"
+#include "tools/support/node.h"
 
 namespace zazen {
 
@@ -96,6 +97,9 @@ struct JobRecord {
 // The jobs of these runtime directories, the latest first.
 std::vector<JobRecord> find_jobs(const std::vector<std::string>& of_this_node,
                                  const std::vector<std::string>& of_others);
+
+// Those of this node, of its peers on this machine, and of `from`.
+std::vector<JobRecord> jobs_of(const Node& node, const std::vector<std::string>& from = {});
 
 JobAudit audit_of(const JobRecord& job);  // a divided one
 

@@ -13,116 +13,19 @@
 #include "bodhi/lean/run/run_summary.h"
 #include "coord/audit/audit.h"
 #include "tools/commands/commands.h"
+#include "tools/commands/job_findings.h"
+#include "tools/commands/job_page.h"
 #include "tools/commands/job_record.h"
 #include "tools/commands/job_table.h"
 #include "tools/support/node.h"
 #include "tools/support/output.h"
 #include "tools/support/terminal.h"
+#include "tools/web/page.h"
 
 namespace zazen {
 namespace {
 
-constexpr std::size_t kMostRunsShown = 6;
 constexpr OtherReport kNoOther = {};
-
-// "3", "3 and 7", "0-5, 8 and 9"
-std::string numbers(const std::vector<std::size_t>& sorted) {
-  std::vector<std::string> parts;
-  for (std::size_t i = 0; i < sorted.size();) {
-    std::size_t end = i;
-    while (end + 1 < sorted.size() && sorted[end + 1] == sorted[end] + 1) ++end;
-    if (end > i + 1) {
-      parts.push_back(fmt::format("{}-{}", sorted[i], sorted[end]));
-      i = end + 1;
-    } else {
-      parts.push_back(std::to_string(sorted[i++]));
-    }
-  }
-  std::string text;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    text += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
-  }
-  return text;
-}
-
-std::string rank_words(const std::vector<std::size_t>& ranks) {
-  return (ranks.size() == 1 ? "rank " : "ranks ") + numbers(ranks);
-}
-
-// The frames by name, as runs: "f3, f7 to f9".
-std::string frame_words(const std::string& frames, const FrameSet& set) {
-  FrameName name;
-  const char* why = nullptr;
-  if (!FrameName::parse(frames.data(), frames.size(), &name, &why)) return "";
-  auto named = [&](FrameSeq seq) {
-    char text[kMaxTemplate + 32];
-    return std::string(text, name.format(seq, text, sizeof text));
-  };
-  std::string words;
-  std::vector<FrameRun> runs = set.runs();
-  for (std::size_t i = 0; i < std::min(runs.size(), kMostRunsShown); ++i) {
-    const FrameRun& run = runs[i];
-    words += (i == 0 ? "" : ", ") + named(run.first);
-    FrameSeq last = run.first + run.stride * (run.count - 1);
-    if (run.count > 1) words += (run.count == 2 ? ", " : " to ") + named(last);
-    if (run.count > 2 && run.stride > 1) words += fmt::format(" (each {}th)", run.stride);
-  }
-  if (runs.size() > kMostRunsShown) words += " and more";
-  return printable(words);
-}
-
-std::string ending_words(const RankRecord* rank) {
-  if (rank == nullptr) return "nothing is known";
-  if (rank->life() == Life::kRuns) return "runs";
-  if (rank->life() == Life::kUnknown) return "not known";
-  switch (rank->ending()) {
-    case Ending::kFinalized:
-      return "in order";
-    case Ending::kExited:
-      return "without MPI_Finalize";
-    case Ending::kNoWord:
-      break;
-  }
-  return "without a word";
-}
-
-const char* life_words(Life life) {
-  if (life == Life::kRuns) return "running";
-  return life == Life::kOver ? "ended" : "running or ended";
-}
-
-bool ended_without_a_word(const RankRecord* rank) {
-  return rank != nullptr && rank->life() == Life::kOver && rank->ending() == Ending::kNoWord;
-}
-
-// Frames of one dataset that a rank should have read, and that no rank read.
-struct Lost {
-  std::size_t rank;
-  FrameSet frames;
-};
-std::vector<Lost> lost_frames(const JobAudit& job, const std::string& path) {
-  FrameSet read_by_others;
-  std::vector<Lost> lost;
-  for (std::size_t r = 0; r < job.fragments.size(); ++r) {
-    if (!job.fragments[r]) continue;
-    for (const DatasetFragment& part : job.fragments[r]->datasets) {
-      if (part.path != path) continue;
-      read_by_others = set_union(read_by_others, part.read_others);
-      if (!part.unread_own.empty()) lost.push_back({r, part.unread_own});
-    }
-  }
-  for (Lost& one : lost) one.frames = set_difference(one.frames, read_by_others);
-  std::erase_if(lost, [](const Lost& one) { return one.frames.empty(); });
-  return lost;
-}
-
-std::string template_of(const JobRecord& job, const std::string& path) {
-  const View& view = job.any().view();
-  for (std::uint32_t d = 0; d < view.dataset_count; ++d) {
-    if (path == view.datasets[d].path) return view.datasets[d].frames;
-  }
-  return "";
-}
 
 void print_datasets(const JobRecord& job, const JobAudit& audited) {
   if (audited.audit.datasets.empty()) {
@@ -166,53 +69,6 @@ void print_ranks(const JobRecord& job, const Audit& audit) {
   table.print();
 }
 
-// Advice for the person who runs the job.
-void print_advice(const JobRecord& job, const JobAudit& audited) {
-  const Audit& audit = audited.audit;
-  std::vector<std::size_t> silent, unknown;
-  for (std::size_t r = 0; r < job.ranks.size(); ++r) {
-    if (job.ranks[r] == nullptr) unknown.push_back(r);
-    if (ended_without_a_word(job.ranks[r].get())) silent.push_back(r);
-  }
-  if (!silent.empty()) {
-    print_line(
-        "{} ended without a word: {} crashed, or {} killed, or left by _exit. What {} "
-        "read until then is counted above.",
-        rank_words(silent), silent.size() == 1 ? "it" : "they",
-        silent.size() == 1 ? "was" : "were", silent.size() == 1 ? "it" : "they");
-  }
-  if (!unknown.empty()) {
-    print_line(
-        "Of {} nothing is known here: on another node, `zazenctl report {}` tells; "
-        "--from RUNTIME takes in what another node's runtime directory has.",
-        rank_words(unknown), job.number().substr(0, kNumberShown));
-  }
-  bool lost_by_silent = false, lost_by_others = false;
-  for (const DatasetAudit& dataset : audit.datasets) {
-    for (const Lost& lost : lost_frames(audited, dataset.path)) {
-      bool silently = ended_without_a_word(job.ranks[lost.rank].get());
-      (silently ? lost_by_silent : lost_by_others) = true;
-    }
-  }
-  if (job.life() == Life::kRuns) {
-    print_line("The job still runs: what was not read may still be.");
-  } else if (job.life() == Life::kUnknown) {
-    print_line("Whether the job still runs is not known here: what was not read may still be.");
-  } else if (lost_by_others) {
-    for (const std::string& line : loss_message(audit)) print_text(line);
-  } else if (lost_by_silent) {
-    print_line(
-        "The frames that were never read are those of ranks that did not end in order: "
-        "find out why, and run the job again.");
-  } else if (audit.exactly_once) {
-    print_line("Each frame was read exactly once.");
-  } else if (audit.frames_read_twice != 0) {
-    print_line(
-        "Every frame was read, some of them by several ranks: a program that divides the "
-        "list itself runs with ZAZEN_FILTER=off.");
-  }
-}
-
 // Opens, bytes and time, as far as they are known.
 void print_figures(const JobRecord& job) {
   const RunFigures figures = job.figures();
@@ -226,11 +82,7 @@ void print_figures(const JobRecord& job) {
   if (!duration) return;
   fmt::print("{}{}", job.ended_in_order() ? "it took " : "its last process was seen after ",
              duration_words(*duration));
-  RunSummary summary;
-  summary.figures = figures;
-  summary.earlier = job.runs.front()->record().earlier;
-  summary.earlier_count = kMaxEarlierRuns;
-  const EarlierRun* earlier = choose_earlier(summary);
+  const EarlierRun* earlier = earlier_run(job);
   if (earlier != nullptr) {
     fmt::print("; the same command before: {}, {}% from the cache",
                duration_words(earlier->duration_ns), percent_of(earlier->hits, earlier->opens));
@@ -266,7 +118,7 @@ void print_job(const JobRecord& job) {
   fmt::print("\n");
   print_ranks(job, audited.audit);
   fmt::print("\n");
-  print_advice(job, audited);
+  for (const std::string& line : advice_on(job, audited).lines) print_text(line);
 }
 
 // The figures of a job that was not divided.
@@ -315,16 +167,43 @@ int print_job_json(const JobRecord& job) {
   return print_report_json(job, audited.audit);
 }
 
+// One file with everything in it, which appears as a whole.
+int write_report_page(const std::string& file, const JobRecord& job,
+                      const std::vector<JobRecord>& all) {
+  Html html;
+  html.element("main", {}, [&] { write_job(html, job, all); });
+  html.element("footer", {},
+               fmt::format("Written by zazenctl {} at {}.", ZAZEN_VERSION,
+                           began_words(wall_clock_ns(), "{:%Y-%m-%d %H:%M:%S}")));
+  const std::string page =
+      whole_page("Zazen: job " + job.number().substr(0, kNumberShown), html);
+  if (file == "-") {
+    const bool is_out = std::fwrite(page.data(), 1, page.size(), stdout) == page.size() &&
+                        std::fflush(stdout) == 0;
+    if (!is_out) print_error(std::string("standard output: ") + std::strerror(errno));
+    return is_out ? kDone : kFailed;
+  }
+  if (int code = write_text(file.c_str(), page.data(), page.size()); code != 0) {
+    print_error(file + ": " + std::strerror(code), "name a file in a directory of yours");
+    return kFailed;
+  }
+  return kDone;
+}
+
 }  // namespace
 
-int report_command(const ReportOptions& options) {
-  Node node = load_node_or_exit(options.config, kUsage);
-  std::vector<std::string> runtimes = {node.runtime};
-  constexpr std::string_view kLocal = "unix:";
-  for (const std::string& peer : node.config.peers) {
-    if (peer.starts_with(kLocal)) runtimes.push_back(peer.substr(kLocal.size()));
+int report_command(const ReportOptions& given) {
+  ReportOptions options = given;
+  if (!options.html.empty()) {
+    if (options.json || options.jobs.size() > 1) {
+      print_error("--html: it writes a page of one job",
+                  "zazenctl report --html job.html last");
+      return kUsage;
+    }
+    if (options.jobs.empty()) options.jobs.push_back("last");
   }
-  std::vector<JobRecord> jobs = find_jobs(runtimes, options.from);
+  Node node = load_node_or_exit(options.config, kUsage);
+  std::vector<JobRecord> jobs = jobs_of(node, options.from);
   if (options.jobs.empty()) {
     print_job_list(jobs, options.json);
     return kDone;
@@ -346,6 +225,7 @@ int report_command(const ReportOptions& options) {
     }
     chosen.push_back(&*found);
   }
+  if (!options.html.empty()) return write_report_page(options.html, *chosen.front(), jobs);
   if (chosen.size() == 2) {
     print_comparison(*chosen[0], *chosen[1], options.json);
     return kDone;

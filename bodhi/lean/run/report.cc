@@ -214,22 +214,16 @@ bool temporary_name(const char* path, char* out, std::size_t capacity) {
   return true;
 }
 
-}  // namespace
-
-int write_report_to(int fd, const JobReport& report) {
-  JsonFile json(fd);
-  write_json(json, report);
-  return json.finish();
-}
-
-int write_report(const char* path, const JobReport& report) {
+// write(fd) returns 0 or an errno.
+template <class Write>
+int replace_file(const char* path, Write write) {
   QuietSignals quiet;
   // A terminal, a pipe or a link (/dev/stdout) is written to, never replaced by a rename.
   struct stat st;
   if (raw_call(SYS_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
       !S_ISREG(st.st_mode)) {
     RawFd file(raw_open(path, O_WRONLY | O_TRUNC | O_NOCTTY | O_NONBLOCK));
-    return file.valid() ? write_report_to(file.get(), report) : -file.get();
+    return file.valid() ? write(file.get()) : -file.get();
   }
 
   char temporary[4096];
@@ -240,12 +234,28 @@ int write_report(const char* path, const JobReport& report) {
   } while (fd == -EEXIST);
   RawFd file(fd);
   if (!file.valid()) return -file.get();
-  int error = write_report_to(file.get(), report);
+  int error = write(file.get());
   if (error == 0) {
     error = static_cast<int>(-raw_call(SYS_renameat2, AT_FDCWD, temporary, AT_FDCWD, path, 0));
   }
   if (error != 0) raw_call(SYS_unlinkat, AT_FDCWD, temporary, 0);
   return error;
+}
+
+}  // namespace
+
+int write_report_to(int fd, const JobReport& report) {
+  JsonFile json(fd);
+  write_json(json, report);
+  return json.finish();
+}
+
+int write_report(const char* path, const JobReport& report) {
+  return replace_file(path, [&](int fd) { return write_report_to(fd, report); });
+}
+
+int write_text(const char* path, const char* text, std::size_t size) {
+  return replace_file(path, [&](int fd) { return -raw_write_all(fd, text, size); });
 }
 
 }  // namespace zazen

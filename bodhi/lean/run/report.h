@@ -59,7 +59,9 @@ struct JobReport {
 
 // Writes the report as JSON to path (a new file beside it, then rename). 0 or an errno.
 int write_report(const char* path, const JobReport& report);
-// The same into an open file.
+// Any other text, in the same way.
+int write_text(const char* path, const char* text, std::size_t size);
+// The report into an open file.
 int write_report_to(int fd, const JobReport& report);
 
 }  // namespace zazen
