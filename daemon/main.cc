@@ -214,9 +214,9 @@ int run(const std::optional<std::string>& file, bool in_background) {
   if (!config.listen.empty())
     service.listen(require(open_push_sockets(config, service.keys())));
 
-  // SIGHUP applies the changes of the configuration, on a thread of its own.
-  Reload reload(config, *store, *publisher, service);
-  WorkQueue reloads(1);
+  // SIGHUP and zazenctl reload apply the changes of the configuration.
+  Reload reload(config, *store, *publisher, service,
+                in_background ? config.runtime + "/log" : "");
 
   publisher->serve();
   notify_service_manager("READY=1");
@@ -239,7 +239,7 @@ int run(const std::optional<std::string>& file, bool in_background) {
   auto tick = [&] { service.tick(); };
   pool->run(signals.get(), beat, tick);
   while (!pool->has_failed() && reload_is_asked_for(signals.get())) {
-    despite_shortage([&] { reloads.post([&] { reload.run(); }); });
+    despite_shortage([&] { reload.post(); });
     pool->run(signals.get(), beat, tick);
   }
 
@@ -249,7 +249,7 @@ int run(const std::optional<std::string>& file, bool in_background) {
   publisher->withdraw();
   pool->withdraw();
   bool trusted = service.trusts_all();
-  reloads.stop();
+  reload.stop();
   service.stop();
   store->stop_cleanly(trusted && service.trusts_all());  // a reload may have ended meanwhile
   ::rmdir(jobs.c_str());

@@ -123,6 +123,7 @@ class RunHelp : public NarrowHelp {
 // The options of all commands; one of them is chosen.
 struct Invocation {
   InitOptions init;
+  DaemonOptions start, stop, reload;
   StatusOptions status;
   LsOptions ls;
   EvictOptions evict;
@@ -182,6 +183,16 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
                    "Print metrics, for node_exporter's textfile collector");
 
   add_nodes(status, chosen.status.nodes);
+
+  add_command(app, commands, "start",
+              "Start the daemon of this node in the background, unless it runs.",
+              "zazenctl --config zazen.toml start", chosen.start, start_command);
+  add_command(app, commands, "stop",
+              "Have the daemon of this node end, and wait for that; programs go on.",
+              "zazenctl stop", chosen.stop, stop_command);
+  add_command(app, commands, "reload",
+              "Have the daemon read its configuration again, and say what changed.",
+              "zazenctl reload", chosen.reload, reload_command);
 
   CLI::App* top =
       add_command(app, commands, "top",

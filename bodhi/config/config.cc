@@ -425,8 +425,8 @@ void take_included(const toml::table& table, Config* config,
                    std::vector<WrittenDataset>* written) {
   const toml::node* node = table.get("include");
   if (!node) return;
-  const Result<std::vector<IncludedFile>> files =
-      read_included(config->file, text_of(*node, "include"));
+  config->include = text_of(*node, "include");
+  const Result<std::vector<IncludedFile>> files = read_included(config->file, config->include);
   if (!files) {
     complain(line_of(*node), "include: " + files.error().context, files.error().hint);
   }
@@ -526,8 +526,9 @@ Result<Config> parse_config(const std::string& text, const std::string& file,
 }
 
 Result<Config> load_config(const std::string& file, const FollowLinks& follow) {
-  struct stat st;
-  if (::stat(file.c_str(), &st) == 0 && S_ISDIR(st.st_mode)) {
+  struct stat st = {};
+  const FileVersion version = FileVersion::of(file, &st);
+  if (S_ISDIR(st.st_mode)) {
     return Error{EISDIR, file + ": is a directory, not a configuration file", {}};
   }
   errno = 0;
@@ -538,7 +539,13 @@ Result<Config> load_config(const std::string& file, const FollowLinks& follow) {
     return Error{code, fmt::format("{}: cannot be read: {}", file, std::strerror(code)),
                  code == ENOENT ? "zazenctl init DIR writes a configuration" : ""};
   }
-  return parse_config(text, file, follow);
+  Result<Config> config = parse_config(text, file, follow);
+  if (!config) return config;
+  config->sources.push_back(version);
+  for (const std::string& path : config->included) {
+    config->sources.push_back(FileVersion::of(path));
+  }
+  return config;
 }
 
 }  // namespace zazen

@@ -9,6 +9,7 @@
 
 #include "bodhi/common/result.h"
 #include "bodhi/config/dataset_list.h"
+#include "bodhi/config/file_version.h"
 #include "bodhi/config/live.h"
 #include "bodhi/lean/frames/frame_name.h"
 #include "bodhi/lean/frames/table.h"
@@ -34,6 +35,8 @@ enum class ReadOrderKey { kAuto, kFifo, kNone };  // kAuto: by the measured cost
 
 struct Config {
   std::string file;                   // where it was read from
+  std::vector<FileVersion> sources;   // what load_config() has read: the file and `included`
+  std::string include;                // the pattern, as written
   std::vector<std::string> included;  // files that `include` names, by name
   std::string node;                   // default: the host name
   std::string cache;

@@ -64,6 +64,53 @@ Result<std::string> read_file(int directory, const std::string& name, const std:
   return text;
 }
 
+// The directory of the pattern and the files there, in the order of their names.
+struct Listed {
+  std::string place;                      // with a '/' at its end, or ""
+  std::unique_ptr<DIR, Close> directory;  // null if there are no files
+  std::vector<std::string> paths;
+};
+
+Result<Listed> list(const std::string& config_file, const std::string& pattern) {
+  const std::size_t slash = pattern.rfind('/');
+  const std::string leaf = slash == pattern.npos ? pattern : pattern.substr(slash + 1);
+  const std::string folder = slash == pattern.npos ? "" : pattern.substr(0, slash + 1);
+  if (pattern.find('\0') != pattern.npos || !leaf.ends_with(kEnd) ||
+      folder.find('*') != folder.npos) {
+    return Error{EINVAL, fmt::format("'{}' is not a pattern for files", pattern),
+                 "for example: include = \"conf.d/*.toml\""};
+  }
+  const std::size_t end_of_place = config_file.rfind('/');
+  Listed listed;
+  listed.place = pattern.starts_with('/') || end_of_place == config_file.npos
+                     ? folder
+                     : config_file.substr(0, end_of_place + 1) + folder;
+
+  const std::string& place = listed.place;
+  UniqueFd opened(
+      ::open(place.empty() ? "." : place.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!opened.valid() && errno == ENOENT) return listed;
+  struct stat st = {};
+  if (!opened.valid() || ::fstat(opened.get(), &st) != 0) return about(place, errno);
+  const int fd = opened.get();
+  listed.directory.reset(::fdopendir(fd));
+  if (!listed.directory) return about(place, errno);
+  opened.release();
+  while (const dirent* entry = ::readdir(listed.directory.get())) {
+    const std::string name = entry->d_name;
+    const std::string path = place + name;
+    if (name.starts_with('.') || !matches_pattern(name, leaf) || path == config_file) continue;
+    listed.paths.push_back(path);
+  }
+  if (listed.paths.empty()) return listed;
+  if (const auto refused = refuse_of_others(place.empty() ? "." : place, st)) return *refused;
+  if (listed.paths.size() > kMostFiles) {
+    return Error{E2BIG, fmt::format("{} has more than {} such files", place, kMostFiles), {}};
+  }
+  std::ranges::sort(listed.paths);
+  return listed;
+}
+
 }  // namespace
 
 bool matches_pattern(const std::string& name, const std::string& pattern) {
@@ -86,47 +133,23 @@ bool matches_pattern(const std::string& name, const std::string& pattern) {
 
 Result<std::vector<IncludedFile>> read_included(const std::string& config_file,
                                                 const std::string& pattern) {
-  const std::size_t slash = pattern.rfind('/');
-  const std::string leaf = slash == pattern.npos ? pattern : pattern.substr(slash + 1);
-  const std::string folder = slash == pattern.npos ? "" : pattern.substr(0, slash + 1);
-  if (pattern.find('\0') != pattern.npos || !leaf.ends_with(kEnd) ||
-      folder.find('*') != folder.npos) {
-    return Error{EINVAL, fmt::format("'{}' is not a pattern for files", pattern),
-                 "for example: include = \"conf.d/*.toml\""};
-  }
-  const std::size_t end_of_place = config_file.rfind('/');
-  const std::string place = pattern.starts_with('/') || end_of_place == config_file.npos
-                                ? folder
-                                : config_file.substr(0, end_of_place + 1) + folder;
-
-  UniqueFd opened(
-      ::open(place.empty() ? "." : place.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Result<Listed> listed = list(config_file, pattern);
+  if (!listed) return listed.error();
   std::vector<IncludedFile> files;
-  if (!opened.valid() && errno == ENOENT) return files;
-  struct stat st = {};
-  if (!opened.valid() || ::fstat(opened.get(), &st) != 0) return about(place, errno);
-  const int fd = opened.get();
-  const std::unique_ptr<DIR, Close> directory(::fdopendir(fd));
-  if (!directory) return about(place, errno);
-  opened.release();
-  while (const dirent* entry = ::readdir(directory.get())) {
-    const std::string name = entry->d_name;
-    const std::string path = place + name;
-    if (name.starts_with('.') || !matches_pattern(name, leaf) || path == config_file) continue;
-    files.push_back({path, {}});
-  }
-  if (files.empty()) return files;
-  if (const auto refused = refuse_of_others(place.empty() ? "." : place, st)) return *refused;
-  if (files.size() > kMostFiles) {
-    return Error{E2BIG, fmt::format("{} has more than {} such files", place, kMostFiles), {}};
-  }
-  std::ranges::sort(files, {}, &IncludedFile::path);
-  for (IncludedFile& file : files) {
-    Result<std::string> text = read_file(fd, file.path.substr(place.size()), file.path);
+  for (const std::string& path : listed->paths) {
+    Result<std::string> text =
+        read_file(::dirfd(listed->directory.get()), path.substr(listed->place.size()), path);
     if (!text) return text.error();
-    file.text = std::move(*text);
+    files.push_back({path, std::move(*text)});
   }
   return files;
+}
+
+Result<std::vector<std::string>> included_paths(const std::string& config_file,
+                                                const std::string& pattern) {
+  Result<Listed> listed = list(config_file, pattern);
+  if (!listed) return listed.error();
+  return std::move(listed->paths);
 }
 
 }  // namespace zazen

@@ -19,6 +19,10 @@ struct IncludedFile {
 Result<std::vector<IncludedFile>> read_included(const std::string& config_file,
                                                 const std::string& pattern);
 
+// Their paths only.
+Result<std::vector<std::string>> included_paths(const std::string& config_file,
+                                                const std::string& pattern);
+
 // '*' in the pattern stands for any number of any characters.
 bool matches_pattern(const std::string& name, const std::string& pattern);
 

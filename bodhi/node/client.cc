@@ -147,7 +147,15 @@ Result<ClientReply> Client::exchange(const Result<std::string>& packet, int pass
 }
 
 Result<std::string> Client::status() {
-  auto packet = packet_of(MessageType::kStatus, next_request_++, "");
+  return ask_for_text(MessageType::kStatus);
+}
+
+Result<std::string> Client::reload() {
+  return ask_for_text(MessageType::kReload);
+}
+
+Result<std::string> Client::ask_for_text(MessageType type) {
+  auto packet = packet_of(type, next_request_++, "");
   auto reply = exchange(packet);
   if (!reply) return reply.error();
   return read_content(*reply);

@@ -37,6 +37,9 @@ class Client {
 
   // Status as JSON text.
   Result<std::string> status();
+  // The daemon reads its configuration again. Returns what came of it as JSON text
+  // (daemon/service/reload.h). Needs a long time limit.
+  Result<std::string> reload();
   Result<std::vector<ListRecord>> list(const std::string& dataset);  // "": all
   Result<EvictReply> evict(const std::string& dataset, FrameSeq first, FrameSeq last,
                            std::uint32_t what);
@@ -78,6 +81,7 @@ class Client {
       : socket_(std::move(socket)), timeout_ms_(timeout_ms) {}
 
   Result<ClientReply> exchange(const Result<std::string>& packet, int passed_fd = -1);
+  Result<std::string> ask_for_text(MessageType type);
   Result<EvictReply> ask_for_range(MessageType type, const std::string& dataset,
                                    FrameRange range, std::uint32_t what);
 

@@ -214,6 +214,11 @@ struct StatusAsk : OriginFindings {
 struct ListAsk : OfDatasets {
   using Reply = ContentReply;
 };
+// Read the configuration again; of the worker of zazend's own user.
+struct ReloadAsk {
+  using Reply = ContentReply;
+  ZAZEN_LINK_FIELDS();
+};
 // From another daemon of this machine.
 struct Notice {
   std::string bytes;
@@ -435,6 +440,10 @@ struct Munge {
   std::string credential;
   ZAZEN_LINK_FIELDS(credential);
 };
+// Write the log to the file that comes with it; has no reply.
+struct WriteLog {
+  ZAZEN_LINK_FIELDS();
+};
 // Take no more of the clients' messages, and end what is under way.
 struct Stop {
   ZAZEN_LINK_FIELDS();
@@ -450,11 +459,11 @@ using LinkAsks =
                AbandonFill, FillFailed, Adopt, Changed, Suspend, Restore, Renew, CopyState,
                Check, SampleAsk, Evict, Pin, Verify, ReadIn, History, StatusAsk, ListAsk,
                Notice, BeginListing, FinishListing, Tell, Doubt, PushKeyAsk, Natives, DiskState,
-               DecodeMunge, WorkerFigures, Leave, Untold, Used>;
+               DecodeMunge, WorkerFigures, Leave, Untold, Used, ReloadAsk>;
 using LinkOrders =
     std::tuple<Connection, Compare, Rights, NameRights, VerifyOrigins, Look, WatchWriters,
                WatchChanges, Configure, Problems, FollowPaths, SweepJobs, ReportFigures,
-               TellPeers, Listen, Munge, Stop, UntoldChanges, UsedDatasets>;
+               TellPeers, Listen, Munge, Stop, UntoldChanges, UsedDatasets, WriteLog>;
 
 // The number of a message: its place in the lists.
 enum class LinkType : std::uint16_t { kFirstAsk = 1, kFirstOrder = 100 };

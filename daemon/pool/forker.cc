@@ -32,13 +32,14 @@ constexpr std::size_t kMostGroups = 65'536;
 constexpr std::size_t kLongestOrder = 64 + kMostGroups * sizeof(gid_t);
 constexpr int kEnds = 2;
 
+enum class ForkWhat : std::uint8_t { kStart, kKill, kWriteLog };
 struct ForkOrder {
+  ForkWhat what = ForkWhat::kStart;
   std::uint64_t id = 0;
-  bool kills = false;  // otherwise it starts a worker, whose ends come with the order
   WorkerCredentials credentials;
   template <class A>
   void fields(A& a) {
-    a(id, kills, credentials.uid, credentials.gid, credentials.looks_up_groups,
+    a(what, id, credentials.uid, credentials.gid, credentials.looks_up_groups,
       credentials.groups);
   }
 };
@@ -122,14 +123,17 @@ std::optional<Received> receive_order(int socket, std::string& bytes) {
   Received received;
   const std::string_view body(bytes.data(), static_cast<std::size_t>(size));
   if (!decode_link_body(body, &received.order)) return std::nullopt;
-  if (received.order.kills) return received;
+  const std::size_t count = received.order.what == ForkWhat::kStart      ? kEnds
+                            : received.order.what == ForkWhat::kWriteLog ? 1
+                                                                         : 0;
+  if (count == 0) return received;
   const cmsghdr* rights = CMSG_FIRSTHDR(&message);
-  if (rights == nullptr || rights->cmsg_len != CMSG_LEN(kEnds * sizeof(int))) {
+  if (rights == nullptr || rights->cmsg_len != CMSG_LEN(count * sizeof(int))) {
     return std::nullopt;
   }
   int fds[kEnds];
-  std::memcpy(fds, CMSG_DATA(rights), sizeof fds);
-  for (int i = 0; i < kEnds; ++i) received.ends[i].reset(fds[i]);
+  std::memcpy(fds, CMSG_DATA(rights), count * sizeof(int));
+  for (std::size_t i = 0; i < count; ++i) received.ends[i].reset(fds[i]);
   return received;
 }
 
@@ -206,7 +210,13 @@ void expect_children_to_end() {
     despite_shortage([&] {
       std::optional<Received> received = receive_order(socket.get(), bytes);
       if (!received) ::_exit(0);
-      if (received->order.kills) return kill_child(children, received->order.id);
+      if (received->order.what == ForkWhat::kKill) {
+        return kill_child(children, received->order.id);
+      }
+      if (received->order.what == ForkWhat::kWriteLog) {
+        ::dup2(received->ends[0].get(), STDERR_FILENO);
+        return;
+      }
       const WorkerCredentials& credentials = received->order.credentials;
       const auto place = children.emplace(received->order.id, Child{0, credentials.uid}).first;
       errno = EAGAIN;
@@ -255,11 +265,16 @@ Forker::~Forker() {
 int Forker::start_worker(std::uint64_t id, const WorkerCredentials& credentials,
                          const UniqueFd& receive, const UniqueFd& send) const {
   const int fds[kEnds] = {receive.get(), send.get()};
-  return send_order(socket_.get(), {id, false, credentials}, fds);
+  return send_order(socket_.get(), {ForkWhat::kStart, id, credentials}, fds);
 }
 
 void Forker::kill_worker(std::uint64_t id) const {
-  send_order(socket_.get(), {id, true, {}}, {});
+  send_order(socket_.get(), {ForkWhat::kKill, id, {}}, {});
+}
+
+void Forker::write_log_to(const UniqueFd& log) const {
+  const int fd = log.get();
+  send_order(socket_.get(), {ForkWhat::kWriteLog, 0, {}}, {&fd, 1});
 }
 
 }  // namespace zazen

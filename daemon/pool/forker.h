@@ -46,6 +46,8 @@ class Forker {
                    const UniqueFd& receive, const UniqueFd& send) const;
   // Also kills a worker that is stopped. It is no error if the worker has ended.
   void kill_worker(std::uint64_t id) const;
+  // It and the workers that it starts from now on write their log there.
+  void write_log_to(const UniqueFd& log) const;
   // Readable when the forker has ended; it never ends by itself.
   int end_fd() const { return socket_.get(); }
 

@@ -243,12 +243,6 @@ WorkerPool::WorkerPointer WorkerPool::find(WorkerId worker) const {
   return found == workers_.end() ? nullptr : found->second;
 }
 
-std::optional<WorkerCredentials> WorkerPool::credentials_of(WorkerId worker) const {
-  WorkerPointer found = find(worker);
-  if (!found) return std::nullopt;
-  return found->credentials();
-}
-
 WorkerPool::WorkerPointer WorkerPool::find_or_start(const WorkerCredentials& credentials,
                                                     bool any_groups, bool is_for_zazend) {
   std::lock_guard lock(mutex_);
@@ -363,9 +357,18 @@ WorkerId WorkerPool::start_listener() {
   return worker ? worker->id() : 0;
 }
 
-std::size_t WorkerPool::size() const {
-  std::lock_guard lock(mutex_);
-  return workers_.size();
+// The forker comes first: a worker that starts meanwhile has either the new file or a place in
+// the list.
+void WorkerPool::write_log_to(const UniqueFd& log) {
+  forker_.write_log_to(log);
+  std::vector<WorkerId> all;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [id, worker] : workers_) all.push_back(id);
+  }
+  for (const WorkerId id : all) {
+    tell(id, WriteLog{}, UniqueFd(::fcntl(log.get(), F_DUPFD_CLOEXEC, 0)));
+  }
 }
 
 std::vector<WorkerFigures> WorkerPool::figures(uid_t uid, std::chrono::milliseconds limit) {

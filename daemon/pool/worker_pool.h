@@ -86,8 +86,13 @@ class WorkerPool {
   // Starts a worker for pushes over the network, to which no client is passed. Where all users
   // are served it has the rights of nobody. 0: it cannot be started.
   WorkerId start_listener();
+  // Forker and workers write their log there.
+  void write_log_to(const UniqueFd& log);
   WorkerId own_worker() { return worker_of(own_uid_, own_gid_); }
-  std::optional<WorkerCredentials> credentials_of(WorkerId worker) const;
+  std::optional<WorkerCredentials> credentials_of(WorkerId worker) const {
+    const std::shared_ptr<Worker> found = find(worker);
+    return found ? std::optional(found->credentials()) : std::nullopt;
+  }
 
   // 0 and the reply, or an errno: EPIPE there is no such worker, ETIMEDOUT, ECANCELED.
   template <class Order>
@@ -130,7 +135,10 @@ class WorkerPool {
   // The figures of all workers. Workers of this user are asked, within the limit. The others'
   // figures are at most a second old, so a busy user delays nobody else's status.
   std::vector<WorkerFigures> figures(uid_t uid, std::chrono::milliseconds limit);
-  std::size_t size() const;
+  std::size_t size() const {
+    std::lock_guard lock(mutex_);
+    return workers_.size();
+  }
 
  private:
   using WorkerPointer = std::shared_ptr<Worker>;

@@ -33,7 +33,6 @@ struct Module {
 };
 Module modules[64];
 std::size_t module_count = 0;
-const char* prefix = "";
 std::atomic<pid_t> reporting_thread = 0;
 
 int note_module(dl_phdr_info* info, std::size_t, void*) {
@@ -58,7 +57,7 @@ int note_module(dl_phdr_info* info, std::size_t, void*) {
 class Line {
  public:
   explicit Line(const char* event) {
-    add(prefix);
+    add(LineBeginning(LogLevel::kError).text);
     add("zazend level=error event=");
     add(event);
   }
@@ -215,7 +214,6 @@ CrashStack::~CrashStack() {
 void install_crash_report() {
   static CrashStack stack;
   ::dl_iterate_phdr(note_module, nullptr);
-  prefix = journal_prefix(LogLevel::kError);
   // The first walk sets libunwind up, which the handler must not do.
   unw_context_t here;
   unw_cursor_t cursor;

@@ -44,10 +44,14 @@ Background Background::enter() {
   return Background(UniqueFd(ends[1]));
 }
 
+UniqueFd open_log(const std::string& log_file) {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  return UniqueFd(::open(log_file.c_str(), kFlags, 0600));
+}
+
 void write_to_log(const std::string& log_file) {
   UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  UniqueFd log(
-      ::open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
+  UniqueFd log = open_log(log_file);
   ::dup2(null.get(), STDIN_FILENO);
   ::dup2(null.get(), STDOUT_FILENO);
   ::dup2(log.valid() ? log.get() : null.get(), STDERR_FILENO);

@@ -7,6 +7,8 @@
 
 namespace zazen {
 
+// Opens the file to append to it; made if it is not there.
+UniqueFd open_log(const std::string& log_file);
 // Standard error is appended to the file; standard input and output are /dev/null.
 void write_to_log(const std::string& log_file);
 

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 
@@ -25,11 +28,51 @@ const char* level_name(LogLevel level) {
 }
 
 // $JOURNAL_STREAM names the stream that systemd made; stderr may be another one.
-bool stderr_is_journal() {
-  const char* stream = ::secure_getenv("JOURNAL_STREAM");
-  struct stat st = {};
-  if (stream == nullptr || ::fstat(STDERR_FILENO, &st) != 0) return false;
-  return fmt::format("{}:{}", st.st_dev, st.st_ino) == stream;
+struct JournalStream {
+  dev_t dev = 0;
+  ino_t ino = 0;
+  JournalStream() {
+    const char* stream = ::secure_getenv("JOURNAL_STREAM");
+    unsigned long long parts[2] = {};
+    if (stream == nullptr || std::sscanf(stream, "%llu:%llu", &parts[0], &parts[1]) != 2)
+      return;
+    dev = parts[0];
+    ino = parts[1];
+  }
+  bool is_stderr() const {
+    struct stat st = {};
+    return ino != 0 && ::fstat(STDERR_FILENO, &st) == 0 && st.st_dev == dev && st.st_ino == ino;
+  }
+};
+const JournalStream journal;
+
+void write_number(unsigned value, int digits, char*& to) {
+  for (int i = digits - 1; i >= 0; --i, value /= 10)
+    to[i] = static_cast<char>('0' + value % 10);
+  to += digits;
+}
+
+void write_time(char* to) {
+  using namespace std::chrono;
+  timespec now = {};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  const sys_seconds at{seconds(now.tv_sec)};
+  const sys_days day = floor<days>(at);
+  const year_month_day date(day);
+  const hh_mm_ss time(at - day);
+  const auto part = [&to](auto value, int digits, char end) {
+    write_number(static_cast<unsigned>(value), digits, to);
+    *to++ = end;
+  };
+  part(static_cast<int>(date.year()), 4, '-');
+  part(static_cast<unsigned>(date.month()), 2, '-');
+  part(static_cast<unsigned>(date.day()), 2, 'T');
+  part(time.hours().count(), 2, ':');
+  part(time.minutes().count(), 2, ':');
+  part(time.seconds().count(), 2, '.');
+  part(now.tv_nsec / 1'000'000, 3, 'Z');
+  *to++ = ' ';
+  *to = '\0';
 }
 
 // Says whether a line may be written, and how many were left out since the last one.
@@ -63,10 +106,15 @@ LineBudget line_budget;
 
 }  // namespace
 
-const char* journal_prefix(LogLevel level) {
-  static const bool is_journal = stderr_is_journal();
-  if (!is_journal) return "";
-  return level == LogLevel::kInfo ? "<6>" : level == LogLevel::kWarn ? "<4>" : "<3>";
+LineBeginning::LineBeginning(LogLevel level) {
+  if (!journal.is_stderr()) {
+    write_time(text);
+    return;
+  }
+  const char priority = level == LogLevel::kInfo ? '6' : level == LogLevel::kWarn ? '4' : '3';
+  text[0] = '<';
+  text[1] = priority;
+  text[2] = '>';
 }
 
 std::string escape_log_value(std::string_view value) {
@@ -95,10 +143,10 @@ void log_line(LogLevel level, const char* event, std::initializer_list<LogField>
   std::string line;
   if (left_out > 0) {
     line = fmt::format("{}zazend level=warn event=left_out lines={}\n",
-                       journal_prefix(LogLevel::kWarn), left_out);
+                       LineBeginning(LogLevel::kWarn).text, left_out);
   }
-  line += fmt::format("{}zazend level={} event={}", journal_prefix(level), level_name(level),
-                      event);
+  line += fmt::format("{}zazend level={} event={}", LineBeginning(level).text,
+                      level_name(level), event);
   for (const LogField& field : fields) {
     line += fmt::format(" {}={}", field.key, escape_log_value(field.value));
   }

@@ -1,21 +1,25 @@
 #include "daemon/service/reload.h"
 
 #include <fmt/chrono.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <string>
 
+#include "bodhi/config/included_files.h"
+#include "daemon/process/daemonize.h"
 #include "daemon/process/log.h"
 #include "daemon/process/notify.h"
+#include "daemon/process/shortage.h"
 
 namespace zazen {
 namespace {
 
-void say_needs_restart(const std::string& subject, const char* key) {
-  log_line(LogLevel::kWarn, "needs_restart", {{"subject", subject}, {"key", key}});
-}
+using Json = nlohmann::ordered_json;
 
 // The copies of a removed dataset still count, and must not belong to another dataset as well.
 bool overlap(const std::string& a, const std::string& b) {
@@ -24,41 +28,245 @@ bool overlap(const std::string& a, const std::string& b) {
   return inner.starts_with(outer + "/");
 }
 
-}  // namespace
-
-void Reload::run() {
-  notify_reloading();
-  Result<Config> next =
-      load_config(config_.file, std::bind_front(&Service::follow_links, &service_));
-  Status done = next.ok() ? apply(*next) : Status(next.error());
-  if (done.ok()) {
-    auto served = std::ranges::count(config_.datasets, false, [](const DatasetConfig& dataset) {
-      return dataset.removed.get();
-    });
-    log_line(LogLevel::kInfo, "reloaded",
-             {{"file", config_.file},
-              {"datasets", std::to_string(served)},
-              {"capacity_bytes", std::to_string(config_.capacity_bytes.get())},
-              {"max_files", std::to_string(config_.max_files.get())},
-              {"keep_free", config_.keep_free_percent != 0
-                                ? std::to_string(config_.keep_free_percent.get()) + "%"
-                                : std::to_string(config_.keep_free_bytes.get())}});
-  } else {
-    log_line(LogLevel::kError, "reload_failed",
-             {{"error", done.error().context}, {"hint", done.error().hint}});
+Json keys_json(const std::vector<ReloadOutcome::Key>& keys) {
+  Json list = Json::array();
+  for (const ReloadOutcome::Key& one : keys) {
+    list.push_back(
+        {{"dataset", one.dataset.empty() ? Json() : Json(one.dataset)}, {"key", one.key}});
   }
-  notify_service_manager("READY=1");
+  return list;
 }
 
-Status Reload::apply(const Config& next) {
-  if (next.node != config_.node) say_needs_restart(config_.file, "node");
-  if (next.cache != config_.cache) say_needs_restart(config_.file, "cache");
-  if (next.all_users != config_.all_users) say_needs_restart(config_.file, "users");
-  if (next.sweep_ms != config_.sweep_ms) say_needs_restart(config_.file, "sweep");
-  if (next.read_order != config_.read_order) say_needs_restart(config_.file, "read_order");
-  if (next.runtime != config_.runtime) say_needs_restart(config_.file, "runtime");
-  if (next.listen != config_.listen) say_needs_restart(config_.file, "listen");
-  if (next.known_as != config_.known_as) say_needs_restart(config_.file, "known_as");
+// Calls visit(key, value, value of the other) for the keys of the node, and for those of a
+// dataset. kAtStart: they take effect when the daemon starts.
+enum class Takes { kEffect, kAtStart };
+template <class Visit>
+void visit_keys(const Config& a, const Config& b, const Visit& visit) {
+  visit(Takes::kAtStart, "node", a.node, b.node);
+  visit(Takes::kAtStart, "cache", a.cache, b.cache);
+  visit(Takes::kAtStart, "users", a.all_users, b.all_users);
+  visit(Takes::kAtStart, "sweep", a.sweep_ms, b.sweep_ms);
+  visit(Takes::kAtStart, "read_order", a.read_order, b.read_order);
+  visit(Takes::kAtStart, "runtime", a.runtime, b.runtime);
+  visit(Takes::kAtStart, "listen", a.listen, b.listen);
+  visit(Takes::kAtStart, "known_as", a.known_as, b.known_as);
+  visit(Takes::kAtStart, "max_frame", a.max_frame_bytes, b.max_frame_bytes);
+  visit(Takes::kAtStart, "max_connections", a.max_connections, b.max_connections);
+  visit(Takes::kAtStart, "max_rate", a.max_rate_bytes, b.max_rate_bytes);
+  visit(Takes::kEffect, "capacity", a.capacity_bytes.get(), b.capacity_bytes.get());
+  visit(Takes::kEffect, "max_files", a.max_files.get(), b.max_files.get());
+  visit(Takes::kEffect, "keep_free",
+        std::pair(a.keep_free_percent.get(), a.keep_free_bytes.get()),
+        std::pair(b.keep_free_percent.get(), b.keep_free_bytes.get()));
+  visit(Takes::kEffect, "native_share",
+        std::pair(a.native_share_percent.get(), a.native_share_bytes.get()),
+        std::pair(b.native_share_percent.get(), b.native_share_bytes.get()));
+  visit(Takes::kEffect, "peers", a.peers, b.peers);
+  visit(Takes::kEffect, "key_file", a.key_file, b.key_file);
+  visit(Takes::kEffect, "key_grace", a.key_grace_ms, b.key_grace_ms);
+  visit(Takes::kEffect, "writer_memory", a.writer_memory_bytes, b.writer_memory_bytes);
+  visit(Takes::kEffect, "writer_timeout", a.writer_timeout_ms, b.writer_timeout_ms);
+}
+
+template <class Visit>
+void visit_keys(const DatasetConfig& a, const DatasetConfig& b, const Visit& visit) {
+  visit(Takes::kAtStart, "frames", a.frames, b.frames);
+  visit(Takes::kAtStart, "also", a.also, b.also);
+  visit(Takes::kEffect, "filter", a.filter.get(), b.filter.get());
+  visit(Takes::kEffect, "audit", a.audit.get(), b.audit.get());
+  visit(Takes::kEffect, "validate", a.validate.get(), b.validate.get());
+  visit(Takes::kEffect, "fill", a.fill.get(), b.fill.get());
+  visit(Takes::kEffect, "push", a.push.get(), b.push.get());
+}
+
+struct FilesNow {
+  std::vector<FileVersion> versions;
+  std::int64_t changed_at = 0;  // the last change
+};
+
+// The configuration of this pattern in `include`, and when the last of its files was changed.
+FilesNow look_at_files(const std::string& file, const std::string& include) {
+  FilesNow now;
+  const auto look = [&now](const std::string& path, bool is_part) {
+    struct stat st = {};
+    FileVersion version = FileVersion::of(path, &st);
+    // A file that is moved to this name keeps its mtime.
+    const std::int64_t at = version.ino != 0 ? st.st_ctim.tv_sec : std::time(nullptr);
+    now.changed_at = std::max(now.changed_at, at);
+    if (is_part) now.versions.push_back(std::move(version));
+  };
+  look(file, true);
+  if (include.empty()) return now;
+  const Result<std::vector<std::string>> included = included_paths(file, include);
+  if (!included) return now;
+  for (const std::string& path : *included) look(path, true);
+  // The directory tells when a file was taken away.
+  if (!included->empty())
+    look(included->front().substr(0, included->front().rfind('/')), false);
+  return now;
+}
+
+std::string ago(std::int64_t then) {
+  const std::int64_t seconds = std::max<std::int64_t>(std::time(nullptr) - then, 0);
+  if (seconds < 120) return fmt::format("{} s ago", seconds);
+  if (seconds < 7'200) return fmt::format("{} min ago", seconds / 60);
+  if (seconds < 172'800) return fmt::format("{} h ago", seconds / 3'600);
+  return fmt::format("{} days ago", seconds / 86'400);
+}
+
+void log_outcome(const ReloadOutcome& outcome, const Config& config) {
+  for (const ReloadOutcome::Key& one : outcome.needs_restart) {
+    const std::string& subject = one.dataset.empty() ? outcome.file : one.dataset;
+    log_line(LogLevel::kWarn, "needs_restart", {{"subject", subject}, {"key", one.key}});
+  }
+  if (outcome.error) {
+    log_line(LogLevel::kError, "reload_failed",
+             {{"error", outcome.error->context}, {"hint", outcome.error->hint}});
+    return;
+  }
+  log_line(LogLevel::kInfo, "reloaded",
+           {{"file", outcome.file},
+            {"datasets", std::to_string(outcome.datasets)},
+            {"capacity_bytes", std::to_string(config.capacity_bytes.get())},
+            {"max_files", std::to_string(config.max_files.get())},
+            {"keep_free", config.keep_free_percent != 0
+                              ? std::to_string(config.keep_free_percent.get()) + "%"
+                              : std::to_string(config.keep_free_bytes.get())}});
+}
+
+}  // namespace
+
+std::string ReloadOutcome::json() const {
+  Json said = {{"file", file}, {"error", nullptr}};
+  if (error) said["error"] = {{"reason", error->context}, {"hint", error->hint}};
+  said.update({{"datasets", datasets},
+               {"added", added},
+               {"removed", removed},
+               {"changed", keys_json(changed)},
+               {"needs_restart", keys_json(needs_restart)}});
+  return said.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Reload::Reload(Config& config, Store& store, Publisher& publisher, Service& service,
+               std::string log_file)
+    : config_(config),
+      store_(store),
+      publisher_(publisher),
+      service_(service),
+      log_file_(std::move(log_file)),
+      loaded_(config),
+      in_force_(config.sources),
+      tried_(config.sources),
+      include_(config.include) {
+  state_.loaded_at = std::time(nullptr);
+  service.reload_by(*this);
+}
+
+void Reload::post(Answer answer) {
+  queue_.post([this, answer = std::move(answer)] {
+    notify_reloading();
+    outcome_ = {};
+    outcome_.file = config_.file;
+    if (!despite_shortage([this] { run(); })) {
+      fail({ENOMEM, config_.file + ": the system refuses memory or a thread", {}});
+    }
+    notify_service_manager("READY=1");
+    if (answer) answer(outcome_);
+  });
+}
+
+ConfigurationState Reload::state() const {
+  std::unique_lock lock(mutex_);
+  ConfigurationState state = state_;
+  const std::vector<FileVersion> in_force = in_force_, tried = tried_;
+  const std::string include = include_;
+  lock.unlock();
+  const std::string subject = "configuration " + config_.file;
+  if (state.failed) {
+    const Error& error = *state.failed->error;
+    state.problems.push_back(fmt::format("{}: the reload {} failed: {}{}{}", subject,
+                                         ago(state.failed->ended_at), error.context,
+                                         error.hint.empty() ? "" : "; ", error.hint));
+  }
+  const FilesNow now = look_at_files(config_.file, include);
+  if (now.versions == in_force || now.versions == tried) return state;
+  state.changed_at = now.changed_at;
+  state.problems.push_back(
+      fmt::format("{}: changed {}, not loaded: zazenctl reload", subject, ago(now.changed_at)));
+  return state;
+}
+
+void Reload::fail(const Error& error) {
+  if (outcome_.error) {
+    outcome_.error->context += "; " + error.context;
+  } else {
+    outcome_.error = error;
+  }
+}
+
+// After logrotate has given the file another name.
+void Reload::reopen_log() {
+  if (log_file_.empty()) return;
+  const UniqueFd log = open_log(log_file_);
+  if (!log.valid()) return fail(last_error("log " + log_file_ + ": " + std::strerror(errno)));
+  ::dup2(log.get(), STDERR_FILENO);
+  service_.write_log_to(log);
+}
+
+void Reload::run() {
+  reopen_log();
+  const FilesNow read = look_at_files(config_.file, include_);
+  Result<Config> next =
+      load_config(config_.file, std::bind_front(&Service::follow_links, &service_));
+  if (next.ok()) {
+    note_changes(*next);
+    apply(*next);
+    loaded_ = *next;
+  } else {
+    fail(next.error());
+  }
+  outcome_.datasets = static_cast<std::size_t>(
+      std::ranges::count_if(config_.datasets, [](const auto& one) { return !one.removed; }));
+  outcome_.ended_at = std::time(nullptr);
+  log_outcome(outcome_, config_);
+  std::lock_guard lock(mutex_);
+  if (next.ok()) {
+    state_.loaded_at = outcome_.ended_at;
+    in_force_ = next->sources;
+    include_ = next->include;
+  }
+  tried_ = next.ok() ? next->sources : read.versions;
+  state_.failed.reset();
+  if (outcome_.error) state_.failed = outcome_;
+}
+
+// What changed since the file was last read, and which of its keys are not in force.
+void Reload::note_changes(const Config& next) {
+  std::string dataset;
+  const auto note_changed = [&](Takes takes, const char* key, const auto& a, const auto& b) {
+    if (takes == Takes::kEffect && a != b) outcome_.changed.push_back({dataset, key});
+  };
+  const auto note_not_in_force = [&](Takes takes, const char* key, const auto& a,
+                                     const auto& b) {
+    if (takes == Takes::kAtStart && a != b) outcome_.needs_restart.push_back({dataset, key});
+  };
+  visit_keys(loaded_, next, note_changed);
+  visit_keys(config_, next, note_not_in_force);
+  for (const DatasetConfig& before : loaded_.datasets) {
+    const DatasetConfig* now = next.dataset_at(before.path);
+    if (now == nullptr) outcome_.removed.push_back(before.path);
+    dataset = before.path;
+    if (now != nullptr) visit_keys(before, *now, note_changed);
+  }
+  for (const DatasetConfig& now : next.datasets) {
+    if (loaded_.dataset_at(now.path) == nullptr) outcome_.added.push_back(now.path);
+    dataset = now.path;
+    const DatasetConfig* in_force = config_.dataset_at(now.path);
+    if (in_force != nullptr) visit_keys(*in_force, now, note_not_in_force);
+  }
+}
+
+void Reload::apply(const Config& next) {
   config_.capacity_bytes = next.capacity_bytes;
   config_.max_files = next.max_files;
   config_.keep_free_percent = next.keep_free_percent;
@@ -67,32 +275,32 @@ Status Reload::apply(const Config& next) {
   config_.native_share_bytes = next.native_share_bytes;
   config_.has_peers = next.has_peers;
 
-  Status done = Done{};
   for (DatasetConfig& dataset : config_.datasets) {
     if (next.dataset_at(dataset.path) == nullptr) dataset.removed = true;
   }
   for (const DatasetConfig& dataset : next.datasets) {
-    if (Status updated = update(dataset); !updated.ok()) done = updated;
+    if (Status updated = update(dataset); !updated.ok()) fail(updated.error());
   }
   renew_key(next);
   service_.renew(next);
-  if (Status published = publisher_.republish(config_); !published.ok()) return published;
+  if (Status published = publisher_.republish(config_); !published.ok()) {
+    return fail(published.error());
+  }
   store_.keep_limits();
-  return done;
 }
 
 // The existence of a key decides who may push. That is checked once, at the start.
 void Reload::renew_key(const Config& next) {
   if (!config_.listen.empty() && next.key_file.empty() != config_.key_file.empty()) {
-    return say_needs_restart(config_.file, "key_file");
+    outcome_.needs_restart.push_back({"", "key_file"});
+    return;
   }
   const Result<bool> renewed =
       service_.keys().read(next.key_file, std::chrono::milliseconds(next.key_grace_ms));
   if (!renewed) {
-    log_line(LogLevel::kError, "key_not_read",
-             {{"error", renewed.error().context},
-              {"what", "the key of before stays in force"},
-              {"hint", renewed.error().hint}});
+    Error error = renewed.error();
+    error.context += "; the key of before stays in force";
+    fail(error);
   } else if (*renewed) {
     const std::optional<std::time_t> until = service_.keys().old_key_until();
     log_line(LogLevel::kInfo, "new_key",
@@ -105,11 +313,7 @@ void Reload::renew_key(const Config& next) {
 Status Reload::update(const DatasetConfig& next) {
   auto known = std::ranges::find(config_.datasets, next.path, &DatasetConfig::path);
   if (known == config_.datasets.end()) return add(next);
-  if (known->frames != next.frames) {
-    say_needs_restart(next.path, "frames");
-    return Done{};
-  }
-  if (known->also != next.also) say_needs_restart(next.path, "also");
+  if (known->frames != next.frames) return Done{};
   known->filter = next.filter;
   known->audit = next.audit;
   known->validate = next.validate;

@@ -36,6 +36,8 @@
 
 namespace zazen {
 
+class Reload;
+
 class Service : private WorkerPool::Owner {
  public:
   Service(const Config& config, Store& store, Publisher& publisher);
@@ -57,8 +59,12 @@ class Service : private WorkerPool::Owner {
   // The daemon was not there for a while, and may not have heard of changes.
   void doubt_all();
   KeyRing& keys() { return *keys_; }
+  // Before workers can ask: what reads the configuration again.
+  void reload_by(Reload& reload) { reload_ = &reload; }
   // Writers of other machines push here.
   void listen(PushSockets sockets);
+  // Forker and workers write there from now on.
+  void write_log_to(const UniqueFd& log) { pool_->write_log_to(log); }
   // For a reload: where paths of origins lead (bodhi/config/config.h). A worker looks.
   std::vector<std::string> follow_links(const std::vector<std::string>& paths);
   // After a reload: the workers are told, and who the peers are.
@@ -97,6 +103,7 @@ class Service : private WorkerPool::Owner {
   void handle(const Asked<History>& asked);
   void handle(const Asked<StatusAsk>& asked);
   void handle(const Asked<ListAsk>& asked);
+  void handle(const Asked<ReloadAsk>& asked);
   void handle(const Asked<Notice>& asked);
   void handle(const Asked<BeginListing>& asked);
   void handle(const Asked<FinishListing>& asked);
@@ -164,6 +171,7 @@ class Service : private WorkerPool::Owner {
   Store& store_;
   Publisher& publisher_;
   WorkerPool* pool_ = nullptr;
+  Reload* reload_ = nullptr;
   const std::int64_t started_ms_;
   const std::string poor_place_;  // what speaks against the place of the cache, or ""
   std::int64_t next_sweep_ms_;

@@ -16,6 +16,7 @@
 #include "bodhi/node/seqlog.h"
 #include "daemon/process/log.h"
 #include "daemon/process/shortage.h"
+#include "daemon/service/reload.h"
 #include "daemon/service/service.h"
 #include "daemon/validation/scrub.h"
 
@@ -361,8 +362,20 @@ void Service::handle(const Asked<StatusAsk>& asked) {
   std::string text =
       status_json({config_, store_, publisher_, trust_, cache_.counts(), sum, pool_->size(),
                    pushes_, keys_->old_key_until().value_or(0), sweep_.progress(), changes_,
-                   uptime_seconds, reads_, asked.ask, poor_place_});
+                   uptime_seconds, reads_, *reload_, asked.ask, poor_place_});
   reply_content(asked, {}, text);
+}
+
+void Service::handle(const Asked<ReloadAsk>& asked) {
+  if (!is_own(*asked.worker) || asked.worker->credentials().is_listener) {
+    return asked.reply(EPERM);
+  }
+  if (!asked.worker->await_room_for_content()) return asked.reply(EAGAIN);
+  reload_->post([asked](const ReloadOutcome& outcome) {
+    if (!despite_shortage([&] { reply_content(asked, {}, outcome.json()); })) {
+      asked.reply(ENOMEM);
+    }
+  });
 }
 
 void Service::handle(const Asked<ListAsk>& asked) {

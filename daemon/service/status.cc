@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "daemon/service/reload.h"
+
 namespace zazen {
 namespace {
 
@@ -85,6 +87,23 @@ nlohmann::ordered_json read_order_json(const ReadOrder::State& state) {
            state.seek_ms ? nlohmann::ordered_json(*state.seek_ms) : nlohmann::ordered_json()}};
 }
 
+// When the file was loaded, when it was changed after that, and the reload that has failed
+// since (seconds since 1970, or null).
+nlohmann::ordered_json configuration_json(const Config& config,
+                                          const ConfigurationState& state) {
+  nlohmann::ordered_json failed, changed_at;
+  if (state.failed) {
+    failed = {{"at", state.failed->ended_at},
+              {"reason", state.failed->error->context},
+              {"hint", state.failed->error->hint}};
+  }
+  if (state.changed_at != 0) changed_at = state.changed_at;
+  return {{"file", config.file},
+          {"loaded_at", state.loaded_at},
+          {"changed_at", changed_at},
+          {"failed", failed}};
+}
+
 }  // namespace
 
 void add_figures(const WorkerFigures& more, WorkerFigures* sum) {
@@ -120,13 +139,15 @@ void add_figures(const WorkerFigures& more, WorkerFigures* sum) {
 
 std::string status_json(StatusFacts facts) {
   const auto& [config, store, publisher, trust, fills, workers, worker_count, pushes,
-               old_key_until, sweep, changes, uptime_seconds, reads, origins, poor_place] =
-      facts;
+               old_key_until, sweep, changes, uptime_seconds, reads, reload, origins,
+               poor_place] = facts;
   StoreUsage usage = store.usage();
   std::vector<std::string> problems = origins.problems, warnings = origins.warnings;
   if (std::string why = store.health().problem(); !why.empty()) {
     problems.insert(problems.begin(), "cache " + config.cache + " is out of use: " + why);
   }
+  const ConfigurationState loaded = reload.state();
+  problems.insert(problems.end(), loaded.problems.begin(), loaded.problems.end());
   if (!poor_place.empty()) {
     warnings.insert(warnings.begin(), "cache " + config.cache + ": " + poor_place);
   }
@@ -163,6 +184,7 @@ std::string status_json(StatusFacts facts) {
       {"warnings", warnings},
       {"cache", config.cache},
       {"runtime", config.runtime},
+      {"configuration", configuration_json(config, loaded)},
       {"capacity_bytes", config.capacity_bytes.get()},
       {"used_bytes", usage.bytes},
       {"used_files", usage.files},

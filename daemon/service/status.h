@@ -17,6 +17,8 @@
 
 namespace zazen {
 
+class Reload;
+
 void add_figures(const WorkerFigures& more, WorkerFigures* sum);
 
 struct PushOutcomes {  // of pushes over the network
@@ -37,6 +39,7 @@ struct StatusFacts {
   const PeerChanges& changes;
   std::int64_t uptime_seconds;
   const ReadOrder& reads;
+  const Reload& reload;
   OriginFindings origins;  // as the user who asks sees them
   std::string poor_place;  // what speaks against the place of the cache, or ""
 };

@@ -103,6 +103,10 @@ class Worker {
       errands_.post([this, news] { service_.tell_peers(news); });
     } else if (Listen listen; is(packet, &listen)) {
       take_writers(listen, packet.take_file());
+    } else if (packet.type == kLinkType<WriteLog>) {
+      if (const UniqueFd log = packet.take_file(); log.valid()) {
+        ::dup2(log.get(), STDERR_FILENO);
+      }
     } else if (Munge munge; is(packet, &munge)) {
       munge_.post([this, ask = packet.tag(), munge] {
         Result<MungeSecret> decoded = decode_munge_credential(munge.credential);

@@ -112,6 +112,8 @@ struct InitOptions : CommonOptions {
   bool dry_run = false;
 };
 
+struct DaemonOptions : CommonOptions {};  // of start, stop and reload
+
 int status_command(const StatusOptions& options);
 int init_command(const InitOptions& options);
 int ls_command(const LsOptions& options);
@@ -124,6 +126,9 @@ int verify_command(const VerifyOptions& options);
 int report_command(const ReportOptions& options);
 int explain_command(const ExplainOptions& options);
 int doctor_command(const DoctorOptions& options);
+int start_command(const DaemonOptions& options);
+int stop_command(const DaemonOptions& options);
+int reload_command(const DaemonOptions& options);
 int run_command(const RunOptions& options);  // returns only if it did not start the program
 
 }  // namespace zazen

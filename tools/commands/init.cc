@@ -269,8 +269,7 @@ std::vector<std::string> next_commands(const Found& found, const Config& config)
   const std::string option =
       usual && *usual == config.file ? "" : "--config " + in_shell(config.file) + " ";
   const TableState daemon(config.runtime);
-  return {daemon.serves() ? fmt::format("kill -HUP {}", daemon.table().pid)
-                          : "zazend " + option + "--daemonize",
+  return {"zazenctl " + option + (daemon.serves() ? "reload" : "start"),
           "zazenctl " + option + "run -- PROGRAM " + in_shell(found.path)};
 }
 

@@ -250,7 +250,7 @@ bool open_peers(std::vector<PushPeer>& peers, const DatasetConfig& dataset) {
       print_warning(
           peer.name() + (silent ? std::string(": no daemon answers: ") + std::strerror(code)
                                 : ": " + opened.error().message()),
-          silent ? "start it with: zazend --config FILE --daemonize" : opened.error().hint);
+          silent ? "start it with: zazenctl --config FILE start" : opened.error().hint);
     }
   }
   return any;

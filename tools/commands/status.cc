@@ -214,7 +214,7 @@ int status_of_nodes(const StatusOptions& options) {
 
 int status_command(const StatusOptions& options) {
   if (options.nodes.is_given()) return status_of_nodes(options);
-  Node node = load_node_or_exit(options.config, kUsage);
+  Node node = find_node_or_exit(options.config);
   Client client = connect_or_exit(node);
   Result<std::string> text = client.status();
   if (!text) return request_failed(node, node.runtime, text.error());

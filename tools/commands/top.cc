@@ -283,7 +283,7 @@ int top_command(const TopOptions& options) {
     if (options.once && !before.status) {
       if (options.json) show(node, LiveScreen(false), true, {}, before);
       print_error(node.runtime + ": " + before.reason,
-                  "start it with: zazend --config " + node.config.file + " --daemonize");
+                  "start it with: zazenctl --config " + node.config.file + " start");
       return kNoDaemon;
     }
     LiveScreen live(!options.json && !options.once);

@@ -87,7 +87,7 @@ void check_disk(const Config& config, Findings& findings) {
 }
 
 std::string how_to_start(const Node& node) {
-  return "zazend --config " + node.config.file + " --daemonize";
+  return "zazenctl --config " + node.config.file + " start";
 }
 
 void check_table(const Node& node, const TableState& daemon, Findings& findings) {
@@ -179,7 +179,7 @@ void check_dataset(const TableState& daemon, const DatasetConfig& dataset, Findi
     findings.warn(
         "dataset",
         fmt::format("{} ({}): the daemon does not serve it", dataset.path, dataset.frames),
-        "have zazend read the changed configuration: kill -HUP its process id");
+        "have zazend read the changed configuration: zazenctl reload");
     return;
   }
   if (served != nullptr && served->also != dataset.also) {

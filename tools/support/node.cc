@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "bodhi/lean/system/runtime_line.h"
 #include "tools/support/output.h"
 #include "tools/support/table_state.h"
 
@@ -9,7 +10,16 @@ namespace zazen {
 namespace {
 
 std::string how_to_start(const Node& node) {
-  return "start it with: zazend --config " + node.config.file + " --daemonize";
+  return "start it with: zazenctl --config " + node.config.file + " start";
+}
+
+Node node_of(Config loaded, bool is_named) {
+  Node node{std::move(loaded), {}};
+  node.runtime = node.config.runtime;
+  if (is_named) return node;
+  const char* runtime = secure_getenv("ZAZEN_RUNTIME");
+  if (runtime != nullptr && *runtime != '\0') node.runtime = runtime;
+  return node;
 }
 
 }  // namespace
@@ -19,13 +29,7 @@ Result<Node> load_node(const std::optional<std::string>& config) {
   if (!file) return file.error();
   Result<Config> loaded = load_config(*file);
   if (!loaded) return loaded.error();
-  Node node{std::move(*loaded), {}};
-  node.runtime = node.config.runtime;
-  if (!config) {
-    const char* runtime = secure_getenv("ZAZEN_RUNTIME");
-    if (runtime != nullptr && *runtime != '\0') node.runtime = runtime;
-  }
-  return node;
+  return node_of(std::move(*loaded), config.has_value());
 }
 
 std::optional<Node> node_of_daemon(const std::string& config_file, const std::string& runtime) {
@@ -58,6 +62,19 @@ Node load_node_or_exit(const std::optional<std::string>& config, int exit_status
   std::exit(exit_status);
 }
 
+Node find_node_or_exit(const std::optional<std::string>& config) {
+  if (Result<Node> node = load_node(config)) return std::move(*node);
+  const Result<std::string> file = find_config(config);
+  char runtime[kMaxPath];
+  if (!file || scan_runtime_file(file->c_str(), runtime, sizeof runtime) == 0) {
+    return load_node_or_exit(config, kUsage);
+  }
+  Config scanned;
+  scanned.file = *file;
+  scanned.runtime = runtime;
+  return node_of(std::move(scanned), config.has_value());
+}
+
 Client connect_or_exit(const Node& node, int timeout_ms) {
   Result<Client> client = Client::connect(node.runtime, timeout_ms);
   if (client) return std::move(*client);
@@ -76,7 +93,7 @@ int request_failed(const Node& node, const std::string& subject, const Error& er
   }
   if (error.code == ENOENT) {
     print_error(subject + ": the daemon does not serve it",
-                "restart zazend if the configuration was changed while it ran");
+                "zazenctl reload, if the configuration was changed while it ran");
     return kFailed;
   }
   print_error(subject + ": " + std::strerror(error.code), error.hint);

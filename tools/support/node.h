@@ -25,6 +25,10 @@ std::optional<Node> node_of_daemon(const std::string& config_file, const std::st
 // Prints the reason and ends the program with exit_status if there is no usable file.
 Node load_node_or_exit(const std::optional<std::string>& config, int exit_status);
 
+// For a command that needs the daemon only. If the file has an error, the node is its plain
+// line `runtime`, and nothing else. Ends the program (exit status 2) if there is none.
+Node find_node_or_exit(const std::optional<std::string>& config);
+
 // Prints the reason and ends the program (exit status 3) if no daemon answers. The time limit
 // is that of each request.
 Client connect_or_exit(const Node& node, int timeout_ms = 5'000);

@@ -34,6 +34,7 @@ enum class MessageType : std::uint16_t {
                       // it is pushed when no program writes to it
   kPeerNotice = 30,   // a ChangeNotice (change_notice.h) of another daemon of this machine
   kHistory = 31,      // answered with JSON text: why the frame's copy is gone
+  kReload = 40,       // answered with an fd that holds JSON text: what the reload came to
   kReply = 100,
 };
 
@@ -165,6 +166,7 @@ inline constexpr MessageRule kMessages[] = {
      .body = BodyForm::kFrame,
      .wish = Wish::kSearch,
      .is_carried = true},
+    {.type = MessageType::kReload, .name = "reload", .from = Sender::kOwnUser},
     {.type = MessageType::kReply,
      .name = "reply",
      .body = BodyForm::kAny,

@@ -340,6 +340,11 @@ void ClientService::tell_status() {
 }
 
 template <>
+void ClientService::handle<MessageType::kReload>(Request& request) {
+  forward_content({request.asked}, ReloadAsk{});
+}
+
+template <>
 void ClientService::handle<MessageType::kList>(Request& request) {
   const std::uint32_t dataset = request.dataset;
   lists_.add(dataset, request.asked, [&] { list(dataset); });

@@ -46,7 +46,7 @@ with Nodes(1) as nodes:
         done = init(*place, os.path.basename(data.path) + "/.", cwd=os.path.dirname(data.path)).succeeded()
         lines = done.stdout.splitlines()
         expect(lines[0] == f"{data.path}: 500 of 504 files are named frame-{{seq:06}}.xtc", f"{done}")
-        expect(lines[-2:] == ["  zazend --daemonize", f"  zazenctl run -- PROGRAM {data.path}"], f"{done}")
+        expect(lines[-2:] == ["  zazenctl start", f"  zazenctl run -- PROGRAM {data.path}"], f"{done}")
         expect(stat.S_IMODE(os.stat(file).st_mode) == 0o600, "its mode")
         expect('also   = [".*_offsets.npz", "a_long_name.pdb", "*.pdb", "*.tpr"]  #' in read(), read())
         expect("# Not cached: notes.txt\n" in read(), read())
@@ -83,8 +83,8 @@ with Nodes(1) as nodes:
         expect(said["added"] and said["frames"] == "run1/{seq:04}/traj.dcd" and said["matches"] == 20, f"{done}")
         expect(read().startswith(before) and read() == said["text"], read())
         expect(stat.S_IMODE(os.stat(file).st_mode) == 0o640, "its mode stays")
-        expect(said["next"][0] == f"kill -HUP {daemon.pid}", f"{done}")
-        run(said["next"][0].split(), env).succeeded()
+        expect(said["next"][0] == "zazenctl reload", f"{done}")
+        run([ZAZENCTL, *said["next"][0].split()[1:]], env).succeeded()
         wait_until(lambda: len(json.loads(status().stdout)["datasets"]) == 2, "the second dataset")
         frame = second.file("run1/0007/traj.dcd")
         for _ in range(2):
@@ -128,13 +128,13 @@ with Nodes(1) as nodes:
         expect(done.status == 2 and "HOME" in done.stderr and "--config" in done.stderr, f"{done}")
         named = nodes.path("a directory", "it's mine.toml")
         done = init("--config", named, "--cache", nodes.path("other"), data.path, env=homeless).succeeded()
-        command = done.stdout.splitlines()[-2].replace("  zazend", "printf '%s\\n'")
+        command = done.stdout.splitlines()[-2].replace("  zazenctl", "printf '%s\\n'")
         words = run(["bash", "-c", command], env).stdout.splitlines()
-        expect(words == ["--config", named, "--daemonize"], f"{done}")
+        expect(words == ["--config", named, "start"], f"{done}")
         expect(f'runtime = "{nodes.path("other")}.run"' in read(named), read(named))
         done = init("--cache", nodes.path("third"), data.path,
                     env=dict(homeless, ZAZEN_CONFIG=nodes.path("variable.toml"))).succeeded()
-        expect("  zazend --daemonize\n" in done.stdout and os.path.exists(nodes.path("variable.toml")), f"{done}")
+        expect("  zazenctl start\n" in done.stdout and os.path.exists(nodes.path("variable.toml")), f"{done}")
 
         # A cache in the dataset, or in a home, is refused or told.
         done = init("--config", nodes.path("x.toml"), "--cache", f"{data.path}/cache", data.path)

@@ -1,6 +1,8 @@
 #include "daemon/process/log.h"
 
+#include <ctime>
 #include <regex>
+#include <sstream>
 
 #include "tests/unit/daemon/zazend_process.h"
 
@@ -44,13 +46,25 @@ TEST_F(LogLines, BeginWithTheirPriorityIfJournaldReadsThem) {
   EXPECT_TRUE(std::regex_search(text, std::regex("(^|\n)<4>zazend level=warn event=problem")));
 }
 
-TEST_F(LogLines, HaveNoPriorityElsewhere) {
+TEST_F(LogLines, BeginWithTheTimeElsewhere) {
   write_config();
   ::setenv("JOURNAL_STREAM", "8:1", 1);
   start();
   ::unsetenv("JOURNAL_STREAM");
   EXPECT_EQ(end(SIGTERM), 0);
-  EXPECT_EQ(read_file(directory() + "/log").find('<'), std::string::npos);
+  const std::string text = read_file(directory() + "/log");
+  EXPECT_EQ(text.find('<'), std::string::npos);
+  const std::regex begins(
+      "\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z zazend level=\\w+ .*");
+  std::istringstream lines(text);
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    EXPECT_TRUE(std::regex_match(line, begins)) << line;
+  }
+  EXPECT_GE(count, 2);
+  std::tm at = {};
+  ASSERT_NE(::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &at), nullptr);
+  EXPECT_LT(std::abs(std::difftime(::timegm(&at), std::time(nullptr))), 600);
 }
 
 TEST_F(LogLines, OfAStormAreCountedNotWritten) {

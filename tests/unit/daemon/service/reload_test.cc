@@ -166,6 +166,41 @@ TEST_F(ReloadTest, WhatNeedsARestartIsSaid) {
   EXPECT_EQ(status()["datasets"][0]["frames"], "f{seq}");
 }
 
+// The outcome of a reload that a client asks for.
+TEST_F(ReloadTest, ClientGetsTheOutcome) {
+  begin();
+  auto outcome = [this] {
+    Result<std::string> text = client().reload();
+    return text.ok() ? nlohmann::json::parse(*text) : nlohmann::json(text.error().message());
+  };
+  using Json = nlohmann::json;
+  write_config("max_files = 9\nsweep = \"1h\"\nread_order = \"fifo\"", "f{seq}",
+               "push = true\n" + second_dataset());
+  Json said = outcome();
+  EXPECT_EQ(said["error"], nullptr);
+  EXPECT_EQ(said["datasets"], 2);
+  EXPECT_EQ(said["added"], Json::array({second()}));
+  EXPECT_EQ(said["removed"], Json::array());
+  const Json changed = {{{"dataset", nullptr}, {"key", "max_files"}},
+                        {{"dataset", origin()}, {"key", "push"}}};
+  EXPECT_EQ(said["changed"], changed);
+  const Json restart = Json::array({{{"dataset", nullptr}, {"key", "read_order"}}});
+  EXPECT_EQ(said["needs_restart"], restart);
+
+  // The key that needs a restart is not in force, however often the file is read.
+  said = outcome();
+  EXPECT_EQ(said["changed"], Json::array());
+  EXPECT_EQ(said["added"], Json::array());
+  EXPECT_EQ(said["needs_restart"], restart);
+
+  write_config("max_fils = 9");
+  said = outcome();
+  EXPECT_EQ(said["error"]["reason"], config_file() + ":4: unknown key 'max_fils'");
+  EXPECT_EQ(said["error"]["hint"], "did you mean 'max_files'?");
+  EXPECT_EQ(said["removed"], Json::array());
+  EXPECT_EQ(served(), (Paths{origin(), second()}));
+}
+
 TEST_F(ReloadTest, DatasetInsideARemovedOneWaitsForARestart) {
   begin();
   std::filesystem::create_directory(origin("run1"));
