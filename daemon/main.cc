@@ -19,6 +19,7 @@
 
 #include "bodhi/config/cache_place.h"
 #include "bodhi/config/config.h"
+#include "bodhi/http/loopback_address.h"
 #include "daemon/origin/followed_links.h"
 #include "daemon/pool/forker.h"
 #include "daemon/pool/worker_pool.h"
@@ -128,6 +129,13 @@ void warn_of_copies_on_write(const std::string& runtime) {
             {"hint", "put it on a tmpfs, such as /run"}});
 }
 
+Result<UniqueFd> open_metrics_socket(const Config& config) {
+  Result<UniqueFd> socket = listen_on_loopback(config.metrics);
+  if (socket) return socket;
+  return Error{socket.error().code, "metrics: " + socket.error().message(),
+               "is another zazend there? ss -ltnp"};
+}
+
 // --check-config: 0, or 1 with the reason.
 int check(const std::optional<std::string>& file) {
   const Result<Config> config = load(file);
@@ -213,6 +221,9 @@ int run(const std::optional<std::string>& file, bool in_background) {
   // A worker of its own takes the pushes of other machines (start_listener()).
   if (!config.listen.empty())
     service.listen(require(open_push_sockets(config, service.keys())));
+
+  // Another one answers requests for metrics.
+  if (!config.metrics.empty()) service.serve_metrics(require(open_metrics_socket(config)));
 
   // SIGHUP and zazenctl reload apply the changes of the configuration.
   Reload reload(config, *store, *publisher, service,

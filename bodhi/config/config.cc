@@ -28,6 +28,7 @@
 #include "bodhi/config/dataset_places.h"
 #include "bodhi/config/included_files.h"
 #include "bodhi/config/push_address.h"
+#include "bodhi/http/loopback_address.h"
 #include "bodhi/lean/system/runtime_line.h"
 
 namespace zazen {
@@ -38,7 +39,7 @@ const std::vector<std::string> kTopLevelKeys = {
     "keep_free",      "native_share",    "peers",     "listen",      "key_file",
     "max_frame",      "max_connections", "max_rate",  "sweep",       "read_order",
     "users",          "dataset",         "spool",     "spool_limit", "writer_memory",
-    "writer_timeout", "known_as",        "key_grace", "include"};
+    "writer_timeout", "known_as",        "key_grace", "include",     "metrics"};
 const std::vector<std::string> kDatasetKeys = {"path",     "frames", "filter", "audit",
                                                "validate", "fill",   "push",   "also"};
 
@@ -272,6 +273,16 @@ void read_network(const toml::table& table, Config* config) {
   if (const toml::node* listen = table.get("listen")) {
     config->listen = text_of(*listen, "listen");
     require_address(config->listen, "listen:", line_of(*listen));
+  }
+  if (const toml::node* metrics = table.get("metrics")) {
+    config->metrics = text_of(*metrics, "metrics");
+    if (!parse_loopback_address(config->metrics)) {
+      complain(
+          line_of(*metrics),
+          fmt::format("metrics '{}' is not a loopback address and a port", config->metrics),
+          "for example \"127.0.0.1:7118\" or \"[::1]:7118\": other machines must not read "
+          "the figures");
+    }
   }
   for (const toml::node& item : array_of(table, "known_as")) {
     config->known_as.push_back(text_of(item, "known_as"));

@@ -56,6 +56,7 @@ struct Config {
   std::vector<std::string> peers;
   Live<bool> has_peers = false;       // other than this daemon
   std::string listen;                 // "HOST:PORT", "": pushes come through the socket only
+  std::string metrics;                // "127.0.0.1:PORT" for Prometheus; "": none
   std::vector<std::string> known_as;  // other "HOST:PORT" by which writers reach it
   std::string key_file;  // shared with writers and daemons on other machines; "": none
   std::uint64_t key_grace_ms = 3'600'000;       // a replaced key stays valid for this time

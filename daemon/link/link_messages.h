@@ -440,6 +440,10 @@ struct Munge {
   std::string credential;
   ZAZEN_LINK_FIELDS(credential);
 };
+// The worker answers requests for metrics on the socket that comes with it; has no reply.
+struct ServeMetrics {
+  ZAZEN_LINK_FIELDS();
+};
 // Write the log to the file that comes with it; has no reply.
 struct WriteLog {
   ZAZEN_LINK_FIELDS();
@@ -460,10 +464,10 @@ using LinkAsks =
                Check, SampleAsk, Evict, Pin, Verify, ReadIn, History, StatusAsk, ListAsk,
                Notice, BeginListing, FinishListing, Tell, Doubt, PushKeyAsk, Natives, DiskState,
                DecodeMunge, WorkerFigures, Leave, Untold, Used, ReloadAsk>;
-using LinkOrders =
-    std::tuple<Connection, Compare, Rights, NameRights, VerifyOrigins, Look, WatchWriters,
-               WatchChanges, Configure, Problems, FollowPaths, SweepJobs, ReportFigures,
-               TellPeers, Listen, Munge, Stop, UntoldChanges, UsedDatasets, WriteLog>;
+using LinkOrders = std::tuple<Connection, Compare, Rights, NameRights, VerifyOrigins, Look,
+                              WatchWriters, WatchChanges, Configure, Problems, FollowPaths,
+                              SweepJobs, ReportFigures, TellPeers, Listen, Munge, Stop,
+                              UntoldChanges, UsedDatasets, ServeMetrics, WriteLog>;
 
 // The number of a message: its place in the lists.
 enum class LinkType : std::uint16_t { kFirstAsk = 1, kFirstOrder = 100 };

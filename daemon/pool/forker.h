@@ -26,7 +26,9 @@ struct WorkerCredentials {
   // True: neither group nor groups are known, and the worker looks them up. `gid` is for a user
   // who has no account.
   bool looks_up_groups = false;
-  bool is_listener = false;  // it takes pushes over the network, and no client's connections
+  // It takes pushes over the network, or requests for metrics, and no client's connections.
+  bool is_listener = false;
+  bool serves_metrics = false;  // then it is a listener
   auto operator<=>(const WorkerCredentials&) const = default;
 };
 

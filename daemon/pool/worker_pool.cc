@@ -349,8 +349,8 @@ WorkerId WorkerPool::worker_of(uid_t uid, gid_t gid) {
   return worker ? worker->id() : 0;
 }
 
-WorkerId WorkerPool::start_listener() {
-  WorkerCredentials credentials{kNobody, kNobody, {}, false, true};
+WorkerId WorkerPool::start_listener(bool serves_metrics) {
+  WorkerCredentials credentials{kNobody, kNobody, {}, false, true, serves_metrics};
   // Writers of the same machine may trust a node if the user whom they expect owns the socket.
   if (!all_users_) std::tie(credentials.uid, credentials.gid) = std::pair(own_uid_, own_gid_);
   WorkerPointer worker = find_or_start(credentials, false, true);

@@ -83,9 +83,9 @@ class WorkerPool {
 
   // Returns a worker of this user and starts one if there is none. 0: it cannot be started.
   WorkerId worker_of(uid_t uid, gid_t gid);
-  // Starts a worker for pushes over the network, to which no client is passed. Where all users
-  // are served it has the rights of nobody. 0: it cannot be started.
-  WorkerId start_listener();
+  // Starts a worker for pushes over the network or for metrics, to which no client is passed.
+  // Where all users are served it has the rights of nobody. 0: it cannot be started.
+  WorkerId start_listener(bool serves_metrics = false);
   // Forker and workers write their log there.
   void write_log_to(const UniqueFd& log);
   WorkerId own_worker() { return worker_of(own_uid_, own_gid_); }

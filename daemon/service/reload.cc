@@ -49,6 +49,7 @@ void visit_keys(const Config& a, const Config& b, const Visit& visit) {
   visit(Takes::kAtStart, "read_order", a.read_order, b.read_order);
   visit(Takes::kAtStart, "runtime", a.runtime, b.runtime);
   visit(Takes::kAtStart, "listen", a.listen, b.listen);
+  visit(Takes::kAtStart, "metrics", a.metrics, b.metrics);
   visit(Takes::kAtStart, "known_as", a.known_as, b.known_as);
   visit(Takes::kAtStart, "max_frame", a.max_frame_bytes, b.max_frame_bytes);
   visit(Takes::kAtStart, "max_connections", a.max_connections, b.max_connections);

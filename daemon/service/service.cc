@@ -115,6 +115,7 @@ void Service::disk_changed(bool usable) {
 // user look, and no more. zazend's own user is believed.
 void Service::note_counted() {
   const CountedSince counted = publisher_.count();
+  bytes_read_.note(counted, store_.usage());
   const DatasetUses::Look uses = uses_.look(counted.opened);
   store_.note_fills(uses.fills, uses.used);
   for (const auto& [uid, datasets] : uses.said)
@@ -208,6 +209,7 @@ void Service::note_read_order(const ReadOrder::State& state) {
 
 void Service::tick() {
   if (listener_ == 0 && !push_sockets_.sockets.empty()) start_listener();
+  if (metrics_worker_ == 0 && metrics_socket_.valid()) start_metrics();
   // Not here: whoever lists a million copies holds the store's lock.
   post_once(chores_posted_, errands_, [this] { update_usage(); });
   bool rights = store_.serves_all_users() && monotonic_ms() >= next_rights_ms_;

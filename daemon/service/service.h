@@ -21,6 +21,7 @@
 #include "daemon/link/link_messages.h"
 #include "daemon/origin/trust.h"
 #include "daemon/pool/worker_pool.h"
+#include "daemon/service/bytes_read.h"
 #include "daemon/service/dataset_uses.h"
 #include "daemon/service/origin_questions.h"
 #include "daemon/service/publisher.h"
@@ -63,7 +64,8 @@ class Service : private WorkerPool::Owner {
   void reload_by(Reload& reload) { reload_ = &reload; }
   // Writers of other machines push here.
   void listen(PushSockets sockets);
-  // Forker and workers write there from now on.
+  // Prometheus asks for metrics at this socket.
+  void serve_metrics(UniqueFd socket);
   void write_log_to(const UniqueFd& log) { pool_->write_log_to(log); }
   // For a reload: where paths of origins lead (bodhi/config/config.h). A worker looks.
   std::vector<std::string> follow_links(const std::vector<std::string>& paths);
@@ -135,6 +137,7 @@ class Service : private WorkerPool::Owner {
   void tell_peers(const TellPeers& news);
   void tell_of_lost_news();
   void start_listener();
+  void start_metrics();
   struct Received {
     FrameSeq seq;
     ReceivedContent content;
@@ -192,6 +195,8 @@ class Service : private WorkerPool::Owner {
   PushOutcomes pushes_;
   PushSockets push_sockets_;
   std::atomic<WorkerId> listener_ = 0;
+  UniqueFd metrics_socket_;
+  std::atomic<WorkerId> metrics_worker_ = 0;
   WorkerId peers_worker_ = 0;                // it tells the peers; mutex_ is held
   std::atomic<bool> has_lost_news_ = false;  // for the peers
   const std::shared_ptr<KeyRing> keys_;
@@ -223,6 +228,7 @@ class Service : private WorkerPool::Owner {
   WorkerFigures ended_figures_;                            // of workers that are no more
 
   DatasetUses uses_{::geteuid()};
+  BytesRead bytes_read_;
   Trust trust_;
   OriginQuestions origins_;
   StoreCache cache_;

@@ -62,6 +62,9 @@ bool Service::take(Worker& worker, LinkPacket packet) {
 
 template <class Ask>
 bool Service::take_as(Worker& worker, LinkPacket& packet) {
+  constexpr bool kOfMetrics = std::is_same_v<Ask, StatusAsk> ||
+                              std::is_same_v<Ask, WorkerFigures> || std::is_same_v<Ask, Leave>;
+  if (worker.credentials().serves_metrics && !kOfMetrics) return false;
   auto asked = std::make_shared<Asked<Ask>>();
   if (!decode_link_body(packet.body, &asked->ask)) return false;
   std::uint32_t dataset = kNoDataset;
@@ -359,10 +362,15 @@ void Service::handle(const Asked<StatusAsk>& asked) {
   const uid_t uid = asked.worker->credentials().uid;
   for (const WorkerFigures& one : pool_->figures(uid, kFiguresLimit)) add_figures(one, &sum);
   const std::int64_t uptime_seconds = (monotonic_ms() - started_ms_) / 1000;
-  std::string text =
-      status_json({config_, store_, publisher_, trust_, cache_.counts(), sum, pool_->size(),
-                   pushes_, keys_->old_key_until().value_or(0), sweep_.progress(), changes_,
-                   uptime_seconds, reads_, *reload_, asked.ask, poor_place_});
+  // The worker for metrics sees no origin.
+  OriginFindings findings = asked.ask;
+  if (asked.worker->credentials().serves_metrics) {
+    pool_->order(pool_->own_worker(), Problems{}, &findings, OriginQuestions::kLimit);
+  }
+  std::string text = status_json({config_, store_, publisher_, trust_, cache_.counts(), sum,
+                                  pool_->size(), pushes_, keys_->old_key_until().value_or(0),
+                                  sweep_.progress(), changes_, uptime_seconds, reads_,
+                                  bytes_read_, *reload_, std::move(findings), poor_place_});
   reply_content(asked, {}, text);
 }
 
@@ -542,6 +550,7 @@ void Service::worker_ended(WorkerId worker, const WorkerCredentials& credentials
   }
   if (stopping_) return;
   if (worker == listener_) start_listener();
+  if (worker == metrics_worker_) start_metrics();
   std::unique_lock lock(mutex_);
   const bool told_peers = worker == peers_worker_;
   lock.unlock();

@@ -201,6 +201,19 @@ void Service::start_listener() {
   }
 }
 
+void Service::serve_metrics(UniqueFd socket) {
+  metrics_socket_ = std::move(socket);
+  start_metrics();
+}
+
+void Service::start_metrics() {
+  metrics_worker_ = 0;
+  UniqueFd socket(::fcntl(metrics_socket_.get(), F_DUPFD_CLOEXEC, 0));
+  if (!socket.valid()) return;  // the next tick tries again
+  metrics_worker_ = pool_->start_listener(true);
+  pool_->tell(metrics_worker_, ServeMetrics{}, std::move(socket));
+}
+
 void Service::take_pushes(std::uint32_t dataset, std::list<Received>& arrived) {
   std::lock_guard lock(mutex_);
   std::list<Received>& queue = received_[dataset];

@@ -139,8 +139,8 @@ void add_figures(const WorkerFigures& more, WorkerFigures* sum) {
 
 std::string status_json(StatusFacts facts) {
   const auto& [config, store, publisher, trust, fills, workers, worker_count, pushes,
-               old_key_until, sweep, changes, uptime_seconds, reads, reload, origins,
-               poor_place] = facts;
+               old_key_until, sweep, changes, uptime_seconds, reads, bytes_read, reload,
+               origins, poor_place] = facts;
   StoreUsage usage = store.usage();
   std::vector<std::string> problems = origins.problems, warnings = origins.warnings;
   if (std::string why = store.health().problem(); !why.empty()) {
@@ -156,6 +156,7 @@ std::string status_json(StatusFacts facts) {
   for (std::uint32_t i = 0; i < config.datasets.size(); ++i) {
     const DatasetUsage& held = usage.datasets[i];
     Publisher::Uses uses = publisher.uses(i);
+    const BytesRead::Figures read = bytes_read.of(i);
     hits += uses.hits;
     misses += uses.misses;
     if (config.datasets[i].removed) continue;
@@ -171,6 +172,7 @@ std::string status_json(StatusFacts facts) {
                         {"pins", ranges_json(held.pins)},
                         {"hits", uses.hits},
                         {"misses", uses.misses},
+                        {"read_bytes", {{"cache", read.cache}, {"origin", read.origin}}},
                         {"push", config.datasets[i].push.get()},
                         {"checks_each_open", trust.is_in_doubt(i)}});
   }

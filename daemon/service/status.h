@@ -9,6 +9,7 @@
 #include "daemon/changes/peer_changes.h"
 #include "daemon/link/link_messages.h"
 #include "daemon/origin/trust.h"
+#include "daemon/service/bytes_read.h"
 #include "daemon/service/publisher.h"
 #include "daemon/service/read_order.h"
 #include "daemon/service/store_cache.h"
@@ -39,6 +40,7 @@ struct StatusFacts {
   const PeerChanges& changes;
   std::int64_t uptime_seconds;
   const ReadOrder& reads;
+  const BytesRead& bytes_read;
   const Reload& reload;
   OriginFindings origins;  // as the user who asks sees them
   std::string poor_place;  // what speaks against the place of the cache, or ""

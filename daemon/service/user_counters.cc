@@ -46,9 +46,14 @@ std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
 
 void CountedSince::add(const CounterValues& before, const CounterValues& now, uid_t uid) {
   for (std::uint32_t i = 0; i < kMaxDatasets; ++i) {
-    const auto& [hits, misses] = now.datasets[i];
-    if (hits > before.datasets[i].hits || misses > before.datasets[i].misses) {
+    const auto moved = [](std::uint64_t from, std::uint64_t to) {
+      return to > from ? to - from : 0;
+    };
+    const Opens more{i, moved(before.datasets[i].hits, now.datasets[i].hits),
+                     moved(before.datasets[i].misses, now.datasets[i].misses)};
+    if (more.hits + more.misses > 0) {
       opened.emplace_back(i, uid);
+      opens.push_back(more);
     }
     if (now.untold_changes[i] != before.untold_changes[i]) untold_changes.emplace_back(i, uid);
   }

@@ -36,6 +36,11 @@ static_assert(sizeof(CounterValues) == offsetof(Counters, news));
 
 // The difference between two looks at counters. Of several users it is the sum.
 struct CountedSince {
+  struct Opens {
+    std::uint32_t dataset = 0;
+    std::uint64_t hits = 0, misses = 0;
+  };
+  std::vector<Opens> opens;  // of each user one for each of the following
   std::vector<std::pair<std::uint32_t, uid_t>> opened;  // datasets, and whose programs
   std::vector<std::pair<std::uint32_t, uid_t>> untold_changes;
 

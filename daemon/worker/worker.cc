@@ -16,6 +16,7 @@
 #include "daemon/worker/clients/client_service.h"
 #include "daemon/worker/clients/server.h"
 #include "daemon/worker/job_sweep.h"
+#include "daemon/worker/metrics_server.h"
 #include "daemon/worker/origins/origin_orders.h"
 #include "daemon/worker/push/network_pushes.h"
 
@@ -103,6 +104,9 @@ class Worker {
       errands_.post([this, news] { service_.tell_peers(news); });
     } else if (Listen listen; is(packet, &listen)) {
       take_writers(listen, packet.take_file());
+    } else if (packet.type == kLinkType<ServeMetrics>) {
+      serves_metrics_ = true;
+      metrics_.begin(packet.take_file());
     } else if (packet.type == kLinkType<WriteLog>) {
       if (const UniqueFd log = packet.take_file(); log.valid()) {
         ::dup2(log.get(), STDERR_FILENO);
@@ -187,7 +191,7 @@ class Worker {
     NetworkPushes* listener = listener_;
     if (listener != nullptr) listener->learn_keys();
     link_.tell(figures());
-    if (listener != nullptr) return;  // a listener never leaves
+    if (listener != nullptr || serves_metrics_) return;  // these never leave
     const std::uint64_t seen = link_.orders_seen();
     const bool is_idle = server_->is_idle() && service_.is_idle() && orders_.is_idle() &&
                          seen == std::exchange(last_seen_, seen);
@@ -206,6 +210,8 @@ class Worker {
   std::atomic<bool> has_clients_ = false;
   std::unique_ptr<Server> server_;
   std::atomic<NetworkPushes*> listener_ = nullptr;
+  MetricsServer metrics_{link_};
+  std::atomic<bool> serves_metrics_ = false;
   std::optional<LinkTag> stop_order_;
   bool is_configured_ = false;
   std::uint64_t last_seen_ = 0;

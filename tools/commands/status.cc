@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "bodhi/common/units.h"
+#include "bodhi/node/prometheus_text.h"
 #include "tools/cluster/every_node.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/metrics.h"
 #include "tools/support/node.h"
 #include "tools/support/output.h"
 #include "tools/support/read_order_words.h"

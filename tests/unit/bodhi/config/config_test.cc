@@ -273,6 +273,13 @@ TEST(Config, PeersAndPorts) {
   expect_complaint(kTop + "known_as = [\"gate\"]\n" + kDataset, "z.toml:3: known_as", "HOST");
   expect_complaint(kTop + "known_as = \"gate:1\"\n" + kDataset,
                    "z.toml:3: 'known_as' must be an array");
+  for (const char* other :
+       {"0.0.0.0:7118", "[::]:7118", "192.0.2.1:7118", "n0:7118", "127.0.0.1"}) {
+    expect_complaint(kTop + "metrics = \"" + other + "\"\n" + kDataset,
+                     std::string("z.toml:3: metrics '") + other + "' is not a loopback address",
+                     "127.0.0.1:7118");
+  }
+  EXPECT_EQ(parsed(kTop + "metrics = \"[::1]:7118\"\n" + kDataset).metrics, "[::1]:7118");
   expect_complaint(kTop + "listen = 7117\n" + kDataset, "z.toml:3: 'listen' must be a str");
   expect_complaint(kTop + "key_file = \"key\"\n" + kDataset, "z.toml:3: 'key_file' must be an");
   expect_complaint(kTop + "peers = [\n \"unix:/a\",\n \"n0\"]\n" + kDataset,

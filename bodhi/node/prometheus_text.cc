@@ -1,4 +1,4 @@
-#include "tools/commands/metrics.h"
+#include "bodhi/node/prometheus_text.h"
 
 #include <fmt/format.h>
 
@@ -60,16 +60,31 @@ constexpr Metric kOfTheWriter[] = {
     {"writer_waiting", "gauge", "Of these, frames that wait for a node.", "waiting"},
 };
 
+constexpr Metric kBytes = {"bytes_total", "counter",
+                           "About what programs read: opens times the mean size of the copies.",
+                           ""};
+
+// In quotes, for a label's value.
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    c == '\n' ? out += "\\n" : out += c;
+  }
+  return out + '"';
+}
+
 void describe(const Metric& metric, std::string* text) {
   *text += fmt::format("# HELP zazen_{0} {1}\n# TYPE zazen_{0} {2}\n", metric.name, metric.help,
                        metric.type);
 }
 
-void add_all(std::span<const Metric> metrics, const Json& values, std::string* text) {
+void add_all(std::span<const Metric> metrics, const Json& values, const std::string& labels,
+             std::string* text) {
   for (const Metric& metric : metrics) {
     describe(metric, text);
-    *text +=
-        fmt::format("zazen_{} {}\n", metric.name, values.at(metric.key).get<std::uint64_t>());
+    *text += fmt::format("zazen_{}{{{}}} {}\n", metric.name, labels,
+                         values.at(metric.key).get<std::uint64_t>());
   }
 }
 
@@ -77,24 +92,34 @@ void add_all(std::span<const Metric> metrics, const Json& values, std::string* t
 
 std::string prometheus_text(const Json& status) {
   std::string text;
+  const std::string node = "node=" + quoted(status.at("node"));
   const Metric healthy = {"healthy", "gauge", "1 if the daemon knows of no problem.", ""};
   describe(healthy, &text);
-  text += fmt::format("zazen_healthy {}\n", status.at("healthy").get<bool>() ? 1 : 0);
+  text +=
+      fmt::format("zazen_healthy{{{}}} {}\n", node, status.at("healthy").get<bool>() ? 1 : 0);
   const Metric build = {"build_info", "gauge", "The daemon's version, in a label.", ""};
   describe(build, &text);
-  text += fmt::format("zazen_build_info{{version=\"{}\"}} 1\n",
-                      status.at("version").get<std::string>());
-  add_all(kOfTheNode, status, &text);
+  text +=
+      fmt::format("zazen_build_info{{{},version={}}} 1\n", node, quoted(status.at("version")));
+  add_all(kOfTheNode, status, node, &text);
   if (const Json& network = status.at("network"); !network.is_null()) {
-    add_all(kOfTheNetwork, network, &text);
+    add_all(kOfTheNetwork, network, node, &text);
   }
-  add_all(kOfTheWriter, status.at("writer"), &text);
+  add_all(kOfTheWriter, status.at("writer"), node, &text);
   for (const Metric& metric : kOfEachDataset) {
     describe(metric, &text);
     for (const Json& dataset : status.at("datasets")) {
-      text += fmt::format("zazen_{}{{dataset=\"{}\"}} {}\n", metric.name,
-                          dataset.at("position").get<std::uint64_t>(),
-                          dataset.at(metric.key).get<std::uint64_t>());
+      text +=
+          fmt::format("zazen_{}{{{},dataset={}}} {}\n", metric.name, node,
+                      quoted(dataset.at("path")), dataset.at(metric.key).get<std::uint64_t>());
+    }
+  }
+  describe(kBytes, &text);
+  for (const Json& dataset : status.at("datasets")) {
+    for (const char* source : {"cache", "origin"}) {
+      text += fmt::format("zazen_bytes_total{{{},dataset={},source=\"{}\"}} {}\n", node,
+                          quoted(dataset.at("path")), source,
+                          dataset.at("read_bytes").at(source).get<std::uint64_t>());
     }
   }
   return text;

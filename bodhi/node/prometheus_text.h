@@ -1,5 +1,5 @@
-// The daemon's status as Prometheus text. It has base units, and no path and no user in a
-// label. The label of a dataset is its position in the configuration at the daemon's start.
+// The daemon's status as Prometheus text, in base units. Each figure has the label `node`; that
+// of a dataset also has its path as `dataset`. No user is in a label.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <string>
