@@ -85,6 +85,7 @@ class NetworkLink : public NodeLink, public RequestLink {
   Result<RequestLink::Answer> ask(std::string_view packet) override;
 
  private:
+  Result<RequestLink::Answer> ask_with(std::string_view packet, const std::string& credential);
   struct Introducing {
     PushIntroduction introduction = {};
     std::string credential;
@@ -129,6 +130,7 @@ class NetworkLink : public NodeLink, public RequestLink {
   std::uint64_t natives_request_ = 0, notices_ = 0;
   std::optional<std::string> natives_parts_;  // while a natives answer is awaited
   std::optional<Result<FrameSet>> natives_;
+  bool has_munge_ = false;
   std::uint64_t asked_ = 0;  // requests
   bool awaits_reply_ = false;
   RequestLink::Answer reply_;
@@ -334,6 +336,7 @@ Result<NetworkLink::Introducing> NetworkLink::choose_method(
 
 Status NetworkLink::introduce(const Credentials& credentials) {
   note_movement();
+  has_munge_ = credentials.munge;
   if (int code = receive(&hello_, sizeof hello_); code != 0) return broken(code);
   if (!is_valid(hello_)) {
     if (hello_.magic != kPushMagic || hello_.version == kPushVersion) {
@@ -492,13 +495,24 @@ Result<RequestLink::Answer> NetworkLink::ask(std::string_view packet) {
     return Error{EOPNOTSUPP, "the node's zazend is of an older version",
                  "install the same version of Zazen on all nodes"};
   }
+  Result<RequestLink::Answer> answer = ask_with(packet, "");
+  const bool may_decode = hello_.uid == 0 || hello_.uid == ::geteuid();
+  if (!answer || answer->status != EPERM || !has_munge_ || !may_decode) return answer;
+  // The node serves all users, and wants to know which one asks.
+  Result<std::string> credential = encode_munge_credential(
+      digest_of_request(keys_->binding(), packet), hello_.uid, MungeUse::kRequest);
+  return credential ? ask_with(packet, *credential) : answer;
+}
+
+Result<RequestLink::Answer> NetworkLink::ask_with(std::string_view packet,
+                                                  const std::string& credential) {
   note_movement();
   PushHeader header = {};
   header.type = PushType::kRequest;
   header.request = ++asked_;
   reply_ = {};
   awaits_reply_ = true;
-  int code = send_message(header, encode(PushRequest{std::string(packet), ""}));
+  int code = send_message(header, encode(PushRequest{std::string(packet), credential}));
   while (code == 0 && awaits_reply_) code = take_answer();
   if (code != 0) return broken(code);
   return std::move(reply_);
@@ -561,7 +575,9 @@ Result<std::unique_ptr<NodeLink>> connect_network_link(const std::string& peer,
 
 Result<Client> connect_client(const std::string& peer, const Credentials& credentials,
                               int timeout_ms) {
-  if (peer.starts_with(kLocal)) return Client::connect(peer.substr(kLocal.size()), timeout_ms);
+  if (peer.starts_with(kLocal)) {
+    return Client::connect_patiently(peer.substr(kLocal.size()), timeout_ms);
+  }
   auto link = connect_in_turn(credentials, peer, timeout_ms);
   if (!link) return link.error();
   return Client(std::unique_ptr<RequestLink>(std::move(*link)));

@@ -63,8 +63,8 @@ class NodeLink {
   virtual Status tell(std::string_view notice) = 0;
 };
 
-// A client of the daemon of any node. EOPNOTSUPP: the node's daemon is of an older version. On
-// another machine the time limit is for silence, as in a NodeLink.
+// A client of the daemon of any node. The time limit is for silence. EOPNOTSUPP: the node's
+// daemon is of an older version.
 Result<Client> connect_client(const std::string& peer, const Credentials& credentials,
                               int timeout_ms);
 

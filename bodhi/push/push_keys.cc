@@ -63,6 +63,14 @@ Bytes32 PushKeys::proof_of_writer() const {
   return hmac(writer_, "introduction");
 }
 
+Bytes32 digest_of_request(const Bytes32& binding, std::string_view packet) {
+  return hmac(binding, packet);
+}
+
+Bytes32 PushKeys::binding() const {
+  return hmac(session_, "requests");
+}
+
 Bytes32 PushKeys::proof_of_daemon() const {
   return hmac(daemon_, "welcome");
 }

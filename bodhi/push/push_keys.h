@@ -19,6 +19,10 @@ namespace zazen {
 Bytes32 random_bytes();  // aborts if the kernel has none
 bool same_bytes(const void* a, const void* b, std::size_t size);  // in constant time
 
+// What a MUNGE credential for a request contains, so that it is good for this message in this
+// session only. `binding` is the session's.
+Bytes32 digest_of_request(const Bytes32& binding, std::string_view packet);
+
 class PushKeys {
  public:
   PushKeys(std::string_view secret, const PushHello& hello,
@@ -26,6 +30,7 @@ class PushKeys {
 
   Bytes32 proof_of_writer() const;
   Bytes32 proof_of_daemon() const;
+  Bytes32 binding() const;  // tells nothing of the keys
   // The MAC of the next message that this side sends; to be called exactly once for each.
   Bytes32 mac(PushSide sender, const PushHeader& header, std::string_view body);
 

@@ -265,7 +265,7 @@ struct PushKeyAsk {
   };
   ZAZEN_LINK_FIELDS();
 };
-// These four: of the worker that listens for pushes.
+// These five: of the worker that listens for pushes.
 struct Natives : OfDataset {
   using Reply = ContentReply;
 };
@@ -286,6 +286,17 @@ struct DecodeMunge {
   using Reply = MungeReply;
   std::string credential;
   ZAZEN_LINK_FIELDS(credential);
+};
+// A connection for one request of a user of another machine, which MUNGE names. zazend believes
+// the listener nothing else.
+struct ConnectAs {
+  std::string credential;
+  std::string binding;  // of the session, in which the user's program has asked
+  struct Reply {
+    UniqueFd file;  // its other end is at the worker of this user
+    ZAZEN_LINK_FIELDS();
+  };
+  ZAZEN_LINK_FIELDS(credential, binding);
 };
 struct NodeFigures {
   std::string peer;
@@ -325,6 +336,12 @@ struct Leave {
 struct Connection {  // of a client; has no reply
   std::int32_t pid = 0;
   ZAZEN_LINK_FIELDS(pid);
+};
+// Comes with a connection on which the worker takes one message: that of this digest in the
+// session with this binding (bodhi/push/push_keys.h).
+struct ProvedConnection {
+  std::string binding, digest;
+  ZAZEN_LINK_FIELDS(binding, digest);
 };
 struct Compare {
   std::uint32_t dataset = kNoDataset;
@@ -438,7 +455,8 @@ struct Listen {
 struct Munge {
   using Reply = MungeReply;
   std::string credential;
-  ZAZEN_LINK_FIELDS(credential);
+  bool is_of_request = false;  // of a session
+  ZAZEN_LINK_FIELDS(credential, is_of_request);
 };
 // The worker answers requests for metrics on the socket that comes with it; has no reply.
 struct ServeMetrics {
@@ -463,11 +481,12 @@ using LinkAsks =
                AbandonFill, FillFailed, Adopt, Changed, Suspend, Restore, Renew, CopyState,
                Check, SampleAsk, Evict, Pin, Verify, ReadIn, History, StatusAsk, ListAsk,
                Notice, BeginListing, FinishListing, Tell, Doubt, PushKeyAsk, Natives, DiskState,
-               DecodeMunge, WorkerFigures, Leave, Untold, Used, ReloadAsk>;
-using LinkOrders = std::tuple<Connection, Compare, Rights, NameRights, VerifyOrigins, Look,
-                              WatchWriters, WatchChanges, Configure, Problems, FollowPaths,
-                              SweepJobs, ReportFigures, TellPeers, Listen, Munge, Stop,
-                              UntoldChanges, UsedDatasets, ServeMetrics, WriteLog>;
+               DecodeMunge, WorkerFigures, Leave, Untold, Used, ReloadAsk, ConnectAs>;
+using LinkOrders =
+    std::tuple<Connection, Compare, Rights, NameRights, VerifyOrigins, Look, WatchWriters,
+               WatchChanges, Configure, Problems, FollowPaths, SweepJobs, ReportFigures,
+               TellPeers, Listen, Munge, Stop, UntoldChanges, UsedDatasets, ServeMetrics,
+               WriteLog, ProvedConnection>;
 
 // The number of a message: its place in the lists.
 enum class LinkType : std::uint16_t { kFirstAsk = 1, kFirstOrder = 100 };

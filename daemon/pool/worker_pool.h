@@ -89,6 +89,12 @@ class WorkerPool {
   // Forker and workers write their log there.
   void write_log_to(const UniqueFd& log);
   WorkerId own_worker() { return worker_of(own_uid_, own_gid_); }
+  // The same with the groups of the user's account on this machine, for a user who asks from
+  // another one.
+  WorkerId worker_of_account(uid_t uid) {
+    const WorkerPointer worker = find_or_start({uid, kNobody, {}, true}, false, false);
+    return worker ? worker->id() : 0;
+  }
   std::optional<WorkerCredentials> credentials_of(WorkerId worker) const {
     const std::shared_ptr<Worker> found = find(worker);
     return found ? std::optional(found->credentials()) : std::nullopt;
@@ -97,10 +103,11 @@ class WorkerPool {
   // 0 and the reply, or an errno: EPIPE there is no such worker, ETIMEDOUT, ECANCELED.
   template <class Order>
   int order(WorkerId worker, Order order, LinkReply<Order>* reply,
-            std::chrono::milliseconds limit) {
+            std::chrono::milliseconds limit, UniqueFd file = {}) {
     std::uint32_t dataset = kNoDataset;
     if constexpr (requires { order.dataset; }) dataset = order.dataset;
     LinkPacket packet = packet_of(std::move(order));
+    if (file.valid()) packet.files.push_back(std::move(file));
     int status = exchange(worker, packet, dataset, limit);
     if (status == 0 && !decode_link_body(packet.body, reply)) status = EBADMSG;
     return status;

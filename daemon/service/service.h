@@ -117,6 +117,7 @@ class Service : private WorkerPool::Owner {
   void handle(const Asked<Natives>& asked);
   void handle(const Asked<DiskState>& asked);
   void handle(const Asked<DecodeMunge>& asked);
+  void handle(const Asked<ConnectAs>& asked);
   void handle(const Asked<WorkerFigures>& asked);
   void handle(const Asked<Leave>& asked);
   int keep_listing(const Asked<FinishListing>& asked);

@@ -3,6 +3,7 @@
 // them. That the user may ask for something at all the worker has seen at the origin: what one
 // that was taken over could do by that is in docs/security.md.
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,6 +28,7 @@ constexpr off_t kLargestListing = off_t{1} << 27;
 constexpr std::size_t kMostListings = 4;  // of a worker
 constexpr std::int64_t kScrubPatienceMs = 200;
 constexpr std::chrono::milliseconds kFiguresLimit(100);
+constexpr std::chrono::milliseconds kConnectLimit(5'000);
 
 template <class T>
 std::string as_bytes(const T& value) {
@@ -509,6 +511,30 @@ void Service::handle(const Asked<DecodeMunge>& asked) {
     MungeReply reply;
     const int code = pool_->order(pool_->own_worker(), Munge{asked.ask.credential}, &reply,
                                   WorkQueue::kForEver);
+    code == 0 ? asked.reply(std::move(reply)) : asked.reply(code);
+  });
+}
+
+// The proof is MUNGE's: the worker of this user checks that the request is the one that the
+// user has made. zazend's own end is closed before the listener gets the other one, so nothing
+// that is passed through it can be closed here.
+void Service::handle(const Asked<ConnectAs>& asked) {
+  if (!asked.worker->credentials().is_listener || !config_.all_users) return asked.reply(EPERM);
+  munge_.post([this, asked] {
+    MungeReply proved;
+    int code = pool_->order(pool_->own_worker(), Munge{asked.ask.credential, true}, &proved,
+                            WorkQueue::kForEver);
+    if (code != 0) return asked.reply(code);
+    int ends[2] = {-1, -1};
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+      return asked.reply(errno);
+    }
+    ConnectAs::Reply reply;
+    reply.file = UniqueFd(ends[0]);
+    LinkReply<ProvedConnection> taken;
+    code = pool_->order(pool_->worker_of_account(proved.uid),
+                        ProvedConnection{asked.ask.binding, std::move(proved.secret)}, &taken,
+                        kConnectLimit, UniqueFd(ends[1]));
     code == 0 ? asked.reply(std::move(reply)) : asked.reply(code);
   });
 }

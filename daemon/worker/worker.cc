@@ -72,6 +72,9 @@ class Worker {
     if (Connection order; is(packet, &order)) {
       if (!has_clients_.exchange(true)) news_.begin();
       server_->add(packet.take_file(), order.pid);
+    } else if (ProvedConnection proved; is(packet, &proved)) {
+      server_->add_proved(packet.take_file(), {proved.binding, proved.digest});
+      link_.reply<ProvedConnection>(packet.tag(), {});
     } else if (WatchWriters watch; is(packet, &watch) && is_dataset(watch.dataset)) {
       service_.watch_writers(watch.dataset, watch.seq, [this, ask = packet.tag()](int code) {
         code == 0 ? link_.reply<WatchWriters>(ask, {}) : link_.refuse(ask, code);
@@ -113,7 +116,8 @@ class Worker {
       }
     } else if (Munge munge; is(packet, &munge)) {
       munge_.post([this, ask = packet.tag(), munge] {
-        Result<MungeSecret> decoded = decode_munge_credential(munge.credential);
+        Result<MungeSecret> decoded = decode_munge_credential(
+            munge.credential, munge.is_of_request ? MungeUse::kRequest : MungeUse::kSession);
         if (!decoded) return link_.refuse(ask, decoded.error().code);
         MungeReply reply;
         reply.uid = decoded->uid;

@@ -11,10 +11,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <ranges>
 #include <span>
 
 #include "bodhi/lean/frames/table.h"
+#include "bodhi/push/push_keys.h"
 #include "daemon/process/log.h"
 #include "daemon/process/shortage.h"
 
@@ -65,6 +67,12 @@ void Server::add(UniqueFd socket, pid_t pid) {
   ::eventfd_write(wake_.get(), 1);
 }
 
+void Server::add_proved(UniqueFd socket, Proof proof) {
+  std::lock_guard lock(mutex_);
+  proved_.emplace_back(std::move(socket), std::move(proof));
+  ::eventfd_write(wake_.get(), 1);
+}
+
 void Server::stop() {
   stopping_ = true;
   ::eventfd_write(wake_.get(), 1);
@@ -72,7 +80,7 @@ void Server::stop() {
 
 bool Server::is_idle() {
   std::lock_guard lock(mutex_);
-  return arrivals_.empty() && clients_.empty() && queue_.empty();
+  return arrivals_.empty() && proved_.empty() && clients_.empty() && queue_.empty();
 }
 
 bool Server::watch(int fd, std::uint64_t id) {
@@ -118,9 +126,14 @@ void Server::take_arrivals() {
   eventfd_t woken;
   ::eventfd_read(wake_.get(), &woken);
   std::vector<std::pair<UniqueFd, pid_t>> arrivals;
+  std::vector<std::pair<UniqueFd, Proof>> proved;
   {
     std::lock_guard lock(mutex_);
     arrivals.swap(arrivals_);
+    proved.swap(proved_);
+  }
+  for (auto& [socket, proof] : proved) {
+    admit_proved(std::move(socket), std::move(proof), next_id_++);
   }
   for (auto& [socket, pid] : arrivals) UniqueFd closed = queue_.add(socket, pid);
 }
@@ -157,6 +170,29 @@ void Server::on_connect(UniqueFd socket, pid_t pid, std::uint64_t id) {
   client.last_turn = ++turn_;
   if (received == Received::kPacket && !take(client, first)) return close(id);
   update_watch(client);
+}
+
+// The listener bounds their number. One that finds no place is closed, and its user told so.
+void Server::admit_proved(UniqueFd socket, Proof proof, std::uint64_t id) {
+  if (clients_.size() >= client_limit_ && !make_room()) return;
+  keep_few_in_flight(socket.get());
+  Client& client = clients_[id];
+  client.socket = std::move(socket);
+  client.id = id;
+  client.proof = std::move(proof);
+  client.last_turn = ++turn_;
+  update_watch(client);
+}
+
+bool Server::is_proved(Client& client, const Packet& packet) {
+  if (std::exchange(client.has_asked, true)) return false;
+  Bytes32 binding;
+  if (client.proof->binding.size() != binding.size()) return false;
+  std::memcpy(binding.data(), client.proof->binding.data(), binding.size());
+  const Bytes32 digest = digest_of_request(binding, packet.bytes);
+  return client.proof->digest.size() == digest.size() &&
+         same_bytes(client.proof->digest.data(), digest.data(), digest.size()) &&
+         packet.rule().is_carried;
 }
 
 // Closes the client that has been quiet longest and waits for no answer.
@@ -221,6 +257,7 @@ bool Server::read_requests(Client& client) {
 
 bool Server::take(Client& client, Packet& packet) {
   client.last_turn = ++turn_;
+  if (client.proof && !is_proved(client, packet)) return false;
   if (packet.is_answered()) ++client.open_requests;
   switch (service_.take(client.id, packet)) {
     case ClientService::Taken::kYes:

@@ -43,6 +43,12 @@ class Server {
 
   // Adds a connection of the process `pid` that zazend has accepted. From any thread.
   void add(UniqueFd socket, pid_t pid);
+  // A connection on which a user of another machine makes one request. MUNGE has proved that
+  // the user made the request of this digest in the session with this binding.
+  struct Proof {
+    std::string binding, digest;
+  };
+  void add_proved(UniqueFd socket, Proof proof);
   // Serves until stop() is called, from any thread. Calls `tick` about once a second.
   void run(const std::function<void()>& tick);
   void stop();
@@ -61,7 +67,9 @@ class Server {
     std::size_t open_requests = 0;
     std::deque<Answer> output;
     std::optional<Packet> stalled;  // waits for room in the service
-    std::uint32_t watched = 0;      // epoll events that it is registered for
+    std::optional<Proof> proof;     // of the only message that is taken
+    bool has_asked = false;
+    std::uint32_t watched = 0;  // epoll events that it is registered for
 
     // Contents hold descriptors and memory: a client with unread ones is not read from.
     bool has_content_waiting() const {
@@ -80,13 +88,15 @@ class Server {
   void take_arrivals();
   void admit_next();
   void on_connect(UniqueFd socket, pid_t pid, std::uint64_t id);
+  void admit_proved(UniqueFd socket, Proof proof, std::uint64_t id);
   bool has_seats() const { return clients_.size() <= client_limit_; }
   void serve(std::uint64_t id, std::uint32_t events);
   bool talk(Client& client, std::uint32_t events);  // false: close it
   bool make_room();                                 // false: no client can be closed
   bool read_requests(Client& client);               // false: close it
-  bool take(Client& client, Packet& packet);        // false: close it
-  bool write_answers(Client& client);               // false: close it
+  static bool is_proved(Client& client, const Packet& packet);
+  bool take(Client& client, Packet& packet);  // false: close it
+  bool write_answers(Client& client);         // false: close it
   void deliver(std::vector<Answer> answers);
   bool hand_over(Client& client, Answer& answer);  // false: close it
   void close_those_who_wait();
@@ -100,6 +110,7 @@ class Server {
   std::atomic<bool> stopping_ = false;
   std::mutex mutex_;
   std::vector<std::pair<UniqueFd, pid_t>> arrivals_;
+  std::vector<std::pair<UniqueFd, Proof>> proved_;
   ConnectionQueue queue_;
   bool has_lost_ = false;       // a message was lost for want of memory
   std::uint64_t next_id_ = 16;  // the first few are not clients

@@ -20,17 +20,29 @@ bool is_public(const MessageRule& rule) {
 }  // namespace
 
 int CarriedRequests::begin(std::string_view packet) {
+  if (int code = check(packet, all_users_); code != 0) return code;
+  const int fd = connect_daemon(runtime_.c_str(), kConnectMs);
+  return fd < 0 ? -fd : send(packet, UniqueFd(fd));
+}
+
+int CarriedRequests::begin(std::string_view packet, UniqueFd connection) {
+  if (int code = check(packet, false); code != 0) return code;
+  return send(packet, std::move(connection));
+}
+
+int CarriedRequests::check(std::string_view packet, bool only_public) {
   if (!message_is_valid(packet.data(), packet.size(), Descriptor::kNone)) return EINVAL;
   MessageHeader header;
   std::memcpy(&header, packet.data(), sizeof header);
   const MessageRule* rule = find_rule(header.type);
   if (rule == nullptr || !rule->is_carried) return EOPNOTSUPP;
-  if (all_users_ && !is_public(*rule)) return EPERM;
-  const int fd = connect_daemon(runtime_.c_str(), kConnectMs);
-  if (fd < 0) return -fd;
-  connection_ = UniqueFd(fd);
   request_ = header.request;
-  return -send_message(fd, packet.data(), packet.size(), -1, kConnectMs);
+  return only_public && !is_public(*rule) ? EPERM : 0;
+}
+
+int CarriedRequests::send(std::string_view packet, UniqueFd connection) {
+  connection_ = std::move(connection);
+  return -send_message(connection_.get(), packet.data(), packet.size(), -1, kConnectMs);
 }
 
 std::optional<CarriedRequests::Answer> CarriedRequests::take() {

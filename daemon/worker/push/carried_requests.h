@@ -25,6 +25,8 @@ class CarriedRequests {
   // 0, or why the packet is refused: EINVAL it is no message, EOPNOTSUPP none that another
   // machine may send, EPERM none for a holder of the key, or an errno of zazend's socket.
   int begin(std::string_view packet);
+  // The same on a connection of a user's, who may ask whatever a local one may.
+  int begin(std::string_view packet, UniqueFd connection);
   // Readable when there may be an answer.
   int fd() const { return connection_.get(); }
 
@@ -39,6 +41,8 @@ class CarriedRequests {
   void forget() { connection_.reset(); }  // the answer is not wanted
 
  private:
+  int check(std::string_view packet, bool only_public);
+  int send(std::string_view packet, UniqueFd connection);
   void read_answer(std::string_view packet, Answer* answer) const;
 
   const std::string runtime_;

@@ -185,4 +185,13 @@ Result<MungeSecret> NetworkPushes::decode_munge(const std::string& credential) {
   return decoded;
 }
 
+Result<UniqueFd> NetworkPushes::connect_as(const std::string& credential,
+                                           const Bytes32& binding) {
+  ConnectAs::Reply reply;
+  const int code = link_.ask(ConnectAs{credential, std::string(as_text(binding))}, &reply);
+  if (code != 0) return Error{code, "", {}};
+  if (!reply.file.valid()) return Error{EMFILE, "", {}};
+  return std::move(reply.file);
+}
+
 }  // namespace zazen

@@ -26,6 +26,7 @@ class NetworkPushes : public PushDesk {
   int take_notice(std::string_view notice) override;
   bool is_disk_usable() override;
   Result<MungeSecret> decode_munge(const std::string& credential) override;
+  Result<UniqueFd> connect_as(const std::string& credential, const Bytes32& binding) override;
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -63,7 +63,7 @@ void PushSession::run() {
     introduced = introduce();
     if (introduced) serve();
   });
-  if (introduced) --terms_.counts.connections;
+  if (introduced) --place();
   ::shutdown(socket_.get(), SHUT_RDWR);
   ended_ = true;
 }
@@ -129,8 +129,8 @@ bool PushSession::introduce() {
   } else if (!is_meant(introduction.target, peer)) {
     welcome.status = EADDRNOTAVAIL;
     why = "it means another node, " + peer + "; or set known_as";
-  } else if (++terms_.counts.connections > terms_.config.max_connections) {
-    --terms_.counts.connections;
+  } else if (++place() > (only_asks_ ? kMostAskers : terms_.config.max_connections)) {
+    --place();
     welcome.status = EUSERS;
     why = "too many connections";
   } else {
@@ -140,7 +140,7 @@ bool PushSession::introduce() {
   output_ += as_text(welcome);
   bool sent = send_all();
   if (!admitted_) return break_off(why.c_str());
-  if (!sent) --terms_.counts.connections;
+  if (!sent) --place();
   return sent;
 }
 
@@ -163,7 +163,9 @@ bool PushSession::prove(const PushHello& hello, const PushIntroduction& introduc
   }
   // Nothing tells whether content is what the origin will have: it is believed of those only
   // who could write the cache itself.
-  if (uid != terms_.own_uid && uid != 0u) {
+  const bool is_trusted = uid == terms_.own_uid || uid == 0u;
+  only_asks_ = !is_trusted && terms_.config.all_users && introduction.method == kByMunge;
+  if (!is_trusted && !only_asks_) {
     *why = uid ? "it is user " + std::to_string(*uid) : "nobody knows whose it is";
     return false;
   }
@@ -205,7 +207,7 @@ void PushSession::serve() {
 }
 
 bool PushSession::serve_message() {
-  deadline_ = Clock::now() + terms_.limits.idle;
+  deadline_ = Clock::now() + (only_asks_ ? terms_.limits.message : terms_.limits.idle);
   while (open_ >= kMostOpen) {
     if (!wait_for_input() || stopping_) return false;
   }
@@ -222,6 +224,7 @@ bool PushSession::serve_message() {
   if (!receive_message(&header, &body)) return false;
   const bool is_notice = header.type == PushType::kNotice;
   const bool is_carried = header.type == PushType::kRequest;
+  if (only_asks_ && !is_carried) return break_off("it may ask, but not push");
   bool is_request = header.type == PushType::kPush || header.type == PushType::kNatives;
   if (!is_notice && !is_carried && (!is_request || !decode(body, &names)))
     return break_off("a message that does not belong there");

@@ -62,10 +62,14 @@ class PushDesk {
   virtual int take_notice(std::string_view notice) = 0;            // 0 or an errno
   virtual bool is_disk_usable() = 0;
   virtual Result<MungeSecret> decode_munge(const std::string& credential) = 0;
+  // A connection to the worker of the user whose credential this is, for one request.
+  virtual Result<UniqueFd> connect_as(const std::string& credential,
+                                      const Bytes32& binding) = 0;
 };
 
 struct PushCounts {
   std::atomic<std::uint64_t> connections = 0;  // at present, of writers that were let in
+  std::atomic<std::uint64_t> askers = 0;       // the same of users who may ask, but not push
   std::atomic<std::uint64_t> refused = 0;      // that were not, or that broke the rules
   std::atomic<std::uint64_t> frames = 0;       // durable here, as the writers were told
   std::atomic<std::uint64_t> failed = 0;       // pushes answered with an errno
@@ -88,6 +92,7 @@ class IncomingFrame;
 class PushSession {
  public:
   static constexpr std::size_t kMostOpen = 512;
+  static constexpr std::size_t kMostAskers = 32;  // of a listener
 
   PushSession(UniqueFd socket, std::string from, PushTerms& terms);
   PushSession(const PushSession&) = delete;
@@ -128,6 +133,9 @@ class PushSession {
 
   // False from here on: the session is over.
   bool introduce();
+  std::atomic<std::uint64_t>& place() {
+    return only_asks_ ? terms_.counts.askers : terms_.counts.connections;
+  }
   bool prove(const PushHello& hello, const PushIntroduction& introduction,
              const std::string& credential, const std::string& peer, std::string* why);
   bool is_meant(const PushTarget& target, const std::string& peer) const;
@@ -170,7 +178,8 @@ class PushSession {
   Clock::time_point deadline_;
   std::unique_ptr<PushKeys> keys_;
   bool is_tagged_ = false;
-  std::string key_;  // of the key file, by which the writer has proved itself; else ""
+  bool only_asks_ = false;  // it is a user with a credential, and no writer
+  std::string key_;         // of the key file, by which the writer has proved itself; else ""
   std::uint64_t frames_ = 0;
   std::vector<char> buffer_;
   std::size_t begin_ = 0, end_ = 0;  // of what was received and is not used yet

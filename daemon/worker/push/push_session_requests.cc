@@ -17,7 +17,12 @@ bool PushSession::carry_request(std::uint64_t request, const std::string& body) 
   reply.type = PushType::kReply;
   reply.request = request;
   std::optional<CarriedRequests::Answer> found;
-  reply.status = carried_.begin(asked.packet);
+  if (asked.credential.empty()) {
+    reply.status = carried_.begin(asked.packet);
+  } else {
+    Result<UniqueFd> user = terms_.desk.connect_as(asked.credential, keys_->binding());
+    reply.status = user ? carried_.begin(asked.packet, std::move(*user)) : user.error().code;
+  }
   if (reply.status == 0) {
     if (!await_carried(&found)) return false;
     if (!found) found.emplace().status = ETIMEDOUT;

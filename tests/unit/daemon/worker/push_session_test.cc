@@ -49,6 +49,9 @@ class LocalDesk : public PushDesk {
   Result<MungeSecret> decode_munge(const std::string& credential) override {
     return decode_munge_credential(credential);
   }
+  Result<UniqueFd> connect_as(const std::string&, const Bytes32&) override {
+    return Error{ENOTSUP, "", {}};
+  }
 
  protected:
   Store& store_;
