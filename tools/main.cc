@@ -268,6 +268,8 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
   warm->add_flag("--dry-run", chosen.warm.dry_run,
                  "Only say how many frames would be brought, and about how much");
 
+  add_nodes(warm, chosen.warm.nodes);
+
   CLI::App* verify =
       add_command(app, commands, "verify",
                   "Read the copies and compare their checksums; drop those that are bad.",

@@ -117,6 +117,18 @@ Result<Client> Client::connect(const std::string& runtime, int timeout_ms) {
   return Client(UniqueFd(fd), timeout_ms);
 }
 
+Result<Client> Client::connect_patiently(const std::string& runtime, int timeout_ms) {
+  Result<Client> client = connect(runtime, timeout_ms);
+  if (client) client->patient_ = runtime;
+  return client;
+}
+
+bool Client::is_at_work() const {
+  if (patient_.empty()) return false;
+  Result<Client> probe = connect(patient_, timeout_ms_);
+  return probe && probe->status();
+}
+
 Client::Client(std::unique_ptr<RequestLink> link) : link_(std::move(link)) {}
 
 Result<ClientReply> Client::exchange(const Result<std::string>& packet, int passed_fd) {
@@ -139,6 +151,10 @@ Result<ClientReply> Client::exchange(const Result<std::string>& packet, int pass
     auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
     auto reply = receive_reply(
         socket_.get(), static_cast<int>(std::max(left.count(), decltype(left)::rep{0})));
+    if (!reply && reply.error().code == ETIMEDOUT && is_at_work()) {
+      deadline = Clock::now() + std::chrono::milliseconds(timeout_ms_);
+      continue;
+    }
     if (!reply) return reply;
     if (reply->header.request != request.request) continue;
     if (reply->header.status != 0) return refusal(reply->header.status);
@@ -251,6 +267,13 @@ Result<std::string> Client::history(const std::string& dataset, const std::strin
   auto reply = exchange(packet);
   if (!reply) return reply.error();
   return std::move(reply->body);
+}
+
+Status Client::fetch(const std::string& dataset, const std::string& name) {
+  auto packet = frame_packet(MessageType::kFetch, next_request_++, 0, dataset, name);
+  auto reply = exchange(packet);
+  if (!reply) return reply.error();
+  return Done{};
 }
 
 Result<std::uint64_t> Client::start_push(const std::string& dataset, const std::string& name,

@@ -32,6 +32,8 @@ struct ClientReply;
 class Client {
  public:
   static Result<Client> connect(const std::string& runtime, int timeout_ms = 5'000);
+  // The time limit is for silence: a daemon that tells its status meanwhile is at work.
+  static Result<Client> connect_patiently(const std::string& runtime, int timeout_ms);
   // Requests that pass a descriptor fail with EOPNOTSUPP.
   explicit Client(std::unique_ptr<RequestLink> link);
 
@@ -60,6 +62,9 @@ class Client {
   // Why a frame's copy is gone, as JSON text; see daemon/changes/drop_history.h.
   Result<std::string> history(const std::string& dataset, const std::string& name);
 
+  // The daemon opens the frame by its name, with this user's rights, and copies it.
+  Status fetch(const std::string& dataset, const std::string& name);
+
   // Pushes and fills are pipelined: start some, then collect as many answers. An answer of 0
   // says that the frame is durable on the node.
   Result<std::uint64_t> start_push(const std::string& dataset, const std::string& name,
@@ -81,6 +86,7 @@ class Client {
       : socket_(std::move(socket)), timeout_ms_(timeout_ms) {}
 
   Result<ClientReply> exchange(const Result<std::string>& packet, int passed_fd = -1);
+  bool is_at_work() const;
   Result<std::string> ask_for_text(MessageType type);
   Result<EvictReply> ask_for_range(MessageType type, const std::string& dataset,
                                    FrameRange range, std::uint32_t what);
@@ -92,6 +98,7 @@ class Client {
   std::unique_ptr<RequestLink> link_;  // or
   UniqueFd socket_;
   int timeout_ms_ = 0;
+  std::string patient_;  // the runtime directory; "": is not
   std::uint64_t next_request_ = 1;
 };
 

@@ -12,7 +12,7 @@ import messages
 from messages import EVICT, LIST, STATUS, example, packet
 from network import BY_KEY, HEADER, REQUEST, Nodes, Stranger, expect, free_port, listen, make_key, wait_until
 
-CARRIED = {"evict", "list", "status", "pin", "unpin", "verify", "history"}
+CARRIED = {"evict", "list", "status", "pin", "unpin", "verify", "history", "fetch"}
 
 
 def friend(node, secret):

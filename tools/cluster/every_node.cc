@@ -47,7 +47,7 @@ std::string reason_of(const Error& error, std::chrono::milliseconds timeout) {
   if (error.code == ENOENT) return "it does not serve the dataset";
   if (is_silence(error)) return std::string("no answer: ") + std::strerror(error.code);
   if (error.code == EPERM) {
-    return "it serves all users: with the key alone only the status is shown";
+    return "it serves all users: the key shows the status only; MUNGE says who asks";
   }
   if (error.code == EACCES && error.context == "the daemon refused") {
     return "only root and the owner of the directory may do this";
@@ -93,7 +93,7 @@ EveryNode EveryNode::load_or_exit(const Config& config, const NodesOptions& opti
 }
 
 // A node that cannot be reached is one that does not answer, whatever the reason.
-Result<Json> EveryNode::ask_one(const Round& round, const std::string& peer,
+Result<Json> EveryNode::ask_one(const Round& round, std::size_t node, const std::string& peer,
                                 bool* was_refused) {
   const auto refuse = [was_refused](const Error& error) {
     *was_refused = error.code == EACCES || error.code == EPROTO || error.code == EOPNOTSUPP ||
@@ -104,7 +104,7 @@ Result<Json> EveryNode::ask_one(const Round& round, const std::string& peer,
       connect_client(peer, round.credentials, static_cast<int>(round.timeout.count()));
   if (!client) return refuse(client.error());
   try {
-    Result<Json> figures = round.work(*client);
+    Result<Json> figures = round.work(*client, node);
     if (!figures) *was_refused = !is_silence(figures.error());
     return figures;
   } catch (const Json::exception&) {
@@ -119,7 +119,7 @@ void EveryNode::run(const std::shared_ptr<Round>& round) {
     const std::string peer = round->answers[mine].node.peer;
     lock.unlock();
     bool was_refused = false;
-    const Result<Json> figures = ask_one(*round, peer, &was_refused);
+    const Result<Json> figures = ask_one(*round, mine, peer, &was_refused);
     lock.lock();
     NodeAnswer& answer = round->answers[mine];
     answer.is_silent = !figures && !was_refused;

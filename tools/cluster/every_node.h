@@ -31,7 +31,8 @@ class EveryNode {
   // kOverall: for the whole request. kSilence: for a node that shows no sign of life.
   enum class Limit { kOverall, kSilence };
   // An exception of the JSON library means that the answer is not understood.
-  using Work = std::function<Result<nlohmann::ordered_json>(Client& client)>;
+  // `node` is its place among places().
+  using Work = std::function<Result<nlohmann::ordered_json>(Client& client, std::size_t node)>;
 
   // Prints why there is no answer to "which nodes?" and ends the program with kUsage.
   static EveryNode load_or_exit(const Config& config, const NodesOptions& options);
@@ -49,8 +50,8 @@ class EveryNode {
  private:
   struct Round;
   static void run(const std::shared_ptr<Round>& round);
-  static Result<nlohmann::ordered_json> ask_one(const Round& round, const std::string& peer,
-                                                bool* was_refused);
+  static Result<nlohmann::ordered_json> ask_one(const Round& round, std::size_t node,
+                                                const std::string& peer, bool* was_refused);
   std::vector<NodePlace> places_;
   Credentials credentials_;
   std::chrono::milliseconds timeout_{};

@@ -58,7 +58,7 @@ struct PushOptions : CommonOptions {
   bool dry_run = false;
 };
 
-struct WarmOptions : CommonOptions {
+struct WarmOptions : ClusterOptions {
   static constexpr std::size_t kMostJobs = 64;
   std::vector<std::string> paths;
   std::string frames;    // "A-B"

@@ -97,7 +97,7 @@ int evict_on_nodes(const EvictOptions& options, const Node& node,
                    const std::vector<Order>& orders) {
   EveryNode nodes = EveryNode::load_or_exit(node.config, options.nodes);
   const auto answers =
-      nodes.ask(EveryNode::Limit::kSilence, [&](Client& client) -> Result<Json> {
+      nodes.ask(EveryNode::Limit::kSilence, [&](Client& client, std::size_t) -> Result<Json> {
         EvictReply total{};
         for (const Order& order : orders) {
           Result<EvictReply> gone =

@@ -171,7 +171,7 @@ int list_nodes(const Node& node, const LsOptions& options, std::vector<Target> t
   }
   EveryNode nodes = EveryNode::load_or_exit(node.config, options.nodes);
   const auto answers =
-      nodes.ask(EveryNode::Limit::kOverall, [&](Client& client) -> Result<Json> {
+      nodes.ask(EveryNode::Limit::kOverall, [&](Client& client, std::size_t) -> Result<Json> {
         Totals totals;
         for (const Target& target : targets) {
           Result<std::vector<ListRecord>> records = client.list(target.dataset->path);

@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 int pin_on_nodes(const PinOptions& options, const Node& node, const Order& order, bool pin) {
   EveryNode nodes = EveryNode::load_or_exit(node.config, options.nodes);
   const auto answers =
-      nodes.ask(EveryNode::Limit::kOverall, [&](Client& client) -> Result<Json> {
+      nodes.ask(EveryNode::Limit::kOverall, [&](Client& client, std::size_t) -> Result<Json> {
         Result<EvictReply> held = client.pin(order.dataset->path, order.range, pin);
         if (!held) return held.error();
         return Json{{"path", options.path},

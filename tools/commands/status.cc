@@ -184,7 +184,7 @@ int status_of_nodes(const StatusOptions& options) {
   EveryNode nodes = EveryNode::load_or_exit(node.config, options.nodes);
   const bool only_problems = options.problems_only;
   const std::vector<NodeAnswer> answers =
-      nodes.ask(EveryNode::Limit::kOverall, [](Client& client) -> Result<Json> {
+      nodes.ask(EveryNode::Limit::kOverall, [](Client& client, std::size_t) -> Result<Json> {
         Result<std::string> text = client.status();
         if (!text) return text.error();
         const Json status = Json::parse(*text);

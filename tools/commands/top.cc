@@ -231,13 +231,14 @@ std::vector<std::string> lines_of(const std::vector<NodeAnswer>& before,
 int top_of_nodes(const TopOptions& options, const Node& node, std::uint64_t interval_ms) {
   EveryNode nodes = EveryNode::load_or_exit(node.config, options.nodes);
   const auto look = [&nodes] {
-    return nodes.ask(EveryNode::Limit::kOverall, [](Client& client) -> Result<Json> {
-      Result<std::string> text = client.status();
-      if (!text) return text.error();
-      Json status = Json::parse(*text);
-      json_of(status, activity_between(nullptr, status, 1));  // what is shown is there
-      return status;
-    });
+    return nodes.ask(
+        EveryNode::Limit::kOverall, [](Client& client, std::size_t) -> Result<Json> {
+          Result<std::string> text = client.status();
+          if (!text) return text.error();
+          Json status = Json::parse(*text);
+          json_of(status, activity_between(nullptr, status, 1));  // what is shown is there
+          return status;
+        });
   };
   Interruption interruption;
   auto before = look();

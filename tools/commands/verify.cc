@@ -128,7 +128,7 @@ int verify_on_nodes(const VerifyOptions& options, const Node& node,
                     const std::vector<Order>& orders) {
   EveryNode nodes = EveryNode::load_or_exit(node.config, options.nodes);
   const auto answers =
-      nodes.ask(EveryNode::Limit::kSilence, [&](Client& client) -> Result<Json> {
+      nodes.ask(EveryNode::Limit::kSilence, [&](Client& client, std::size_t) -> Result<Json> {
         Totals totals;
         for (const Order& order : orders) {
           Status done = verify_range(client, *order.dataset, order.range, false, totals);

@@ -23,6 +23,7 @@
 #include "bodhi/config/template_check.h"
 #include "bodhi/node/frame_set.h"
 #include "bodhi/node/listing.h"
+#include "tools/cluster/every_node.h"
 #include "tools/commands/commands.h"
 #include "tools/support/frame_range.h"
 #include "tools/support/interruption.h"
@@ -343,6 +344,137 @@ void print_summary(const WarmOptions& options, const Totals& totals) {
              format_count(totals.no_room), format_count(totals.failed));
 }
 
+// ---- Many nodes: each frame that none of them holds is brought by one of them, in turn.
+
+using Json = nlohmann::ordered_json;
+
+struct Share {  // of a node
+  const DatasetConfig* dataset;
+  std::vector<FrameSeq> frames;
+};
+
+std::vector<NodeAnswer> ask_what_is_held(EveryNode& nodes, const std::vector<Work>& works) {
+  return nodes.ask(EveryNode::Limit::kOverall,
+                   [&works](Client& client, std::size_t) -> Result<Json> {
+                     Json held = Json::array();
+                     for (const Work& work : works) {
+                       auto records = client.list(work.dataset->path);
+                       if (!records) return records.error();
+                       std::vector<FrameSeq> frames;
+                       for (const ListRecord& record : *records) frames.push_back(record.seq);
+                       held.push_back(FrameSet(std::move(frames)).encode());
+                     }
+                     return held;
+                   });
+}
+
+// By node; those that do not answer get nothing. `there` counts what some node holds.
+std::vector<std::vector<Share>> divide(const std::vector<Work>& works,
+                                       const std::vector<NodeAnswer>& held,
+                                       std::vector<std::uint64_t>* there) {
+  std::vector<std::vector<Share>> shares(held.size());
+  there->assign(held.size(), 0);
+  std::vector<std::size_t> answering;
+  for (std::size_t node = 0; node < held.size(); ++node) {
+    if (held[node].is_fine()) answering.push_back(node);
+  }
+  std::size_t turn = 0;
+  for (std::size_t i = 0; i < works.size() && !answering.empty(); ++i) {
+    FrameSet missing{std::vector<FrameSeq>(works[i].frames)};
+    for (std::size_t node : answering) {
+      Result<FrameSet> frames = FrameSet::decode(held[node].figures.at(i).get<std::string>());
+      if (!frames) continue;
+      FrameSet left = set_difference(missing, *frames);
+      (*there)[node] += missing.size() - left.size();
+      missing = std::move(left);
+      shares[node].push_back({works[i].dataset, {}});
+    }
+    for (FrameSeq seq : missing.frames()) {
+      shares[answering[turn++ % answering.size()]].back().frames.push_back(seq);
+    }
+  }
+  return shares;
+}
+
+Result<Json> fetch_share(Client& client, const std::vector<Share>& shares) {
+  std::uint64_t brought = 0, no_room = 0;
+  Json failures = Json::array();
+  for (const Share& share : shares) {
+    for (std::size_t i = 0; i < share.frames.size() && !Interruption::wanted();) {
+      const std::string name = frame_name(*share.dataset, share.frames[i]);
+      const Status fetched = client.fetch(share.dataset->path, name);
+      const int code = fetched ? 0 : fetched.error().code;
+      if (code == EAGAIN) {
+        std::this_thread::sleep_for(kPause);
+        continue;
+      }
+      if (code != 0 && is_silence(fetched.error())) return fetched.error();
+      if (code == ENOSPC || code == EDQUOT) {
+        no_room += share.frames.size() - i;
+        break;
+      }
+      if (code == 0) ++brought;
+      if (code != 0) {
+        failures.push_back(
+            {{"frame", share.dataset->path + "/" + name}, {"reason", std::strerror(code)}});
+      }
+      ++i;
+    }
+  }
+  return Json{{"brought", brought}, {"no_room", no_room}, {"failures", failures}};
+}
+
+int warm_nodes(const WarmOptions& options, const Node& node, const std::vector<Work>& works,
+               int outcome) {
+  EveryNode nodes = EveryNode::load_or_exit(node.config, options.nodes);
+  Interruption interruption;
+  std::vector<NodeAnswer> answers = ask_what_is_held(nodes, works);
+  std::vector<std::uint64_t> there;
+  const std::vector<std::vector<Share>> shares = divide(works, answers, &there);
+  if (options.dry_run) {
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      std::uint64_t count = 0;
+      for (const Share& share : shares[i]) count += share.frames.size();
+      answers[i].figures = {{"would_bring", count}};
+    }
+  } else {
+    const auto fetched =
+        nodes.ask(EveryNode::Limit::kSilence, [&shares](Client& client, std::size_t mine) {
+          return fetch_share(client, shares[mine]);
+        });
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      if (answers[i].is_fine()) answers[i] = fetched[i];
+    }
+  }
+  bool is_whole = true;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    Json& figures = answers[i].figures;
+    if (!answers[i].is_fine()) continue;
+    figures["already_there"] = there[i];
+    if (options.dry_run) continue;
+    is_whole = is_whole && figures.at("no_room") == 0 && figures.at("failures").empty();
+  }
+  if (options.json) {
+    print_nodes_json(answers);
+  } else if (options.dry_run) {
+    print_nodes_table(answers, {">WOULD BRING", ">ALREADY THERE"}, [](const Json& figures) {
+      return std::vector{format_count(figures.at("would_bring")),
+                         format_count(figures.at("already_there"))};
+    });
+  } else {
+    print_nodes_table(answers, {">BROUGHT", ">ALREADY THERE", ">NO ROOM", ">FAILED"},
+                      [](const Json& figures) {
+                        return std::vector{format_count(figures.at("brought")),
+                                           format_count(figures.at("already_there")),
+                                           format_count(figures.at("no_room")),
+                                           format_count(figures.at("failures").size())};
+                      });
+  }
+  Interruption::pass_on();
+  const int asked = EveryNode::outcome(answers);
+  return nodes.end(asked != kDone ? asked : is_whole ? outcome : int{kFailed});
+}
+
 }  // namespace
 
 int warm_command(const WarmOptions& options) {
@@ -356,7 +488,9 @@ int warm_command(const WarmOptions& options) {
   Result<std::vector<Order>> orders = orders_of(node.config, options.paths, options.frames);
   if (!orders) return usage_error(orders.error());
 
-  Client client = connect_or_exit(node);
+  const bool of_nodes = options.nodes.is_given();
+  std::optional<Client> client;
+  if (!of_nodes) client = connect_or_exit(node);
   Totals totals;
   std::vector<Work> works;
   int outcome = kDone;
@@ -370,7 +504,7 @@ int warm_command(const WarmOptions& options) {
       outcome = kFailed;
       continue;
     }
-    Status planned = leave_out_held(client, *work, totals);
+    const Status planned = of_nodes ? Done{} : leave_out_held(*client, *work, totals);
     if (planned) {
       works.push_back(std::move(*work));
       continue;
@@ -378,14 +512,15 @@ int warm_command(const WarmOptions& options) {
     outcome = request_failed(node, part.dataset->path, planned.error());
     if (outcome == kNoDaemon) return outcome;
   }
-  if (Status warned = warn_if_too_large(client, totals); !warned) {
+  if (of_nodes) return warm_nodes(options, node, works, outcome);
+  if (Status warned = warn_if_too_large(*client, totals); !warned) {
     return request_failed(node, node.runtime, warned.error());
   }
 
   Interruption interruption;
   for (const Work& work : works) {
     if (options.dry_run || Interruption::wanted()) break;
-    Status done = DatasetWarming(node, client, work, options.jobs, totals).run();
+    Status done = DatasetWarming(node, *client, work, options.jobs, totals).run();
     if (!done) {
       outcome = request_failed(node, work.dataset->path, done.error());
       break;

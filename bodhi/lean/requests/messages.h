@@ -34,6 +34,8 @@ enum class MessageType : std::uint16_t {
                       // it is pushed when no program writes to it
   kPeerNotice = 30,   // a ChangeNotice (change_notice.h) of another daemon of this machine
   kHistory = 31,      // answered with JSON text: why the frame's copy is gone
+  kFetch = 32,        // cache the frame of this name as an alien; the worker opens it; answered
+                      // when it is there
   kReload = 40,       // answered with an fd that holds JSON text: what the reload came to
   kReply = 100,
 };
@@ -163,6 +165,11 @@ inline constexpr MessageRule kMessages[] = {
      .from = Sender::kOwnUser},
     {.type = MessageType::kHistory,
      .name = "history",
+     .body = BodyForm::kFrame,
+     .wish = Wish::kSearch,
+     .is_carried = true},
+    {.type = MessageType::kFetch,
+     .name = "fetch",
      .body = BodyForm::kFrame,
      .wish = Wish::kSearch,
      .is_carried = true},

@@ -17,6 +17,7 @@
 #include "bodhi/node/packed_listing.h"
 #include "daemon/process/log.h"
 #include "daemon/process/shortage.h"
+#include "daemon/worker/origins/origin.h"
 #include "daemon/worker/origins/origin_way.h"
 
 namespace zazen {
@@ -197,6 +198,25 @@ void ClientService::handle<MessageType::kPush>(Request& request) {
 template <>
 void ClientService::handle<MessageType::kPushContent>(Request& request) {
   submit(request, FrameKind::kNative, true);
+}
+
+// As a program that opens the frame would, with the rights of this user.
+template <>
+void ClientService::handle<MessageType::kFetch>(Request& request) {
+  auto open = [this, asked = request.asked, dataset = request.dataset, seq = request.seq] {
+    const DatasetConfig& config = config_.datasets[dataset];
+    UniqueFd origin = find_named(config, name_of(dataset, seq), kToRead);
+    if (!origin.valid()) return answer(asked, errno);
+    FillRequest fill;
+    fill.dataset = dataset;
+    fill.seq = seq;
+    fill.is_idle = true;
+    fill.origin = std::move(origin);
+    fill.done = [this, asked](int status) { answer(asked, status); };
+    if (!filler_.submit(fill)) answer(asked, EAGAIN);
+  };
+  bool posted = questions_.post(request.dataset, answering(request.asked, open));
+  if (!posted) answer(request.asked, EAGAIN);
 }
 
 void ClientService::submit(Request& request, FrameKind kind, bool is_content) {

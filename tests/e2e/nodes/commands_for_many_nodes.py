@@ -1,5 +1,5 @@
-"""ls, pin, unpin, verify, evict and top act on the nodes that are named, and on no other: over sockets and over TCP
-with a key, with one line, or one object, for each node; a node that does not answer is named."""
+"""ls, pin, unpin, verify, evict, top and warm act on the nodes that are named, and on no other, over sockets and
+over TCP with a key: one line, or one object, for each node. A node that does not answer is named."""
 import json
 
 from network import Nodes, expect, listen, make_key
@@ -78,6 +78,21 @@ with Nodes(3) as nodes:
         shown = desk.ctl("top", "--all", "--once", "--interval", "100ms").succeeded().stdout.splitlines()
         expect(shown[0].startswith("3 nodes") and shown[1].split()[0] == "NODE" and shown[3].split()[0] == called[1],
                f"{shown}")
+
+        # Each frame that no node has is brought by one of them.
+        desk.ctl("evict", data.path, "--frames", "3-", "--nodes", "all").succeeded()
+        kept = [node.held(data) for node in nodes]
+        planned = desk.rows("warm", data.path, "--all", "--dry-run")
+        expect([node.held(data) for node in nodes] == kept, "a dry run brings frames")
+        there = len(set().union(*(node.copies(data) for node in nodes)))
+        expect(sum(int(row[0]) for row in planned.values()) == 12 - there > 0, f"{planned}")
+        brought = desk.figures("warm", data.path, "--all")
+        expect(sum(figures["brought"] for figures in brought.values()) == 12 - there, f"{brought}")
+        copies = [node.copies(data) for node in nodes]
+        expect(set().union(*copies) == set(names), f"{copies}")
+        expect(sum(map(len, copies)) == sum(kept) + 12 - there, f"{copies}")
+        expect(all(int(row[0]) == 0 for row in desk.rows("warm", data.path, "--all").values()), "all are there")
+        desk.ctl("evict", "--all", "--nodes", "all").succeeded()
         for node, count in zip(nodes, (4, 6, 8)):
             nodes.warm(node, data, names[:count])
 
