@@ -34,6 +34,7 @@
 #include "daemon/process/serving_priority.h"
 #include "daemon/process/shortage.h"
 #include "daemon/process/start_error.h"
+#include "daemon/service/more_datasets.h"
 #include "daemon/service/publisher.h"
 #include "daemon/service/push_sockets.h"
 #include "daemon/service/reload.h"
@@ -45,6 +46,7 @@ namespace zazen {
 namespace {
 
 constexpr int kFailed = 1, kBadConfiguration = 2;
+constexpr std::int64_t kLookForDirectoriesMs = 60'000;
 
 [[noreturn]] void fail(const Error& error, int exit_status) {
   fmt::print(stderr, "zazend: error: {}\n", error.context);
@@ -136,10 +138,18 @@ Result<UniqueFd> open_metrics_socket(const Config& config) {
                "is another zazend there? ss -ltnp"};
 }
 
+std::vector<std::string> paths_of(const std::vector<DatasetConfig>& datasets) {
+  std::vector<std::string> paths;
+  for (const DatasetConfig& dataset : datasets) paths.push_back(dataset.path);
+  return paths;
+}
+
 // --check-config: 0, or 1 with the reason.
 int check(const std::optional<std::string>& file) {
-  const Result<Config> config = load(file);
+  Result<Config> config = load(file);
   if (!config.ok()) fail(config.error(), kFailed);
+  add_datasets_of_patterns(expand_in_a_child(paths_of(config->patterns)), &*config,
+                           follow_in_a_child, &*config);
   require(check_start(*config));
   if (const std::string why = describe_poor_place(config->cache); !why.empty()) {
     fmt::print(stderr, "zazend: warning: cache directory {}: {}\nhint: {}\n", config->cache,
@@ -196,6 +206,12 @@ int run(const std::optional<std::string>& file, bool in_background) {
   InstanceLock runtime_lock = require(
       InstanceLock::take(config.runtime + "/lock", "runtime directory " + config.runtime));
 
+  // Datasets that users have added, and the directories that paths with '*' stand for.
+  UserDatasets user_datasets(disk.state_fd());
+  add_datasets_of_users(user_datasets, follow_in_a_child, &config);
+  add_datasets_of_patterns(expand_in_a_child(paths_of(config.patterns)), &config,
+                           follow_in_a_child, &config);
+
   // Believe what a clean stop left, or else the logs. The files are compared while the daemon
   // serves.
   NodeId node = require(load_or_make_node_id(disk.state_fd()));
@@ -216,6 +232,10 @@ int run(const std::optional<std::string>& file, bool in_background) {
   Service service(config, *store, *publisher);
   std::unique_ptr<WorkerPool> pool = require(WorkerPool::listen(
       config.runtime, config.all_users, std::move(forker), service.owner_of_workers()));
+
+  // SIGHUP and zazenctl reload apply the changes of the configuration.
+  Reload reload(config, *store, *publisher, service, user_datasets,
+                in_background ? config.runtime + "/log" : "");
   service.start(*pool);
 
   // A worker of its own takes the pushes of other machines (start_listener()).
@@ -224,10 +244,6 @@ int run(const std::optional<std::string>& file, bool in_background) {
 
   // Another one answers requests for metrics.
   if (!config.metrics.empty()) service.serve_metrics(require(open_metrics_socket(config)));
-
-  // SIGHUP and zazenctl reload apply the changes of the configuration.
-  Reload reload(config, *store, *publisher, service,
-                in_background ? config.runtime + "/log" : "");
 
   publisher->serve();
   notify_service_manager("READY=1");
@@ -247,7 +263,13 @@ int run(const std::optional<std::string>& file, bool in_background) {
     publisher->beat([&] { service.doubt_all(); });
     notify_serving();
   };
-  auto tick = [&] { service.tick(); };
+  std::int64_t next_look_ms = 0;  // at once: an origin may not have answered the start
+  auto tick = [&] {
+    service.tick();
+    if (monotonic_ms() < next_look_ms) return;
+    next_look_ms = monotonic_ms() + kLookForDirectoriesMs;
+    despite_shortage([&] { reload.post_look_for_directories(); });
+  };
   pool->run(signals.get(), beat, tick);
   while (!pool->has_failed() && reload_is_asked_for(signals.get())) {
     despite_shortage([&] { reload.post(); });

@@ -124,6 +124,7 @@ class RunHelp : public NarrowHelp {
 struct Invocation {
   InitOptions init;
   DaemonOptions start, stop, reload;
+  AddOptions add;
   StatusOptions status;
   LsOptions ls;
   EvictOptions evict;
@@ -171,6 +172,21 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
           "Where a new configuration puts the copies (default: the local disk with most room)")
       ->type_name("DIR");
   init->add_flag("--dry-run", chosen.init.dry_run, "Only print the configuration");
+
+  CLI::App* add = add_command(app, commands, "add",
+                              "Make a directory of yours a dataset of this node at once, where "
+                              "the operator allows that (user_datasets).",
+                              "zazenctl add /sim1", chosen.add, zazen::add_command);
+  add->add_option("DIR", chosen.add.directory, "The directory of the frames")
+      ->type_name("")
+      ->required();
+  CLI::Option* template_of_add =
+      add->add_option("--frames", chosen.add.frames,
+                      "Their names, such as \"frame-{seq:06}.xtc\" (default: what most files "
+                      "are named)")
+          ->type_name("TEMPLATE");
+  add->add_flag("--remove", chosen.add.removes, "Take it away again")
+      ->excludes(template_of_add);
 
   CLI::App* status =
       add_command(app, commands, "status",

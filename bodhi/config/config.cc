@@ -26,6 +26,7 @@
 
 #include "bodhi/common/units.h"
 #include "bodhi/config/dataset_places.h"
+#include "bodhi/config/expand_paths.h"
 #include "bodhi/config/included_files.h"
 #include "bodhi/config/push_address.h"
 #include "bodhi/http/loopback_address.h"
@@ -39,7 +40,8 @@ const std::vector<std::string> kTopLevelKeys = {
     "keep_free",      "native_share",    "peers",     "listen",      "key_file",
     "max_frame",      "max_connections", "max_rate",  "sweep",       "read_order",
     "users",          "dataset",         "spool",     "spool_limit", "writer_memory",
-    "writer_timeout", "known_as",        "key_grace", "include",     "metrics"};
+    "writer_timeout", "known_as",        "key_grace", "include",     "metrics",
+    "user_datasets"};
 const std::vector<std::string> kDatasetKeys = {"path",     "frames", "filter", "audit",
                                                "validate", "fill",   "push",   "also"};
 
@@ -352,7 +354,6 @@ FilterMode filter_of(const toml::table& table) {
 }
 
 DatasetConfig dataset_of(const toml::table& table) {
-  require_known_keys(table, kDatasetKeys);
   DatasetConfig dataset;
   dataset.path = path_of(required(table, "path", "/sim1"), "path");
   dataset.frames = text_of(required(table, "frames", "f{seq}"), "frames");
@@ -409,6 +410,7 @@ void take_datasets(const toml::table& table, const std::string& file,
     if (written->size() == kMaxDatasets) {
       complain(line_of(item), fmt::format("more than {} datasets", kMaxDatasets));
     }
+    require_known_keys(*item.as_table(), kDatasetKeys);
     written->push_back({dataset_of(*item.as_table()), file, line_of(item)});
   }
 }
@@ -456,10 +458,15 @@ void read_datasets(const toml::table& table, const FollowLinks& follow, Config* 
   std::vector<WrittenDataset> written;
   take_datasets(table, config->file, &written);
   take_included(table, config, &written);
-  if (written.empty() && table.get("include") == nullptr) {
+  if (written.empty() && table.get("include") == nullptr && !config->user_datasets) {
     complain(0, "there is no [[dataset]]",
              "add one: [[dataset]], path = \"/sim1\", frames = \"f{seq}\"");
   }
+  for (const WrittenDataset& each : written) {
+    if (is_pattern(each.dataset.path)) config->patterns.push_back(each.dataset);
+  }
+  std::erase_if(written,
+                [](const WrittenDataset& each) { return is_pattern(each.dataset.path); });
   std::vector<std::string> paths = {config->cache, config->runtime};
   for (const WrittenDataset& each : written) paths.push_back(each.dataset.path);
   std::vector<std::string> resolved = follow(paths);
@@ -496,8 +503,15 @@ Config read_table(const toml::table& table, const std::string& text, const std::
   read_writer_keys(table, &config);
   config.all_users = choice_of<bool>(table, "users", {{"own", false}, {"all", true}});
   read_native_share(table, &config);
+  config.user_datasets = switch_of(table, "user_datasets", false);
   read_datasets(table, follow, &config);
   return config;
+}
+
+Error parse_error(const toml::parse_error& error, const std::string& file) {
+  return Error{EINVAL,
+               fmt::format("{}:{}: {}", file, error.source().begin.line, error.description()),
+               {}};
 }
 
 }  // namespace
@@ -522,10 +536,7 @@ Result<Config> parse_config(const std::string& text, const std::string& file,
                             const FollowLinks& follow) {
   toml::parse_result parsed = toml::parse(std::string_view(text));
   if (!parsed) {
-    const toml::parse_error& error = parsed.error();
-    return Error{EINVAL,
-                 fmt::format("{}:{}: {}", file, error.source().begin.line, error.description()),
-                 {}};
+    return parse_error(parsed.error(), file);
   }
   try {
     return read_table(parsed.table(), text, file, follow);
@@ -534,6 +545,27 @@ Result<Config> parse_config(const std::string& text, const std::string& file,
     if (complaint.line > 0) where += fmt::format(":{}", complaint.line);
     return Error{EINVAL, where + ": " + complaint.text, complaint.hint};
   }
+}
+
+Result<std::vector<DatasetConfig>> parse_user_datasets(const std::string& text,
+                                                       const std::string& file) {
+  toml::parse_result parsed = toml::parse(std::string_view(text));
+  if (!parsed) return parse_error(parsed.error(), file);
+  std::vector<DatasetConfig> datasets;
+  try {
+    require_known_keys(parsed.table(), {"dataset"});
+    for (const toml::node& item : array_of(parsed.table(), "dataset")) {
+      const toml::table* table = item.as_table();
+      if (!table) complain(line_of(item), "a dataset is written [[dataset]]");
+      require_known_keys(*table, {"path", "frames", "uid"});
+      datasets.push_back(dataset_of(*table));
+      required(*table, "uid", "1000");
+      datasets.back().added_by = static_cast<std::int64_t>(count_of(*table, "uid", 0));
+    }
+  } catch (const Complaint& complaint) {
+    return Error{EINVAL, fmt::format("{}:{}: {}", file, complaint.line, complaint.text), {}};
+  }
+  return datasets;
 }
 
 Result<Config> load_config(const std::string& file, const FollowLinks& follow) {

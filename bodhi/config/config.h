@@ -27,6 +27,9 @@ struct DatasetConfig {
   Live<Fill> fill = Fill::kBackground;
   Live<bool> push = false;     // frames written on this node are pushed when closed
   Live<bool> removed = false;  // by a reload: the dataset keeps its position, and is not served
+  Live<std::int64_t> added_by = kNobody;  // the user who has added it by zazenctl add
+
+  static constexpr std::int64_t kNobody = -1;
 
   std::vector<std::string> also_patterns() const;
 };
@@ -68,8 +71,12 @@ struct Config {
   std::uint64_t writer_timeout_ms = 5'000;  // a node that is silent for this time is skipped
   std::string spool;                        // a directory; "": none
   std::uint64_t spool_limit_bytes = 4'000'000'000;
+  Live<bool> user_datasets = false;  // users may add datasets of their own
   DatasetList<DatasetConfig> datasets;
+  std::vector<DatasetConfig> patterns;  // paths with '*': each stands for many datasets
 
+  // The daemon's own user may do what the configuration says.
+  bool takes_datasets_of_users() const { return user_datasets || !all_users; }
   bool has_native_share() const {
     return native_share_bytes != 0 || native_share_percent != 100;
   }
@@ -91,6 +98,11 @@ using FollowLinks =
 Result<Config> load_config(const std::string& file, const FollowLinks& follow = follow_links);
 Result<Config> parse_config(const std::string& text, const std::string& file,
                             const FollowLinks& follow = follow_links);
+
+// The file in which zazend keeps what users have added: [[dataset]] with `path`, `frames` and
+// `uid`.
+Result<std::vector<DatasetConfig>> parse_user_datasets(const std::string& text,
+                                                       const std::string& file);
 
 // --config, else $ZAZEN_CONFIG, else ~/.config/zazen/zazen.toml, else /etc/zazen/zazen.toml.
 Result<std::string> find_config(const std::optional<std::string>& command_line);

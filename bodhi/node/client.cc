@@ -276,6 +276,15 @@ Status Client::fetch(const std::string& dataset, const std::string& name) {
   return Done{};
 }
 
+Status Client::add_dataset(const std::string& path, const std::string& frames,
+                           bool takes_away) {
+  auto packet = frame_packet(MessageType::kAddDataset, next_request_++,
+                             takes_away ? kTakeAway : 0, path, frames);
+  auto reply = exchange(packet);
+  if (!reply) return reply.error();
+  return Done{};
+}
+
 Result<std::uint64_t> Client::start_push(const std::string& dataset, const std::string& name,
                                          int origin_fd) {
   return hand_over(MessageType::kPush, 0, dataset, name, origin_fd);

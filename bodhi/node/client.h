@@ -42,6 +42,9 @@ class Client {
   // The daemon reads its configuration again. Returns what came of it as JSON text
   // (daemon/service/reload.h). Needs a long time limit.
   Result<std::string> reload();
+  // A dataset of this user, or its end. EPERM: the operator does not allow it; the other errors
+  // are those of Reload::add_user_dataset() (daemon/service/reload.h).
+  Status add_dataset(const std::string& path, const std::string& frames, bool takes_away);
   Result<std::vector<ListRecord>> list(const std::string& dataset);  // "": all
   Result<EvictReply> evict(const std::string& dataset, FrameSeq first, FrameSeq last,
                            std::uint32_t what);

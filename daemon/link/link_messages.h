@@ -219,6 +219,12 @@ struct ReloadAsk {
   using Reply = ContentReply;
   ZAZEN_LINK_FIELDS();
 };
+// This user, to whom the directory belongs, makes it a dataset, or takes it away.
+struct AddDataset {
+  std::string path, frames;
+  bool takes_away = false;
+  ZAZEN_LINK_FIELDS(path, frames, takes_away);
+};
 // From another daemon of this machine.
 struct Notice {
   std::string bytes;
@@ -430,6 +436,16 @@ struct FollowPaths {
   std::vector<std::string> paths;
   ZAZEN_LINK_FIELDS(paths);
 };
+// The directories that a path with '*' stands for (bodhi/config/expand_paths.h).
+struct ExpandPath {
+  struct Reply {
+    bool is_known = false;
+    std::vector<std::string> paths;
+    ZAZEN_LINK_FIELDS(is_known, paths);
+  };
+  std::string pattern;
+  ZAZEN_LINK_FIELDS(pattern);
+};
 struct ReportFigures {
   using Reply = WorkerFigures;
   ZAZEN_LINK_FIELDS();
@@ -481,12 +497,13 @@ using LinkAsks =
                AbandonFill, FillFailed, Adopt, Changed, Suspend, Restore, Renew, CopyState,
                Check, SampleAsk, Evict, Pin, Verify, ReadIn, History, StatusAsk, ListAsk,
                Notice, BeginListing, FinishListing, Tell, Doubt, PushKeyAsk, Natives, DiskState,
-               DecodeMunge, WorkerFigures, Leave, Untold, Used, ReloadAsk, ConnectAs>;
+               DecodeMunge, WorkerFigures, Leave, Untold, Used, ReloadAsk, ConnectAs,
+               AddDataset>;
 using LinkOrders =
     std::tuple<Connection, Compare, Rights, NameRights, VerifyOrigins, Look, WatchWriters,
                WatchChanges, Configure, Problems, FollowPaths, SweepJobs, ReportFigures,
                TellPeers, Listen, Munge, Stop, UntoldChanges, UsedDatasets, ServeMetrics,
-               WriteLog, ProvedConnection>;
+               WriteLog, ProvedConnection, ExpandPath>;
 
 // The number of a message: its place in the lists.
 enum class LinkType : std::uint16_t { kFirstAsk = 1, kFirstOrder = 100 };

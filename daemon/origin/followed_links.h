@@ -4,10 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "bodhi/config/expand_paths.h"
+
 namespace zazen {
 
 // follow_links() of bodhi/config/config.h. The calling process has a single thread. A path that
 // the child does not return stays as it is.
 std::vector<std::string> follow_in_a_child(const std::vector<std::string>& paths);
+// The same for expand_paths() of bodhi/config/expand_paths.h.
+std::vector<ExpandedPath> expand_in_a_child(const std::vector<std::string>& patterns);
 
 }  // namespace zazen

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <ctime>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -15,9 +16,12 @@
 #include "daemon/process/log.h"
 #include "daemon/process/notify.h"
 #include "daemon/process/shortage.h"
+#include "daemon/service/more_datasets.h"
 
 namespace zazen {
 namespace {
+
+constexpr std::size_t kMostChanges = 16;  // of users' datasets that wait
 
 using Json = nlohmann::ordered_json;
 
@@ -149,11 +153,12 @@ std::string ReloadOutcome::json() const {
 }
 
 Reload::Reload(Config& config, Store& store, Publisher& publisher, Service& service,
-               std::string log_file)
+               UserDatasets& user_datasets, std::string log_file)
     : config_(config),
       store_(store),
       publisher_(publisher),
       service_(service),
+      user_datasets_(user_datasets),
       log_file_(std::move(log_file)),
       loaded_(config),
       in_force_(config.sources),
@@ -217,8 +222,7 @@ void Reload::reopen_log() {
 void Reload::run() {
   reopen_log();
   const FilesNow read = look_at_files(config_.file, include_);
-  Result<Config> next =
-      load_config(config_.file, std::bind_front(&Service::follow_links, &service_));
+  Result<Config> next = load();
   if (next.ok()) {
     note_changes(*next);
     apply(*next);
@@ -267,6 +271,132 @@ void Reload::note_changes(const Config& next) {
   }
 }
 
+Result<Config> Reload::load() {
+  const FollowLinks follow = std::bind_front(&Service::follow_links, &service_);
+  Result<Config> next = load_config(config_.file, follow);
+  if (!next) return next;
+  add_datasets_of_users(user_datasets_, follow, &*next);
+  std::vector<ExpandedPath> expanded;
+  for (const DatasetConfig& pattern : next->patterns) {
+    expanded.push_back(service_.expand_path(pattern.path));
+  }
+  add_datasets_of_patterns(expanded, &config_, follow, &*next);
+  return next;
+}
+
+// Workers and programs learn of it.
+void Reload::publish() {
+  loaded_.datasets = served_part(config_).datasets;
+  service_.renew_datasets();
+  if (Status published = publisher_.republish(config_); !published) {
+    log_line(LogLevel::kError, "table_not_published", {{"error", published.error().context}});
+  }
+}
+
+void Reload::look_for_directories() {
+  if (config_.patterns.empty()) return;
+  std::vector<ExpandedPath> expanded;
+  for (const DatasetConfig& pattern : config_.patterns) {
+    expanded.push_back(service_.expand_path(pattern.path));
+  }
+  Config next = served_part(config_);
+  const std::size_t before = next.datasets.size();
+  add_datasets_of_patterns(expanded, nullptr,
+                           std::bind_front(&Service::follow_links, &service_), &next);
+  bool is_changed = false;
+  for (std::size_t i = before; i < next.datasets.size(); ++i) {
+    const std::string& path = next.datasets[i].path;
+    if (!update(next.datasets[i])) continue;
+    const DatasetConfig* known = config_.dataset_at(path);
+    if (known == nullptr || known->removed) continue;
+    is_changed = true;
+    log_line(LogLevel::kInfo, "directory_found", {{"dataset", path}});
+  }
+  if (is_changed) publish();
+}
+
+void Reload::post_look_for_directories() {
+  queue_.post([this] { despite_shortage([this] { look_for_directories(); }); }, 1);
+}
+
+void Reload::post(const AddDataset& wanted, uid_t uid, std::function<void(int)> answer) {
+  auto change = [this, wanted, uid, answer] {
+    int status = ENOMEM;
+    despite_shortage([&] { status = change_user_dataset(wanted, uid); });
+    answer(status);
+  };
+  if (!queue_.post(change, kMostChanges)) answer(EAGAIN);
+}
+
+int Reload::change_user_dataset(const AddDataset& wanted, uid_t uid) {
+  constexpr std::int64_t kMinuteMs = 60'000;
+  if (const std::int64_t now = monotonic_ms() / kMinuteMs; now != minute_) {
+    minute_ = now;
+    changes_.clear();
+  }
+  if (changes_[uid] >= UserDatasets::kMostChanges && uid != ::geteuid()) return EAGAIN;
+  const int code = wanted.takes_away ? take_user_dataset_away(wanted.path, uid)
+                                     : add_user_dataset(wanted, uid);
+  if (code == 0) ++changes_[uid];
+  log_line(code == 0 ? LogLevel::kInfo : LogLevel::kWarn,
+           wanted.takes_away ? "user_dataset_taken_away" : "user_dataset_added",
+           {{"dataset", wanted.path},
+            {"frames", wanted.frames},
+            {"uid", std::to_string(uid)},
+            {"status", code == 0 ? "done" : std::strerror(code)}});
+  return code;
+}
+
+int Reload::add_user_dataset(const AddDataset& wanted, uid_t uid) {
+  if (!config_.takes_datasets_of_users() && uid != ::geteuid()) return EPERM;
+  DatasetConfig dataset;
+  dataset.path = wanted.path;
+  dataset.frames = wanted.frames;
+  dataset.added_by = uid;
+  const char* why = "";
+  if (!describe_bad_path(wanted.path).empty() || !is_printable_utf8(wanted.frames) ||
+      !FrameName::parse(wanted.frames.data(), wanted.frames.size(), &dataset.name, &why)) {
+    return EINVAL;
+  }
+  const auto known = std::ranges::find(config_.datasets, dataset.path, &DatasetConfig::path);
+  const bool is_known = known != config_.datasets.end();
+  if (is_known && !known->removed) return known->frames == dataset.frames ? 0 : EEXIST;
+  if (is_known && known->frames != dataset.frames) return EBUSY;
+  if (!is_known && config_.datasets.size() == kMaxDatasets) return E2BIG;
+  // Positions count, because a dataset that is taken away keeps its position.
+  std::size_t of_user = 0, of_all = 0;
+  for (const DatasetConfig& each : config_.datasets) {
+    if (each.added_by == DatasetConfig::kNobody || each.path == dataset.path) continue;
+    ++of_all;
+    if (each.added_by == static_cast<std::int64_t>(uid)) ++of_user;
+  }
+  if (of_user >= UserDatasets::kMostOfUser) return EDQUOT;
+  if (of_all >= UserDatasets::kMost) return E2BIG;
+  Config next = served_part(config_);
+  const auto follow = std::bind_front(&Service::follow_links, &service_);
+  if (!join_datasets({dataset}, follow, &next).empty()) return EEXIST;
+  if (const int code = user_datasets_.add(dataset); code != 0) return code;
+  if (Status done = update(dataset); !done) {
+    (void)user_datasets_.remove(dataset.path);
+    return done.error().code;
+  }
+  publish();
+  return 0;
+}
+
+int Reload::take_user_dataset_away(const std::string& path, uid_t uid) {
+  const DatasetConfig* kept = user_datasets_.find(path);
+  if (kept == nullptr) return ENOENT;
+  const bool is_own = kept->added_by == static_cast<std::int64_t>(uid);
+  if (!is_own && uid != 0 && uid != ::geteuid()) return EACCES;
+  if (const int code = user_datasets_.remove(path); code != 0) return code;
+  const auto known = std::ranges::find(config_.datasets, path, &DatasetConfig::path);
+  if (known == config_.datasets.end() || known->added_by == DatasetConfig::kNobody) return 0;
+  known->removed = true;
+  publish();
+  return 0;
+}
+
 void Reload::apply(const Config& next) {
   config_.capacity_bytes = next.capacity_bytes;
   config_.max_files = next.max_files;
@@ -275,6 +405,8 @@ void Reload::apply(const Config& next) {
   config_.native_share_percent = next.native_share_percent;
   config_.native_share_bytes = next.native_share_bytes;
   config_.has_peers = next.has_peers;
+  config_.user_datasets = next.user_datasets;
+  config_.patterns = next.patterns;
 
   for (DatasetConfig& dataset : config_.datasets) {
     if (next.dataset_at(dataset.path) == nullptr) dataset.removed = true;
@@ -320,6 +452,7 @@ Status Reload::update(const DatasetConfig& next) {
   known->validate = next.validate;
   known->fill = next.fill;
   known->push = next.push;
+  known->added_by = next.added_by;
   if (known->removed) {  // nobody watched its copies meanwhile
     service_.doubt(static_cast<std::uint32_t>(known - config_.datasets.begin()));
   }

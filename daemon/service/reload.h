@@ -12,6 +12,7 @@
 // configuration.
 #pragma once
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@
 #include "bodhi/config/config.h"
 #include "daemon/service/publisher.h"
 #include "daemon/service/service.h"
+#include "daemon/service/user_datasets.h"
 #include "daemon/store/store.h"
 #include "daemon/threads/work_queue.h"
 
@@ -54,7 +56,7 @@ class Reload {
 
   // Each reload also opens `log_file` again, if the daemon writes its log there: "" if not.
   Reload(Config& config, Store& store, Publisher& publisher, Service& service,
-         std::string log_file);
+         UserDatasets& user_datasets, std::string log_file);
 
   // Reloads on a thread of its own, one after the other. The outcome also goes to the log and
   // to the service manager. After stop() nothing is done any more.
@@ -63,12 +65,29 @@ class Reload {
   // Looks at the file.
   ConfigurationState state() const;
 
+  // `zazenctl add` by a user whose worker says that the directory is the user's. 0, or:
+  // EPERM the configuration does not allow it, EACCES the user has not added it, ENOENT nobody
+  // has (takes_away), EINVAL path or template, EEXIST it overlaps a dataset or a directory of
+  // zazend, EBUSY copies with another template are there, EDQUOT or E2BIG too many of the user
+  // or of all, EAGAIN too many changes by this user in a minute: each one is a new table for
+  // all programs.
+  void post(const AddDataset& wanted, uid_t uid, std::function<void(int)> answer);
+  // Directories that have come since, by the paths with '*'.
+  void post_look_for_directories();
+
  private:
   void run();
   void reopen_log();
   void apply(const Config& next);
   void fail(const Error& error);  // more than one thing may
   void note_changes(const Config& next);
+  int change_user_dataset(const AddDataset& wanted, uid_t uid);
+  int add_user_dataset(const AddDataset& wanted, uid_t uid);
+  int take_user_dataset_away(const std::string& path, uid_t uid);
+  void look_for_directories();
+  // Of the file, of users, and by the paths with '*'.
+  Result<Config> load();
+  void publish();
   void renew_key(const Config& next);
   Status update(const DatasetConfig& next);
   Status add(const DatasetConfig& next);
@@ -77,6 +96,9 @@ class Reload {
   Store& store_;
   Publisher& publisher_;
   Service& service_;
+  UserDatasets& user_datasets_;
+  std::map<uid_t, std::size_t> changes_;  // by users in this minute
+  std::int64_t minute_ = 0;
   const std::string log_file_;
   Config loaded_;          // as the file was when it was read last, without an error
   ReloadOutcome outcome_;  // of the reload under way

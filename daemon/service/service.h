@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "bodhi/config/config.h"
+#include "bodhi/config/expand_paths.h"
 #include "bodhi/push/key_ring.h"
 #include "daemon/changes/peer_changes.h"
 #include "daemon/link/link_messages.h"
@@ -69,8 +70,12 @@ class Service : private WorkerPool::Owner {
   void write_log_to(const UniqueFd& log) { pool_->write_log_to(log); }
   // For a reload: where paths of origins lead (bodhi/config/config.h). A worker looks.
   std::vector<std::string> follow_links(const std::vector<std::string>& paths);
+  // What a path with '*' stands for (bodhi/config/expand_paths.h). A worker looks.
+  ExpandedPath expand_path(const std::string& pattern);
+  // Who takes the datasets of users: a function that answers later.
   // After a reload: the workers are told, and who the peers are.
   void renew(const Config& next);
+  void renew_datasets();  // the workers are told
 
  private:
   using Worker = WorkerPool::Worker;
@@ -106,6 +111,7 @@ class Service : private WorkerPool::Owner {
   void handle(const Asked<StatusAsk>& asked);
   void handle(const Asked<ListAsk>& asked);
   void handle(const Asked<ReloadAsk>& asked);
+  void handle(const Asked<AddDataset>& asked);
   void handle(const Asked<Notice>& asked);
   void handle(const Asked<BeginListing>& asked);
   void handle(const Asked<FinishListing>& asked);

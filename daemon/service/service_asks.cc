@@ -354,6 +354,12 @@ void Service::handle(const Asked<History>& asked) {
   asked.reply(TextReply{changes_.history(asked.ask.dataset, asked.ask.seq)});
 }
 
+// The user is the worker's, as the kernel has told: no message says who asks.
+void Service::handle(const Asked<AddDataset>& asked) {
+  reload_->post(asked.ask, asked.worker->credentials().uid,
+                [asked](int status) { asked.reply(status); });
+}
+
 void Service::handle(const Asked<StatusAsk>& asked) {
   if (!asked.worker->await_room_for_content()) return asked.reply(EAGAIN);
   WorkerFigures sum;

@@ -20,6 +20,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kCompareLimit(10'000);  // kMostCompared copies of a dataset
 constexpr milliseconds kFollowLimit(3'000);    // the worker gives up after a second
+constexpr milliseconds kExpandLimit(6'000);    // and here after five
 constexpr int kMostFindings = 30;              // looks, one in a second
 constexpr std::size_t kMostLooked = 64;
 
@@ -73,6 +74,10 @@ void Service::renew(const Config& next) {
     std::lock_guard lock(mutex_);
     peer_keys_ = peer_keys_of(next);
   }
+  renew_datasets();
+}
+
+void Service::renew_datasets() {
   pool_->order_all(configuration(), OriginQuestions::kLimit, WorkerPool::everybody);
   findings_left_ = kMostFindings;
 }
@@ -81,6 +86,13 @@ std::vector<std::string> Service::follow_links(const std::vector<std::string>& p
   FollowPaths::Reply reply;
   const int code = pool_->order(pool_->own_worker(), FollowPaths{paths}, &reply, kFollowLimit);
   return code == 0 && reply.paths.size() == paths.size() ? reply.paths : paths;
+}
+
+ExpandedPath Service::expand_path(const std::string& pattern) {
+  ExpandPath::Reply reply;
+  const int code = pool_->order(pool_->own_worker(), ExpandPath{pattern}, &reply, kExpandLimit);
+  if (code != 0) return {};
+  return {reply.is_known, std::move(reply.paths)};
 }
 
 // ---- Comparisons

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <optional>
 
+#include "bodhi/config/expand_paths.h"
 #include "bodhi/lean/frames/view.h"
 #include "bodhi/push/munge_credential.h"
 #include "daemon/process/crash_report.h"
@@ -89,6 +90,11 @@ class Worker {
     } else if (FollowPaths follow; is(packet, &follow)) {
       errands_.post([this, ask = packet.tag(), follow] {
         link_.reply<FollowPaths>(ask, {follow_links(follow.paths)});
+      });
+    } else if (ExpandPath expand; is(packet, &expand)) {
+      expansions_.post([this, ask = packet.tag(), expand] {
+        ExpandedPath expanded = std::move(expand_paths({expand.pattern}).front());
+        link_.reply<ExpandPath>(ask, {expanded.is_known, std::move(expanded.paths)});
       });
     } else if (packet.type == kLinkType<ReportFigures>) {
       errands_.post([this, ask = packet.tag()] { link_.reply<ReportFigures>(ask, figures()); });
@@ -221,6 +227,7 @@ class Worker {
   std::uint64_t last_seen_ = 0;
   Clock::time_point idle_since_ = Clock::now();
   WorkQueue errands_{WorkQueue::OnDemand{1}}, munge_{WorkQueue::OnDemand{64}};
+  WorkQueue expansions_{WorkQueue::OnDemand{1}};  // of paths with '*'
 };
 
 }  // namespace

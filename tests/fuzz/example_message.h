@@ -35,6 +35,9 @@ inline std::string example_message(const MessageRule& rule,
     case BodyForm::kVerify:
       body = as_bytes(VerifyBody{1, 99, length, 0}) + dataset;
       break;
+    case BodyForm::kNewDataset:
+      body = as_bytes(FrameBody{short_length, 6}) + dataset + "f{seq}";
+      break;
     case BodyForm::kNotice:
     case BodyForm::kAny:
       body = "of any form";

@@ -46,8 +46,9 @@ def example(row, dataset, name, flags=WAIT):
         "selection": struct.pack("<QQII", 0, 2**64 - 1, ALIENS, len(path)) + path,
         "verify": struct.pack("<QQII", 0, 2**64 - 1, len(path), 0) + path,
         "notice": b"no notice",
+        "new_dataset": struct.pack("<HH", len(path), 6) + path + b"f{seq}",
     }[row.body], flags)
 
 
 def names_dataset(row):
-    return row.body not in ("none", "notice", "any")
+    return row.body not in ("none", "notice", "new_dataset", "any")

@@ -10,9 +10,8 @@ namespace {
 using namespace zazen;
 
 // In the order of the enums; at() ends the program if one has more.
-constexpr std::array kBodies = {"none",           "frame",  "dataset",
-                                "dataset_or_all", "range",  "selection",
-                                "verify",         "notice", "any"};
+constexpr std::array kBodies = {"none",      "frame",  "dataset", "dataset_or_all", "range",
+                                "selection", "verify", "notice",  "new_dataset",    "any"};
 constexpr std::array kDescriptors = {"none", "one", "either"};
 constexpr std::array kAnswers = {"always", "if_asked", "never"};
 constexpr std::array kSenders = {"anybody", "own_user", "daemon"};

@@ -114,8 +114,15 @@ struct InitOptions : CommonOptions {
 
 struct DaemonOptions : CommonOptions {};  // of start, stop and reload
 
+struct AddOptions : CommonOptions {
+  std::string directory;
+  std::string frames;  // "": guessed
+  bool removes = false;
+};
+
 int status_command(const StatusOptions& options);
 int init_command(const InitOptions& options);
+int add_command(const AddOptions& options);
 int ls_command(const LsOptions& options);
 int evict_command(const EvictOptions& options);
 int pin_command(const PinOptions& options, bool pin);

@@ -111,7 +111,9 @@ void add_division(const Node& node, const RunOptions& options, Environment& envi
   const std::vector<std::string> named = split_paths(value("ZAZEN_DATASETS"));
   FilterMode most = FilterMode::kOff;
   std::string paths;
-  for (const DatasetConfig& dataset : node.config.datasets) {
+  std::vector<DatasetConfig> datasets(node.config.datasets.begin(), node.config.datasets.end());
+  datasets.insert(datasets.end(), node.config.patterns.begin(), node.config.patterns.end());
+  for (const DatasetConfig& dataset : datasets) {
     Named how = named.empty()                                           ? Named::kNobody
                 : std::ranges::find(named, dataset.path) != named.end() ? Named::kThisOne
                                                                         : Named::kOthers;

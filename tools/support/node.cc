@@ -9,6 +9,18 @@
 namespace zazen {
 namespace {
 
+// Of the datasets that users have added, and those that a path with '*' stands for, only the
+// daemon knows.
+void add_served_datasets(Node* node) {
+  const std::optional<Node> served = node_of_daemon(node->config.file, node->runtime);
+  if (!served) return;
+  for (const DatasetConfig& each : served->config.datasets) {
+    const bool is_full = node->config.datasets.size() == kMaxDatasets;
+    if (is_full || node->config.dataset_at(each.path) != nullptr) continue;
+    node->config.datasets.push_back(each);
+  }
+}
+
 std::string how_to_start(const Node& node) {
   return "start it with: zazenctl --config " + node.config.file + " start";
 }
@@ -29,7 +41,9 @@ Result<Node> load_node(const std::optional<std::string>& config) {
   if (!file) return file.error();
   Result<Config> loaded = load_config(*file);
   if (!loaded) return loaded.error();
-  return node_of(std::move(*loaded), config.has_value());
+  Node node = node_of(std::move(*loaded), config.has_value());
+  add_served_datasets(&node);
+  return node;
 }
 
 std::optional<Node> node_of_daemon(const std::string& config_file, const std::string& runtime) {

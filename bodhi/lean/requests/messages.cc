@@ -21,7 +21,8 @@ bool find_names(BodyForm form, const char* body, std::size_t length, MessageName
   switch (form) {
     case BodyForm::kFrame:
     case BodyForm::kDataset:
-    case BodyForm::kDatasetOrAll: {
+    case BodyForm::kDatasetOrAll:
+    case BodyForm::kNewDataset: {
       FrameBody sizes;
       if (!read_fixed(body, length, &sizes)) return false;
       fixed = sizeof sizes;
@@ -65,8 +66,12 @@ bool has_nul(const char* text, std::size_t length) {
 }
 
 bool names_are_valid(BodyForm form, const MessageNames& names) {
-  if (!names_dataset(form)) return true;
-  if ((form == BodyForm::kFrame) != (names.name_length > 0)) return false;
+  const bool is_new = form == BodyForm::kNewDataset;
+  if (!is_new && !names_dataset(form)) return true;
+  if (is_new ? names.name_length >= kMaxTemplate
+             : (form == BodyForm::kFrame) != (names.name_length > 0)) {
+    return false;
+  }
   if (has_nul(names.name, names.name_length)) return false;
   if (names.dataset_length == 0) return form == BodyForm::kDatasetOrAll;
   return names.dataset_length < kMaxPath && names.dataset[0] == '/' &&

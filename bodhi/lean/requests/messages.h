@@ -37,6 +37,7 @@ enum class MessageType : std::uint16_t {
   kFetch = 32,        // cache the frame of this name as an alien; the worker opens it; answered
                       // when it is there
   kReload = 40,       // answered with an fd that holds JSON text: what the reload came to
+  kAddDataset = 41,   // the owner of a directory makes it a dataset, or takes it away
   kReply = 100,
 };
 
@@ -46,6 +47,7 @@ enum : std::uint32_t {  // header.flags
   kNotYetOpened = 4,  // kFill: no program waits for it; evicts only copies of idle datasets
   kOpenForWriting = 8,  // kInvalidate: a program has opened the frame for writing, but has not
                         // changed it; the copy is suspended until all such programs close it
+  kTakeAway = 16,       // kAddDataset: the dataset is no longer served
 };
 
 enum class BodyForm : std::uint8_t {
@@ -57,6 +59,7 @@ enum class BodyForm : std::uint8_t {
   kSelection,     // EvictBody
   kVerify,        // VerifyBody
   kNotice,        // 1 to kLongestNotice bytes, which the receiver decodes
+  kNewDataset,    // FrameBody: a path, and a template where a frame has its name
   kAny,
 };
 // In a row: what the message must carry. In a packet: what arrived, kEither if that is not
@@ -174,6 +177,10 @@ inline constexpr MessageRule kMessages[] = {
      .wish = Wish::kSearch,
      .is_carried = true},
     {.type = MessageType::kReload, .name = "reload", .from = Sender::kOwnUser},
+    {.type = MessageType::kAddDataset,
+     .name = "add_dataset",
+     .body = BodyForm::kNewDataset,
+     .flags = kWaitForIt | kTakeAway},
     {.type = MessageType::kReply,
      .name = "reply",
      .body = BodyForm::kAny,

@@ -19,12 +19,14 @@
 #include "daemon/process/shortage.h"
 #include "daemon/worker/origins/origin.h"
 #include "daemon/worker/origins/origin_way.h"
+#include "daemon/worker/origins/permission.h"
 
 namespace zazen {
 namespace {
 
 constexpr off_t kLargestListing = off_t{1} << 27;
 constexpr std::uint64_t kOnlyQuestion = 0;
+constexpr std::size_t kMostAdditions = 16;  // that wait
 
 template <class Body>
 Body body_of(const Packet& packet) {
@@ -106,6 +108,7 @@ ClientService::ClientService(const Config& config, CacheLink& link, std::size_t 
 int ClientService::read_names(const MessageRule& rule, const Packet& packet,
                               Request* out) const {
   if (rule.from == Sender::kOwnUser && !is_own_user_ && ::geteuid() != 0) return EPERM;
+  if (!names_dataset(rule.body)) return 0;
   MessageNames names = message_names(packet.bytes.data());
   if (names.dataset_length == 0) return 0;
   std::optional<std::uint32_t> dataset = find_dataset(names.dataset, names.dataset_length);
@@ -387,6 +390,25 @@ void ClientService::list(std::uint32_t dataset) {
     for (const Asked& one : asked ? std::vector<Asked>() : askers) answer(one, ENOMEM);
     if (lists_.end(dataset)) until_no_shortage([&] { list(dataset); });
   });
+}
+
+// A directory may be on a file system that hangs: such looks delay one another only.
+template <>
+void ClientService::handle<MessageType::kAddDataset>(Request& request) {
+  const MessageNames names = message_names(request.packet.bytes.data());
+  AddDataset ask;
+  ask.path.assign(names.dataset, names.dataset_length);
+  ask.frames.assign(names.name, names.name_length);
+  ask.takes_away = (request.packet.header().flags & kTakeAway) != 0;
+  if (ask.takes_away) return forward(request.asked, std::move(ask));
+  auto look = [this, asked = request.asked, ask = std::move(ask)] {
+    const int refusal = check_own_directory(ask.path, is_own_user_);
+    if (refusal != 0) return answer(asked, refusal);
+    forward(asked, ask);
+  };
+  if (!additions_.post(answering(request.asked, std::move(look)), kMostAdditions)) {
+    answer(request.asked, EAGAIN);
+  }
 }
 
 // ---- Listings (D20)

@@ -148,7 +148,8 @@ class ClientService : public NewsTaker {
   ReplyCoalescer<Asked> lists_, statuses_, comparisons_;
   OriginProblems problems_;
   WorkQueue errands_{WorkQueue::OnDemand{1}};
-  OriginThreads questions_{2};  // what the user may do
+  WorkQueue additions_{WorkQueue::OnDemand{1}};  // of datasets
+  OriginThreads questions_{2};                   // what the user may do
   OriginThreads samples_{1};
   OriginThreads changes_{2};  // separate, because changes are answered soon
   Doubts doubts_;

@@ -55,4 +55,19 @@ bool may_change(const DatasetConfig& dataset, const std::string& name) {
   return st.st_uid == ::geteuid() || may_access(directory.get(), name.c_str(), W_OK);
 }
 
+// The kernel's name of the opened directory is compared, so that a link that is swapped in
+// leads nowhere.
+int check_own_directory(const std::string& path, bool may_be_anybodys) {
+  const UniqueFd directory(::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat st = {};
+  if (!directory.valid() || ::fstat(directory.get(), &st) != 0) return errno;
+  const std::string self = "/proc/self/fd/" + std::to_string(directory.get());
+  char real[kMaxPath] = {};
+  const ssize_t length = ::readlink(self.c_str(), real, sizeof real);
+  if (length < 0) return errno;
+  if (path != std::string_view(real, static_cast<std::size_t>(length))) return ELOOP;
+  const bool is_own = may_be_anybodys || ::geteuid() == 0 || st.st_uid == ::geteuid();
+  return is_own ? 0 : EACCES;
+}
+
 }  // namespace zazen

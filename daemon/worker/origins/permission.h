@@ -16,4 +16,9 @@ int ask_permission(Wish wish, const DatasetConfig& dataset);
 // True if the user may change the frame, or its name.
 bool may_change(const DatasetConfig& dataset, const std::string& name);
 
+// 0 if the path is that of a directory without any link in it, and the directory is this
+// user's; zazend's own user, and root, need not own it. Else an errno; EACCES: it is another
+// user's.
+int check_own_directory(const std::string& path, bool may_be_anybodys);
+
 }  // namespace zazen

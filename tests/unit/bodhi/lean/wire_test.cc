@@ -74,11 +74,12 @@ TEST(Wire, EachMessageHasItsForm) {
     SCOPED_TRACE(rule.name);
     EXPECT_TRUE(names.insert(rule.name).second);
     EXPECT_TRUE(valid(example_message(rule)));
-    const bool is_framed = rule.body == BodyForm::kFrame;
-    const bool names_one = names_dataset(rule.body);
+    const bool is_new = rule.body == BodyForm::kNewDataset;  // with a template, or without
+    const bool is_framed = rule.body == BodyForm::kFrame || is_new;
+    const bool names_one = names_dataset(rule.body) || is_new;
     EXPECT_EQ(valid(frame_message(rule, "/sim1", "f7")), is_framed || takes_any(rule));
     const bool is_bare =
-        rule.body == BodyForm::kDataset || rule.body == BodyForm::kDatasetOrAll;
+        rule.body == BodyForm::kDataset || rule.body == BodyForm::kDatasetOrAll || is_new;
     EXPECT_EQ(valid(frame_message(rule, "/sim1", "")), is_bare || takes_any(rule));
     EXPECT_EQ(valid(example_message(rule, "")),
               !names_one || rule.body == BodyForm::kDatasetOrAll);
@@ -91,6 +92,18 @@ TEST(Wire, EachMessageHasItsForm) {
               rule.body == BodyForm::kAny);
   }
   EXPECT_FALSE(valid(plain_message(static_cast<MessageType>(9), "")));
+}
+
+TEST(Wire, NewDatasetIsBounded) {
+  const MessageRule& rule = *find_rule(MessageType::kAddDataset);
+  EXPECT_TRUE(valid(frame_message(rule, "/sim1", std::string(kMaxTemplate - 1, 'x'))));
+  EXPECT_FALSE(valid(frame_message(rule, "/sim1", std::string(kMaxTemplate, 'x'))));
+  for (const char letter : {'X', 'Y'}) {
+    std::string packet = frame_message(rule, "/sXm1", "fY{seq}");
+    EXPECT_TRUE(valid(packet));
+    packet[packet.find(letter)] = '\0';
+    EXPECT_FALSE(valid(packet)) << letter;
+  }
 }
 
 TEST(Wire, RangesOfEachMessageMayCarryTheirOwnFlagsOnly) {
