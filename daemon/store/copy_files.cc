@@ -30,16 +30,6 @@ constexpr std::uint64_t kIdleRecords = 131'072, kRecentRecords = 65'536;
 constexpr std::uint64_t kRoomForNames = 1 << 20;
 constexpr std::size_t kDropChunk = 1'024;  // the NamesLock is released between two chunks
 
-// A reconciliation has found the alien before it was logged, and a push has made it a native:
-// what its worker says of it does not count any more.
-bool was_promoted(const RoomLedger& ledger, const FinishedCopy& copy) {
-  if (copy.kind != FrameKind::kAlien) return false;
-  const std::optional<HeldFrame> held = ledger.find(copy.dataset, copy.seq);
-  OriginIdentity identity = {};
-  return held && held->kind == FrameKind::kNative &&
-         read_identity(copy.file.fd(), &identity) == 0 && identity.kind == FrameKind::kNative;
-}
-
 }  // namespace
 
 CopyFiles::CopyFiles(const Config& config, const CacheDisk& disk, DiskHealth& health,
@@ -102,6 +92,7 @@ void CopyFiles::confirm_copies(std::span<FinishedCopy> batch) {
   NamesLock names = lock_names();
   confirm_names(names, batch);
   log_batch(names, batch);
+  for (FinishedCopy& copy : batch) note_unconfirmed(names, copy, false);
   for (const FinishedCopy& copy : batch) health_.note(copy.status);
   for (const FinishedCopy& copy : batch) compact(names, copy.dataset, copy.kind);
 }
@@ -160,6 +151,7 @@ void CopyFiles::link_names(const NamesLock& names, std::span<FinishedCopy> batch
       copy.status = ECANCELED;
       continue;
     }
+    note_unconfirmed(names, copy, true);
     copy.status = give_name(names, copy, &flat);
     touched.insert(copy.dataset);
   }
@@ -176,9 +168,7 @@ void CopyFiles::confirm_names(const NamesLock& names, std::span<FinishedCopy> ba
   for (FinishedCopy& copy : batch) {
     struct stat local = {};
     const bool has_name = ::fstat(copy.file.fd(), &local) != 0 || local.st_nlink > 0;
-    if (has_name && was_promoted(ledger_, copy)) {
-      copy.status = ECANCELED;
-    } else if (copy.status == ESTALE && has_name) {
+    if (copy.status == ESTALE && has_name) {
       // The removal is durable: after a crash the file would count as a copy that was not
       // logged yet.
       remove(names, copy.dataset, std::span(&copy.seq, 1), true);
@@ -189,6 +179,13 @@ void CopyFiles::confirm_names(const NamesLock& names, std::span<FinishedCopy> ba
       index(names, copy.dataset, copy.file.fd());
     }
   }
+}
+
+void CopyFiles::note_unconfirmed(const NamesLock&, FinishedCopy& copy, bool is_unconfirmed) {
+  if (copy.is_unconfirmed == is_unconfirmed) return;
+  const std::pair key(copy.dataset, copy.seq);
+  is_unconfirmed ? unconfirmed_.insert(key) : unconfirmed_.erase(unconfirmed_.find(key));
+  copy.is_unconfirmed = is_unconfirmed;
 }
 
 int CopyFiles::flush_names(const std::set<std::uint32_t>& touched, bool all) {
@@ -256,7 +253,8 @@ int CopyFiles::replace_identity(int copy_fd, const OriginIdentity& identity) {
 int CopyFiles::promote(std::uint32_t dataset, FrameSeq seq) {
   NamesLock names = lock_names();
   std::optional<HeldFrame> held = ledger_.find(dataset, seq);
-  if (!held) return ENOENT;
+  // What the worker of an unconfirmed alien says of it must not drop a native.
+  if (!held || is_unconfirmed(names, dataset, seq)) return ENOENT;
   if (held->kind == FrameKind::kNative) return 0;
   if (int code = ledger_.check_share(dataset, held->owner, held->bytes); code != 0) return code;
   UniqueFd copy = open_copy(dataset, seq);
@@ -300,14 +298,15 @@ Amount CopyFiles::drop_exactly(std::uint32_t dataset, std::span<const ExactCopy>
   return remove(names, dataset, frames, durable);
 }
 
-void CopyFiles::give_up(const FinishedCopy& copy) {
+void CopyFiles::give_up(FinishedCopy& copy) {
   struct stat local = {};
   if (copy.waits) {
     drop(copy.dataset, std::span(&copy.seq, 1));
-  } else if (!was_promoted(ledger_, copy) && ::fstat(copy.file.fd(), &local) == 0) {
+  } else if (::fstat(copy.file.fd(), &local) == 0) {
     const ExactCopy exact = ExactCopy::of(copy.seq, local);
     drop_exactly(copy.dataset, std::span(&exact, 1), true);
   }
+  note_unconfirmed(lock_names(), copy, false);
 }
 
 Amount CopyFiles::remove(const NamesLock& names, std::uint32_t dataset,

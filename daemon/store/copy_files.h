@@ -1,9 +1,9 @@
 // CopyFiles: the files of all copies: their names, their logs and the identity index.
 //
 // A copy is written to a temporary, and name_copies() gives it its name with others of its
-// batch.
-// The ledger follows the files: a copy is counted when its log has it. Every function that
-// changes names takes the NamesLock, or takes it as a parameter from a caller that has it.
+// batch. The ledger follows the files: a copy is counted when its log has it. Until then it is
+// unconfirmed, and its reservation stands for it. Every function that changes names takes the
+// NamesLock, or takes it as a parameter from a caller that has it.
 //
 // Thread safe. Store describes the public functions that it passes on.
 #pragma once
@@ -49,6 +49,7 @@ struct FinishedCopy {  // written, with identity and mode; ready to be published
   ReachedDirectories reached;
   OriginIdentity identity = {};  // as it was sealed, for the last look at the origin
   int status = 0;                // what came of it: 0 or an errno
+  bool is_unconfirmed = false;   // from name_copies() to confirm_copies()
 };
 
 struct ExactCopy {  // the file that was seen under a frame's name, not one that took its place
@@ -84,7 +85,10 @@ class CopyFiles {
   void name_copies(std::span<FinishedCopy> batch);
   void confirm_copies(std::span<FinishedCopy> batch);
   // Takes its name from a copy that was not confirmed, and from no other file.
-  void give_up(const FinishedCopy& copy);
+  void give_up(FinishedCopy& copy);
+  bool is_unconfirmed(const NamesLock&, std::uint32_t dataset, FrameSeq seq) const {
+    return unconfirmed_.contains({dataset, seq});
+  }
   int promote(std::uint32_t dataset, FrameSeq seq);
   int adopt(std::uint32_t dataset, FrameSeq seq, UniqueFd copy, const struct stat& origin,
             const AccessList& readers, const ReachedDirectories& reached);
@@ -127,6 +131,7 @@ class CopyFiles {
   int flush_names(const std::set<std::uint32_t>& touched, bool all);
   void confirm_names(const NamesLock& names, std::span<FinishedCopy> batch);
   void log_batch(const NamesLock& names, std::span<FinishedCopy> batch);
+  void note_unconfirmed(const NamesLock&, FinishedCopy& copy, bool is_unconfirmed);
   static int replace_identity(int copy_fd, const OriginIdentity& identity);
   int unlink_copy(const NamesLock& names, std::uint32_t dataset, FrameSeq seq);
   int unlink_name(const NamesLock&, std::uint32_t dataset, FrameSeq seq);
@@ -145,10 +150,11 @@ class CopyFiles {
   std::vector<DatasetFiles> datasets_;          // never moves: a reload adds while others read
   std::atomic<std::size_t> dataset_count_ = 0;  // of datasets_ and logs_
 
-  // Protects the logs, and the names on the disk: those of copies and of the directories that
-  // are in frame names. Held during input and output.
+  // Protects the members below it, and the names on the disk: those of copies and of the
+  // directories that are in frame names. Held during input and output.
   mutable FairMutex names_mutex_;
   std::vector<DatasetLogs> logs_;
+  std::multiset<std::pair<std::uint32_t, FrameSeq>> unconfirmed_;  // copies of several workers
 };
 
 }  // namespace zazen

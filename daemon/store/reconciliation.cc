@@ -82,6 +82,8 @@ void Reconciliation::take_in_files(std::span<const FrameSeq> frames) {
   NamesLock names = copies_.lock_names();
   for (FrameSeq seq : frames) {
     std::optional<HeldFrame> held = ledger_.find(dataset_, seq);
+    // Its reservation counts, and confirm_copies() logs it.
+    if (!held && copies_.is_unconfirmed(names, dataset_, seq)) continue;
     FoundCopy found = look_at_copy(files_, seq, disk_.dev(), held);
     if (found.state == FoundCopy::State::kBroken) broken.push_back(seq);
     if (found.state != FoundCopy::State::kWhole) continue;

@@ -174,7 +174,7 @@ class Store {
   // look finds the copy under its name, and drops it.
   void confirm_copies(std::span<FinishedCopy> batch) { copies_.confirm_copies(batch); }
   // Instead of confirm_copies(), if memory was refused: the file loses its name.
-  void give_up(const FinishedCopy& copy) { copies_.give_up(copy); }
+  void give_up(FinishedCopy& copy) { copies_.give_up(copy); }
 
   // Natives whose frame the origin does not have yet: held, and not served.
   bool is_waiting(std::uint32_t dataset, FrameSeq seq) const {

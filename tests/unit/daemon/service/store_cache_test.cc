@@ -28,6 +28,7 @@ class StoreCacheTest : public FilledStore, public NoOriginChecks {
   }
   void verify(std::uint64_t worker, std::span<FinishedCopy> batch) override {
     const std::lock_guard wait(worker == kWorker ? is_silent_ : nobody_is_);
+    if (worker == kWorker && !has_memory_) throw std::bad_alloc();
     for (FinishedCopy& copy : batch) copy.status = verdict_;
   }
   void TearDown() override { cache_.reset(); }
@@ -88,17 +89,25 @@ class StoreCacheTest : public FilledStore, public NoOriginChecks {
   std::future<int> named_fill() {
     BeginFill::Reply begun;
     EXPECT_EQ(begin(offer(), &begun), 0);
+    return named_fill(std::move(begun));
+  }
+  std::future<int> named_fill(BeginFill::Reply begun) {
     write(begun);
+    struct stat own = {}, named = {};
+    EXPECT_EQ(::fstat(begun.file.get(), &own), 0);
     begun.file.reset();
     std::future<int> outcome =
         std::async(std::launch::async, [this, begun = begun.ticket] { return finish(begun); });
-    while (!exists(copy("f7"))) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    while (::stat(copy("f7").c_str(), &named) != 0 || named.st_ino != own.st_ino) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
     return outcome;
   }
 
   Trust trust_{[](std::uint32_t, std::uint32_t) {}};
-  std::atomic<int> verdict_ = 0;  // of the last look at the origin
-  std::mutex is_silent_;          // while it is locked kWorker gives no verdict
+  std::atomic<int> verdict_ = 0;         // of the last look at the origin
+  std::atomic<bool> has_memory_ = true;  // of kWorker's commits, after their look
+  std::mutex is_silent_;                 // while it is locked kWorker gives no verdict
   std::mutex nobody_is_;
   std::unique_ptr<StoreCache> cache_;
 };
@@ -265,22 +274,66 @@ TEST_F(StoreCacheTest, APushWaitsForNoFillThatIsCompared) {
   EXPECT_EQ(cache_->counts().under_way, 0u);
 }
 
-TEST_F(StoreCacheTest, AFillThatAReconciliationFoundAndAPushPromotedStaysANative) {
+// Its reservation is counted already.
+TEST_F(StoreCacheTest, AReconciliationCountsNoFillThatIsCompared) {
+  write_file(origin("f1"), "content");
+  fill(1);
+  config_.max_files = 3;
+  std::unique_lock silence(is_silent_);
+  std::future<int> compared = named_fill();
+  store_->reconcile(0);
+  EXPECT_FALSE(store_->find(0, 7));
+  EXPECT_TRUE(store_->reserve(0, FrameKind::kAlien, 1).valid());
+  EXPECT_EQ(store_->usage().evictions, 0u);
+  silence.unlock();
+  EXPECT_EQ(compared.get(), 0);
+  EXPECT_EQ(alien_log(), (Frames{1, 7}));
+  store_->reconcile(0);
+  EXPECT_EQ(store_->usage().files, 2u);
+}
+
+// Another worker's fill of the frame is held already, so the push could believe it.
+TEST_F(StoreCacheTest, APushPromotesNoFillThatIsCompared) {
   for (const int verdict : {0, ESTALE}) {
+    BeginFill waits = offer();
+    waits.waits = true;
+    BeginFill::Reply begun, other;
+    ASSERT_EQ(begin(waits, &begun), 0);
+    ASSERT_EQ(begin(waits, &other, kOther), 0);
+    write(other);
+    other.file.reset();
+    ASSERT_EQ(finish(other.ticket, kOther), 0);
     std::unique_lock silence(is_silent_);
-    std::future<int> fill = named_fill();
-    store_->reconcile(0);
+    std::future<int> fill = named_fill(std::move(begun));
     EXPECT_EQ(push("content", true), 0);
     verdict_ = verdict;
     silence.unlock();
-    EXPECT_EQ(fill.get(), ECANCELED);
+    EXPECT_NE(fill.get(), 0);
+    verdict_ = 0;
     EXPECT_TRUE(exists(copy("f7")));
     EXPECT_EQ(native_log(), Frames{7});
     EXPECT_EQ(alien_log(), Frames{});
     const FrameSeq seq = 7;
     store_->drop(0, std::span(&seq, 1));
-    verdict_ = 0;
   }
+}
+
+TEST_F(StoreCacheTest, AFillWithoutMemoryDropsNoPush) {
+  for (const bool is_there : {false, true}) {
+    std::unique_lock silence(is_silent_);
+    std::future<int> fill = named_fill();
+    EXPECT_EQ(push("content", is_there), 0);
+    has_memory_ = false;
+    silence.unlock();
+    EXPECT_EQ(fill.get(), ENOMEM);
+    has_memory_ = true;
+    EXPECT_EQ(store_->is_waiting(0, 7), !is_there);
+    EXPECT_EQ(exists(copy("f7")), is_there);
+    EXPECT_EQ(native_log(), Frames{7});
+    const FrameSeq seq = 7;
+    store_->drop(0, std::span(&seq, 1));
+  }
+  EXPECT_EQ(cache_->counts().under_way, 0u);
 }
 
 TEST_F(StoreCacheTest, APushWhoseAdoptionIsRefusedIsNotStored) {
