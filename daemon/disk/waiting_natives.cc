@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "daemon/process/beneath.h"
 #include "daemon/process/start_error.h"
 
 namespace zazen {
@@ -25,12 +24,10 @@ bool parse_name(const char* name, FrameSeq* seq) {
 
 Result<std::unique_ptr<WaitingNatives>> WaitingNatives::open(int dataset_directory,
                                                              PendingCopies& pending,
-                                                             std::uint32_t index) {
-  UniqueFd directory = make_directory_beneath(dataset_directory, kDirectory);
-  if (!directory.valid()) return failed_call("directory of the natives that wait");
+                                                             std::uint32_t index, Flush flush) {
   // A native that waits exists only here; flushing the file alone does not keep its own name.
-  errno = flush_directories_beneath(dataset_directory, kDirectory);
-  if (errno != 0) return failed_call("directory of the natives that wait: flush");
+  UniqueFd directory = make_directory_beneath(dataset_directory, kDirectory, flush);
+  if (!directory.valid()) return failed_call("directory of the natives that wait");
   return std::unique_ptr<WaitingNatives>(
       new WaitingNatives(std::move(directory), pending, index));
 }

@@ -20,15 +20,16 @@
 #include "bodhi/lean/system/base_types.h"
 #include "daemon/disk/cache_disk.h"
 #include "daemon/disk/pending_copies.h"
+#include "daemon/process/beneath.h"
 
 namespace zazen {
 
 class WaitingNatives {
  public:
-  // `index` is the dataset's, for `pending`.
+  // `index` is the dataset's, for `pending`. `flush`: of the directories.
   static Result<std::unique_ptr<WaitingNatives>> open(int dataset_directory,
                                                       PendingCopies& pending,
-                                                      std::uint32_t index);
+                                                      std::uint32_t index, Flush flush);
   // Loads the files, once; 0 or an errno. Before that no native is known. `has_name` says
   // whether a frame has a file under its name.
   int load(const std::function<bool(FrameSeq)>& has_name);

@@ -8,7 +8,7 @@
 
 namespace zazen {
 
-UniqueFd make_directory_beneath(int directory_fd, const std::string& path) {
+UniqueFd make_directory_beneath(int directory_fd, const std::string& path, Flush flush) {
   UniqueFd current = open_beneath(directory_fd, ".", O_RDONLY | O_DIRECTORY);
   std::size_t begin = 0;
   while (current.valid() && begin < path.size()) {
@@ -17,7 +17,10 @@ UniqueFd make_directory_beneath(int directory_fd, const std::string& path) {
     std::string component = path.substr(begin, end - begin);
     begin = end + 1;
     if (component.empty()) continue;
-    if (::mkdirat(current.get(), component.c_str(), 0700) != 0 && errno != EEXIST) return {};
+    const bool is_made = ::mkdirat(current.get(), component.c_str(), 0700) == 0;
+    if (!is_made && errno != EEXIST) return {};
+    const bool is_due = flush == Flush::kAll || (flush == Flush::kMade && is_made);
+    if (is_due && ::fsync(current.get()) != 0) return {};
     current = open_beneath(current.get(), component.c_str(), O_RDONLY | O_DIRECTORY);
   }
   return current;
@@ -47,17 +50,6 @@ int flush_removal_beneath(int directory_fd, std::string path) {
     if (parent.valid()) return ::fsync(parent.get()) == 0 ? 0 : errno;
     if (errno != ENOENT || path == ".") return errno;
   }
-}
-
-int flush_directories_beneath(int directory_fd, const std::string& path) {
-  std::size_t end = 0;
-  do {
-    std::string part = end == 0 ? "." : path.substr(0, end);
-    UniqueFd directory = open_beneath(directory_fd, part.c_str(), O_RDONLY | O_DIRECTORY);
-    if (!directory.valid() || ::fsync(directory.get()) != 0) return errno;
-    end = path.find('/', end + 1);
-  } while (end != std::string::npos);
-  return 0;
 }
 
 }  // namespace zazen

@@ -9,9 +9,14 @@
 
 namespace zazen {
 
+// Which names are made durable: none, those of directories that are made, or all on the way. A
+// flush takes as long where nothing has changed.
+enum class Flush { kNone, kMade, kAll };
+
 // mkdir -p below directory_fd with mode 0700; opens the last directory for reading. "" is
-// directory_fd itself.
-UniqueFd make_directory_beneath(int directory_fd, const std::string& path);
+// directory_fd itself. Not valid, with errno, if it fails.
+UniqueFd make_directory_beneath(int directory_fd, const std::string& path,
+                                Flush flush = Flush::kNone);
 
 // "run1/7/traj.dcd" is "traj.dcd" in "run1/7".
 std::pair<std::string, std::string> split_name(const std::string& name);
@@ -22,8 +27,5 @@ std::vector<std::string> path_components(const std::string& path);
 // Makes the removal of the name `path`, and of directories that were removed with it, durable.
 // It flushes the deepest directory on the way that is still there. 0 or an errno.
 int flush_removal_beneath(int directory_fd, std::string path);
-
-// Makes every directory on the way to `path`, and its own name, durable. 0 or an errno.
-int flush_directories_beneath(int directory_fd, const std::string& path);
 
 }  // namespace zazen

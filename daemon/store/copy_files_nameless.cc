@@ -48,12 +48,9 @@ int CopyFiles::adopt(std::uint32_t dataset, FrameSeq seq, UniqueFd copy,
   if (code == 0 && ::fsync(copy.get()) != 0) code = errno;
   auto [below, leaf] = split_name(files.name_of(seq));
   UniqueFd directory;
-  if (code == 0) directory = make_directory_beneath(files.directory.get(), below);
-  if (code == 0 && !directory.valid()) code = errno;
   // A crash must not lose the directory and keep the move into it.
-  if (code == 0 && !below.empty()) {
-    code = flush_directories_beneath(files.directory.get(), below);
-  }
+  if (code == 0) directory = make_directory_beneath(files.directory.get(), below, Flush::kAll);
+  if (code == 0 && !directory.valid()) code = errno;
   if (code == 0) {
     code = rights_.grant_way(names, dataset, files.directory.get(), below, reached);
   }
@@ -121,9 +118,9 @@ int CopyFiles::restore(std::uint32_t dataset, FrameSeq seq, std::uint64_t epoch)
   if (!directory.valid()) {
     // The directories of its name went with other frames; with them went who may search them.
     if (errno != ENOENT || config_.all_users) return errno;
-    if (!make_directory_beneath(files.directory.get(), below).valid()) return errno;
-    int code = flush_directories_beneath(files.directory.get(), below);
-    if (code != 0) return code;
+    if (!make_directory_beneath(files.directory.get(), below, Flush::kAll).valid()) {
+      return errno;
+    }
   }
   if (int code = files.suspended->move_out(seq, files.directory.get(), name); code != 0) {
     health_.note(code);

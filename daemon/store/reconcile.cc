@@ -140,6 +140,7 @@ Result<LoadedDataset> load_dataset(const DatasetConfig& config, UniqueFd directo
                                    PendingCopies& pending, std::uint32_t index) {
   int fd = directory.get();
   HeldTables held;
+  const Flush flush = flush_at_start(stamp != 0);
   if (renew_companions(config, fd, cache_state_fd)) stamp = 0;
   std::optional<DatasetLogs> logs = resume(fd, stamp, held);
   bool resumed = logs.has_value();
@@ -154,10 +155,11 @@ Result<LoadedDataset> load_dataset(const DatasetConfig& config, UniqueFd directo
     Status done = forget_aliens_that_are_natives(logs->alien, held);
     if (!done.ok()) return whole(done.error());
   }
-  Result<std::unique_ptr<WaitingNatives>> waiting = WaitingNatives::open(fd, pending, index);
+  Result<std::unique_ptr<WaitingNatives>> waiting =
+      WaitingNatives::open(fd, pending, index, flush);
   if (!waiting.ok()) return waiting.error();
   Result<std::unique_ptr<SuspendedCopies>> suspended =
-      SuspendedCopies::open(cache_state_fd, config, pending, index);
+      SuspendedCopies::open(cache_state_fd, config, pending, index, flush);
   if (!suspended.ok()) return suspended.error();
   DatasetFiles files{&config, std::move(directory), std::move(*waiting), std::move(*suspended)};
   // If the disk fails here, it is asked again when the files are compared.

@@ -49,6 +49,10 @@ struct LoadedDataset {
   HeldTables held;
   bool resumed;  // a clean stop left it
 };
+// A clean stop has flushed all directories, an earlier process that was killed perhaps none.
+inline Flush flush_at_start(bool stopped_cleanly) {
+  return stopped_cleanly ? Flush::kMade : Flush::kAll;
+}
 // Opens the logs. The held frames come from the tables if they were sealed with this stamp (0
 // is none), else from the logs. `index` is the dataset's. The errors are whole sentences.
 Result<LoadedDataset> load_dataset(const DatasetConfig& config, UniqueFd directory,

@@ -33,7 +33,8 @@ Result<std::unique_ptr<Store>> Store::open(const Config& config, CacheDisk disk)
     std::string below = config.datasets[i].path.substr(1);
     bool is_new =
         !open_beneath(store->disk_.root_fd(), below.c_str(), O_PATH).valid() && errno == ENOENT;
-    Result<UniqueFd> directory = store->make_directory(config.datasets[i]);
+    Result<UniqueFd> directory =
+        store->make_directory(config.datasets[i], flush_at_start(mark.has_value()));
     if (!directory.ok()) return directory.error();
     Result<bool> as_it_was =
         store->load(store->copies_.lock_names(), std::move(*directory), mark, is_new);
@@ -43,19 +44,19 @@ Result<std::unique_ptr<Store>> Store::open(const Config& config, CacheDisk disk)
   return store;
 }
 
-Result<UniqueFd> Store::make_directory(const DatasetConfig& dataset) const {
+Result<UniqueFd> Store::make_directory(const DatasetConfig& dataset, Flush flush) const {
   std::string below = dataset.path.substr(1);
   if (below == kCacheStateDirectory || below.starts_with(".zazen/")) {
     return Error{
         EINVAL, "dataset " + dataset.path + ": the cache keeps its own state there", {}};
   }
-  UniqueFd directory = make_directory_beneath(disk_.root_fd(), below);
+  // A flush of the dataset's directory does not cover its own name.
+  UniqueFd directory = make_directory_beneath(disk_.root_fd(), below, flush);
   UniqueFd state;
   if (directory.valid()) {
-    state = make_directory_beneath(directory.get(), kDatasetStateDirectory);
+    state = make_directory_beneath(directory.get(), kDatasetStateDirectory, flush);
   }
-  // A flush of the dataset's directory does not cover its own name.
-  if (!state.valid() || flush_directories_beneath(disk_.root_fd(), below) != 0) {
+  if (!state.valid()) {
     return failed_call("cache directory of dataset " + dataset.path);
   }
   CacheDisk::sweep_state(state.get());

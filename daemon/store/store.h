@@ -95,7 +95,8 @@ class Store {
 
   // For a reload. The first call makes the directory of a new dataset. The second adds the
   // dataset, when it is the last one of the configuration. Its files must then be reconciled.
-  Result<UniqueFd> make_directory(const DatasetConfig& dataset) const;
+  Result<UniqueFd> make_directory(const DatasetConfig& dataset,
+                                  Flush flush = Flush::kAll) const;
   Status add_dataset(UniqueFd directory);
   // Evicts copies beyond the limits, which may have been lowered.
   void keep_limits();

@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include "daemon/disk/cache_disk.h"
-#include "daemon/process/beneath.h"
 #include "daemon/process/start_error.h"
 #include "daemon/store/reconcile.h"
 
@@ -13,14 +12,15 @@ namespace zazen {
 Result<std::unique_ptr<SuspendedCopies>> SuspendedCopies::open(int state_fd,
                                                                const DatasetConfig& dataset,
                                                                PendingCopies& pending,
-                                                               std::uint32_t index) {
+                                                               std::uint32_t index,
+                                                               Flush flush) {
   std::string below = "suspended" + dataset.path;
   if (std::size_t fixed = dataset.name.directory_length(); fixed != 0) {
     below += "/" + std::string(dataset.name.directory(), fixed);
   }
-  UniqueFd entries = make_directory_beneath(state_fd, below);
-  errno = entries.valid() ? flush_directories_beneath(state_fd, below) : errno;
-  if (errno != 0) return failed_call("directory of the suspended copies");
+  if (!make_directory_beneath(state_fd, below, flush).valid()) {
+    return failed_call("directory of the suspended copies");
+  }
   UniqueFd directory =
       open_beneath(state_fd, ("suspended" + dataset.path).c_str(), O_RDONLY | O_DIRECTORY);
   if (!directory.valid()) return failed_call("directory of the suspended copies");
@@ -86,8 +86,7 @@ int SuspendedCopies::move_in(FrameSeq seq, int dataset_fd, const std::string& na
   const std::string below = split_name(name).first;
   // A directory that is there has been flushed.
   if (!open_beneath(directory(), below.empty() ? "." : below.c_str(), O_PATH).valid()) {
-    if (!make_directory_beneath(directory(), below).valid()) return errno;
-    if (int code = flush_directories_beneath(directory(), below); code != 0) return code;
+    if (!make_directory_beneath(directory(), below, Flush::kAll).valid()) return errno;
   }
   std::lock_guard lock(mutex_);
   add(seq);  // programs see that it is pending before its name goes

@@ -23,16 +23,18 @@
 #include "bodhi/common/unique_fd.h"
 #include "bodhi/config/config.h"
 #include "daemon/disk/pending_copies.h"
+#include "daemon/process/beneath.h"
 
 namespace zazen {
 
 class SuspendedCopies {
  public:
-  // `state_fd` is <cache>/.zazen, `index` the dataset's, for `pending`.
+  // `state_fd` is <cache>/.zazen, `index` the dataset's, for `pending`. `flush`: of the
+  // directories.
   static Result<std::unique_ptr<SuspendedCopies>> open(int state_fd,
                                                        const DatasetConfig& dataset,
                                                        PendingCopies& pending,
-                                                       std::uint32_t index);
+                                                       std::uint32_t index, Flush flush);
   // Goes through the files, once; 0 or an errno. `is_elsewhere` says whether a frame has
   // another file, which stays; this one goes.
   int load(const std::function<bool(FrameSeq)>& is_elsewhere);

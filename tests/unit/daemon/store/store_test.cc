@@ -18,6 +18,7 @@ std::mutex sync_mutex;
 std::vector<int> syncs;
 bool write_has_failed = false;
 std::vector<ino_t> failed_files;  // each is told of it once
+std::vector<ino_t> flushed;       // files and directories, by fsync
 
 std::size_t count_syncs() {
   std::lock_guard lock(sync_mutex);
@@ -42,6 +43,13 @@ extern "C" int syncfs(int fd) {
     }
   }
   return static_cast<int>(::syscall(SYS_syncfs, fd));
+}
+
+extern "C" int fsync(int fd) {
+  struct stat file = {};
+  std::lock_guard lock(sync_mutex);
+  if (::fstat(fd, &file) == 0) flushed.push_back(file.st_ino);
+  return static_cast<int>(::syscall(SYS_fsync, fd));
 }
 
 extern "C" int sync_file_range(int fd, off64_t offset, off64_t size, unsigned flags) {
@@ -129,6 +137,21 @@ TEST_F(StoreTest, CopyThatIsNoLongerCurrentLosesItsName) {
   EXPECT_FALSE(std::filesystem::exists(this->copy("f7")));
   EXPECT_FALSE(store_->find(0, 7));
   EXPECT_EQ(alien_log(), Frames{});
+}
+
+// A flush takes milliseconds, also where nothing has changed.
+TEST_F(StoreTest, AStartAfterACleanStopFlushesTheRemovalOfTheMarkOnly) {
+  open_store();
+  ASSERT_EQ(publish(1, "hello"), 0);
+  store_->stop_cleanly();
+  {
+    std::lock_guard lock(sync_mutex);
+    flushed.clear();
+  }
+  open_store();
+  EXPECT_TRUE(store_->stopped_cleanly());
+  std::lock_guard lock(sync_mutex);
+  EXPECT_EQ(flushed.size(), 1u);
 }
 
 TEST_F(StoreTest, CopiesCanBeDroppedWhileTheOriginIsAsked) {
@@ -602,6 +625,31 @@ TEST_F(StoreTest, EvictReturnsWhenNoCrashBringsTheCopiesBack) {
   EXPECT_EQ(count_syncs(), 1u);
   forget_syncs(true);
   EXPECT_EQ(store_->evict(0, {3, 4, true, true, false}).status, EIO);
+}
+
+// Otherwise a crash could put an old native back where it waited, without an identity that
+// tells its age.
+TEST_F(StoreTest, ACopyThatWaitedGoesForGood) {
+  open_store();
+  FinishedCopy pushed = finished(7, "hello", FrameKind::kNative);
+  pushed.waits = true;
+  store_->name_copies(std::span(&pushed, 1));
+  store_->confirm_copies(std::span(&pushed, 1));
+  ASSERT_EQ(pushed.status, 0);
+  struct stat there = {}, waiting = {};
+  write_file(origin("f7"), "hello");
+  ASSERT_EQ(::stat(origin("f7").c_str(), &there), 0);
+  ASSERT_EQ(store_->adopt(0, 7, store_->open_copy(0, 7), there, AccessList::nobody(), {}), 0);
+  ASSERT_EQ(::unlink(copy("f7").c_str()), 0) << "as a program does that writes to the frame";
+  {
+    std::lock_guard lock(sync_mutex);
+    flushed.clear();
+  }
+  const ExactCopy none{7};
+  EXPECT_EQ(store_->drop_exactly(0, std::span(&none, 1), false).frames, 1u);
+  ASSERT_EQ(::stat(copy(".zazen/waiting").c_str(), &waiting), 0);
+  std::lock_guard lock(sync_mutex);
+  EXPECT_TRUE(std::ranges::count(flushed, waiting.st_ino)) << "its move is not flushed";
 }
 
 TEST_F(StoreTest, RoomOfAliensThatWentForOthersIsWaitedForOnce) {

@@ -59,7 +59,8 @@ TEST_F(SuspendedCopiesTest, IsPendingBeforeItsNameGoes) {
   PendingCopies pending;
   const auto slots = std::make_unique<std::atomic<std::uint64_t>[]>(kPendingSlots);
   pending.show(slots.get());
-  auto suspended = SuspendedCopies::open(state.get(), config_.datasets[0], pending, 0);
+  auto suspended =
+      SuspendedCopies::open(state.get(), config_.datasets[0], pending, 0, Flush::kAll);
   ASSERT_TRUE(suspended.ok());
   for (FrameSeq seq = kFirst; seq < kEnd; ++seq) write_file(copy(name(seq)), "");
   std::atomic<FrameSeq> missed = 0;
@@ -86,7 +87,8 @@ TEST_F(SuspendedCopiesTest, ThatCannotBeMovedIsNotPending) {
   PendingCopies pending;
   const auto slots = std::make_unique<std::atomic<std::uint64_t>[]>(kPendingSlots);
   pending.show(slots.get());
-  auto suspended = SuspendedCopies::open(state.get(), config_.datasets[0], pending, 0);
+  auto suspended =
+      SuspendedCopies::open(state.get(), config_.datasets[0], pending, 0, Flush::kAll);
   ASSERT_TRUE(suspended.ok());
   EXPECT_EQ((*suspended)->move_in(99, copies.get(), "f99"), ENOENT);
   EXPECT_FALSE((*suspended)->contains(99));
