@@ -208,9 +208,6 @@ struct OriginFindings {
   bool is_whole = true;  // false: an origin has not answered yet
   ZAZEN_LINK_FIELDS(is_whole, warnings, problems);
 };
-struct StatusAsk : OriginFindings {
-  using Reply = ContentReply;
-};
 struct ListAsk : OfDatasets {
   using Reply = ContentReply;
 };
@@ -330,6 +327,12 @@ struct WorkerFigures {
   ZAZEN_LINK_FIELDS(fills_dropped, fills_queued, being_written, written_dropped, watched,
                     queued, pushed, dropped, left, waiting, bytes, nodes, connections, refused,
                     push_bytes, peers);
+};
+struct StatusAsk {
+  using Reply = ContentReply;
+  OriginFindings findings;
+  WorkerFigures figures;  // so that zazend need not ask for them
+  ZAZEN_LINK_FIELDS(findings, figures);
 };
 // The worker is idle. 0: it may end; EAGAIN: more messages are on their way than it has seen.
 struct Leave {

@@ -371,8 +371,11 @@ void WorkerPool::write_log_to(const UniqueFd& log) {
   }
 }
 
-std::vector<WorkerFigures> WorkerPool::figures(uid_t uid, std::chrono::milliseconds limit) {
-  const auto is_users = [uid](const Worker& worker) { return worker.credentials_.uid == uid; };
+std::vector<WorkerFigures> WorkerPool::figures(const Worker& asking,
+                                               std::chrono::milliseconds limit) {
+  const auto is_users = [&](const Worker& worker) {
+    return &worker != &asking && worker.credentials_.uid == asking.credentials_.uid;
+  };
   for (const auto& [worker, reply] :
        exchange_all(packet_of(ReportFigures{}), limit, is_users)) {
     WorkerFigures own;

@@ -139,9 +139,9 @@ class WorkerPool {
   bool tell_running(uid_t uid, Order order) {
     return tell_workers_of(uid, packet_of(std::move(order)), false);
   }
-  // The figures of all workers. Workers of this user are asked, within the limit. The others'
-  // figures are at most a second old, so a busy user delays nobody else's status.
-  std::vector<WorkerFigures> figures(uid_t uid, std::chrono::milliseconds limit);
+  // The figures of all workers. The other workers of this one's user are asked, within the
+  // limit. The rest are at most a second old, so a busy user delays nobody else's status.
+  std::vector<WorkerFigures> figures(const Worker& asking, std::chrono::milliseconds limit);
   std::size_t size() const {
     std::lock_guard lock(mutex_);
     return workers_.size();

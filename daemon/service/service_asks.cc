@@ -367,11 +367,13 @@ void Service::handle(const Asked<StatusAsk>& asked) {
     std::lock_guard lock(mutex_);
     sum = ended_figures_;
   }
-  const uid_t uid = asked.worker->credentials().uid;
-  for (const WorkerFigures& one : pool_->figures(uid, kFiguresLimit)) add_figures(one, &sum);
+  asked.worker->note(asked.ask.figures);
+  for (const WorkerFigures& one : pool_->figures(*asked.worker, kFiguresLimit)) {
+    add_figures(one, &sum);
+  }
   const std::int64_t uptime_seconds = (monotonic_ms() - started_ms_) / 1000;
   // The worker for metrics sees no origin.
-  OriginFindings findings = asked.ask;
+  OriginFindings findings = asked.ask.findings;
   if (asked.worker->credentials().serves_metrics) {
     pool_->order(pool_->own_worker(), Problems{}, &findings, OriginQuestions::kLimit);
   }

@@ -355,8 +355,9 @@ void ClientService::handle<MessageType::kStatus>(Request& request) {
 void ClientService::tell_status() {
   errands_.post([this] {
     const std::vector<Asked> askers = statuses_.begin(kOnlyQuestion);
-    const bool asked =
-        despite_shortage([&] { forward_content(askers, StatusAsk{find_problems()}); });
+    const bool asked = despite_shortage([&] {
+      forward_content(askers, StatusAsk{find_problems(), figures()});
+    });
     for (const Asked& one : asked ? std::vector<Asked>() : askers) answer(one, ENOMEM);
     if (statuses_.end(kOnlyQuestion)) until_no_shortage([&] { tell_status(); });
   });

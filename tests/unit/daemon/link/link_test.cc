@@ -113,7 +113,7 @@ TEST(LinkCodecTest, ALengthThatLiesTakesNoMemory) {
   ListAsk list;
   EXPECT_FALSE(decode_link_body(ten, &list));
   EXPECT_LE(list.datasets.capacity(), kFew);
-  StatusAsk status;
+  OriginFindings status;
   EXPECT_FALSE(decode_link_body('\1' + ten, &status));
   EXPECT_LE(status.warnings.capacity() + status.problems.capacity(), kFew);
   Notice notice;
@@ -127,7 +127,7 @@ TEST(LinkCodecTest, ALengthThatLiesTakesNoMemory) {
   EXPECT_FALSE(decode_link_body(lie, &listing));
   EXPECT_LE(listing.reached.capacity() * sizeof(ReachedDirectory), 16 * zeros.size());
   // The length of the second string of two.
-  StatusAsk second;
+  OriginFindings second;
   second.problems = {"a", "b"};
   std::string bytes = encode_link_body(second);
   bytes.replace(bytes.size() - 5, 4, as_bytes(kVeryMany));
