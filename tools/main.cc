@@ -136,6 +136,7 @@ struct Invocation {
   VerifyOptions verify;
   RunOptions run;
   ReportOptions report;
+  ServeOptions serve;
   ExplainOptions explain;
   DoctorOptions doctor;
   std::string shell;  // of completion
@@ -343,6 +344,16 @@ void describe(CLI::App& app, Invocation& chosen, std::optional<std::string>& con
       ->add_option("--html", chosen.report.html,
                    "Write a page of one job (default: the last one); - is standard output")
       ->type_name("FILE");
+
+  CLI::App* serve = add_command(
+      app, commands, "serve",
+      "Show nodes, datasets, jobs and problems in a browser on this machine; ^C ends it.",
+      "zazenctl serve --all", chosen.serve, serve_command);
+  serve
+      ->add_option("--port", chosen.serve.port,
+                   "Listen there on loopback (default: any free port)")
+      ->type_name("N");
+  add_nodes(serve, chosen.serve.nodes);
 
   CLI::App* explain = add_command(
       app, commands, "explain", "Say what the shim does with a path, and which rule decides.",

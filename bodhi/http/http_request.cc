@@ -89,8 +89,6 @@ std::variant<HttpRequest, HttpRefusal> parse_http_request(std::string_view head)
       host = value;
     } else if (same_name(name, "If-None-Match")) {
       request.if_none_match = value;
-    } else if (same_name(name, "Cookie")) {
-      request.cookie = value;
     } else if (same_name(name, "Transfer-Encoding") ||
                (same_name(name, "Content-Length") && value != "0")) {
       return HttpRefusal{400};
@@ -107,17 +105,6 @@ bool is_loopback_host(std::string_view host) {
   const bool has_port = host.ends_with(']') ? false : host.find(':') != host.npos;
   return parse_loopback_address(has_port ? std::string(host) : std::string(host) + ":80")
       .has_value();
-}
-
-std::string_view http_field(std::string_view fields, std::string_view name) {
-  while (!fields.empty()) {
-    const std::size_t end = std::min(fields.find_first_of("&;"), fields.size());
-    const std::string_view field = trim(fields.substr(0, end));
-    const std::size_t equal = field.find('=');
-    if (equal != field.npos && field.substr(0, equal) == name) return field.substr(equal + 1);
-    fields.remove_prefix(std::min(fields.size(), end + 1));
-  }
-  return {};
 }
 
 }  // namespace zazen

@@ -18,8 +18,7 @@ struct HttpRequest {
   std::string path;           // "/metrics": begins with '/', as sent
   std::string query;          // what follows the '?', as sent
   std::string host;           // "localhost:7118"
-  std::string if_none_match;  // empty if not sent, as is the next
-  std::string cookie;
+  std::string if_none_match;  // empty if not sent
 };
 
 // The HTTP status of the refusal, for instance 405.
@@ -33,9 +32,5 @@ std::size_t http_head_size(std::string_view received);
 std::variant<HttpRequest, HttpRefusal> parse_http_request(std::string_view head);
 
 bool is_loopback_host(std::string_view host);
-
-// The value of "name=value" in "a=b&c=d", or with ';' and spaces in a cookie; empty if not
-// there.
-std::string_view http_field(std::string_view fields, std::string_view name);
 
 }  // namespace zazen

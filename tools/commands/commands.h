@@ -96,6 +96,11 @@ struct ReportOptions : CommonOptions {
   std::string html;               // the page's file, "-": standard output; "": no page
 };
 
+struct ServeOptions : ClusterOptions {
+  ServeOptions() { nodes.timeout = "3s"; }  // or one node delays the others' figures
+  unsigned short port = 0;                  // 0: the system chooses
+};
+
 struct ExplainOptions : CommonOptions {
   std::vector<std::string> paths;
   std::string view;
@@ -131,6 +136,7 @@ int warm_command(const WarmOptions& options);
 int top_command(const TopOptions& options);
 int verify_command(const VerifyOptions& options);
 int report_command(const ReportOptions& options);
+int serve_command(const ServeOptions& options);  // ends the program when it was serving
 int explain_command(const ExplainOptions& options);
 int doctor_command(const DoctorOptions& options);
 int start_command(const DaemonOptions& options);
