@@ -19,14 +19,11 @@ frames = "f{seq}"
 END
 start() { zazend --daemonize --config /etc/zazen/zazen.toml; }
 stop() {
-  pid=$(cat /run/zazend.pid)
+  pid=$(zazenctl status --json | sed -n 's/.*"pid": \([0-9]*\).*/\1/p')
   kill "$pid"
   while kill -0 "$pid" 2>/dev/null; do sleep 0.1; done
 }
-note_pid() { for p in /proc/[0-9]*; do
-  [ "$(cat "$p/comm" 2>/dev/null)" = zazend ] && echo "${p#/proc/}" >/run/zazend.pid; done; return 0; }
 start
-note_pid
 zazenctl push /frames >/dev/null
 zazenctl doctor /bin/cat >/packages/doctor.log 2>&1 || { cat /packages/doctor.log; fail doctor; }
 
@@ -54,7 +51,6 @@ await_rounds  # the old shim and the old daemon
 stop
 await_rounds  # no daemon
 start
-note_pid
 await_rounds  # the old shim and the new daemon
 touch /packages/stop
 wait $job || { cat /packages/job.log; fail "the job's status"; }
