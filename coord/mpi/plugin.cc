@@ -115,7 +115,8 @@ void agree(const PluginHost& host) {
   if (obstacle.what != nullptr && !is_vouched_for) {
     agreement.reason = obstacle.what;
     if (obstacle.missing >= 0)
-      agreement.reason += ": rank " + std::to_string(obstacle.missing) + " did not";
+      agreement.reason +=
+          ": rank " + std::to_string(obstacle.missing) + " did not, or has another version";
     agreement.speaker = obstacle.speaker;
     return;
   }

@@ -76,6 +76,7 @@ void print_summary(const RunRecord& record, std::int64_t now_ns) {
   summary.earlier_count = kMaxEarlierRuns;
   add_others(record, &summary);
   summary.has_daemon = alive;
+  summary.has_other_daemon = !alive && other_table_version(settings.runtime) != 0;
   summary.runtime = settings.runtime;
   for (std::uint32_t i = 0; alive && i < node->table->dataset_count; ++i) {
     if (node->table->datasets[i].removed != 0) continue;

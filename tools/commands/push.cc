@@ -246,7 +246,13 @@ bool open_peers(std::vector<PushPeer>& peers, const DatasetConfig& dataset) {
       print_warning(peer.name() + ": its daemon does not serve " + dataset.path,
                     "add the dataset to its configuration and restart it");
     } else {
-      const bool silent = is_silence(opened.error()) || peer.name().starts_with("unix:");
+      constexpr std::string_view kLocal = "unix:";
+      if (peer.name().starts_with(kLocal)) {
+        const Silence silence = silence_of(peer.name().substr(kLocal.size()), code, "FILE");
+        print_warning(std::string(kLocal) + silence.reason, silence.hint);
+        continue;
+      }
+      const bool silent = is_silence(opened.error());
       print_warning(
           peer.name() + (silent ? std::string(": no daemon answers: ") + std::strerror(code)
                                 : ": " + opened.error().message()),

@@ -212,8 +212,10 @@ void say_what_to_expect(const Node& node, bool verbose) {
   }
   const Table* table = map_table(node.runtime.c_str());
   if (table == nullptr) {
-    return print_note("no daemon answers at " + node.runtime +
-                      "; the program reads from the origin");
+    const bool is_other = other_table_version(node.runtime.c_str()) != 0;
+    return print_note(
+        (is_other ? "zazend is of another version at " : "no daemon answers at ") +
+        node.runtime + "; the program reads from the origin");
   }
   if (!verbose) return unmap_table(table);
   std::string datasets;

@@ -44,7 +44,9 @@ class Watch {
     Result<std::string> text = ask();
     if (!text) {
       client_.reset();
-      look.reason = std::string("no daemon answers: ") + std::strerror(text.error().code);
+      look.reason = other_table_version(runtime_.c_str()) != 0
+                        ? "its zazend is of another version of Zazen"
+                        : std::string("no daemon answers: ") + std::strerror(text.error().code);
       return look;
     }
     Json parsed = Json::parse(*text, nullptr, false);

@@ -21,10 +21,6 @@ void add_served_datasets(Node* node) {
   }
 }
 
-std::string how_to_start(const Node& node) {
-  return "start it with: zazenctl --config " + node.config.file + " start";
-}
-
 Node node_of(Config loaded, bool is_named) {
   Node node{std::move(loaded), {}};
   node.runtime = node.config.runtime;
@@ -89,20 +85,30 @@ Node find_node_or_exit(const std::optional<std::string>& config) {
   return node_of(std::move(scanned), config.has_value());
 }
 
+Silence silence_of(const std::string& runtime, int code, const std::string& config_file) {
+  if (other_table_version(runtime.c_str()) != 0) {
+    return {runtime + ": its zazend is of another version of Zazen",
+            "zazenctl --version and zazend --version differ: install one, and restart zazend"};
+  }
+  const std::string start = "start it with: zazenctl --config " + config_file + " start";
+  return {runtime + ": no daemon answers: " + std::strerror(code),
+          code == EACCES      ? "this daemon serves its own user only"
+          : code == ETIMEDOUT ? "it is stopped or overloaded; its log may say why"
+                              : start};
+}
+
 Client connect_or_exit(const Node& node, int timeout_ms) {
   Result<Client> client = Client::connect(node.runtime, timeout_ms);
   if (client) return std::move(*client);
-  print_error(node.runtime + ": no daemon answers: " + std::strerror(client.error().code),
-              client.error().code == EACCES ? "this daemon serves its own user only"
-                                            : how_to_start(node));
+  const Silence silence = silence_of(node.runtime, client.error().code, node.config.file);
+  print_error(silence.reason, silence.hint);
   std::exit(kNoDaemon);
 }
 
 int request_failed(const Node& node, const std::string& subject, const Error& error) {
   if (is_silence(error)) {
-    print_error(node.runtime + ": the daemon does not answer: " + std::strerror(error.code),
-                error.code == ETIMEDOUT ? "it is stopped or overloaded; its log may say why"
-                                        : how_to_start(node));
+    const Silence silence = silence_of(node.runtime, error.code, node.config.file);
+    print_error(silence.reason, silence.hint);
     return kNoDaemon;
   }
   if (error.code == ENOENT) {

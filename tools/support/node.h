@@ -29,6 +29,12 @@ Node load_node_or_exit(const std::optional<std::string>& config, int exit_status
 // line `runtime`, and nothing else. Ends the program (exit status 2) if there is none.
 Node find_node_or_exit(const std::optional<std::string>& config);
 
+// Why no daemon answers there, and the next command. config_file may be "FILE".
+struct Silence {
+  std::string reason;
+  std::string hint;
+};
+Silence silence_of(const std::string& runtime, int code, const std::string& config_file);
 // Prints the reason and ends the program (exit status 3) if no daemon answers. The time limit
 // is that of each request.
 Client connect_or_exit(const Node& node, int timeout_ms = 5'000);

@@ -21,14 +21,9 @@ std::string why_not_mapped(const std::string& runtime, const Table* orphan) {
   if (raw_fstat(file.get(), &st) != 0 || !S_ISREG(st.st_mode)) return path + ": not a file";
   if (st.st_uid != ::geteuid() && st.st_uid != 0) return path + " is another user's";
   if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0) return path + ": others may write to it";
-  struct {
-    std::uint64_t magic;
-    std::uint32_t version;
-  } head = {};
-  raw_read_at(file.get(), reinterpret_cast<char*>(&head), sizeof head, 0);
-  if (head.magic == kTableMagic && head.version != kTableVersion) {
-    return path + ": version " + std::to_string(head.version) + ", the shim's is " +
-           std::to_string(kTableVersion);
+  if (std::uint32_t version = other_table_version(runtime.c_str())) {
+    return runtime + ": its zazend is of another version of Zazen (table " +
+           std::to_string(version) + ", here " + std::to_string(kTableVersion) + ")";
   }
   if (orphan != nullptr && orphan->state.load() == DaemonState::kStopped) {
     return "no daemon runs in " + runtime;

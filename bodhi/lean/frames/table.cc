@@ -2,6 +2,7 @@
 // or damaged one, or one that a dead daemon left, is ignored.
 #include "bodhi/lean/frames/table.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -121,6 +122,20 @@ const Table* map_table(const char* runtime, bool* is_held) {
 
 void unmap_table(const Table* table) {
   if (table != nullptr) raw_unmap(table, table->file_size);
+}
+
+std::uint32_t other_table_version(const char* runtime) {
+  struct {
+    std::uint64_t magic;
+    std::uint32_t version;
+  } head = {};
+  static_assert(offsetof(Table, version) == sizeof head.magic);
+  std::size_t size = 0;
+  RawFd file(open_published(runtime, kTableFile, O_RDONLY, &size));
+  if (!file.valid() || size < sizeof head) return 0;
+  raw_read_at(file.get(), reinterpret_cast<char*>(&head), sizeof head, 0);
+  const bool is_other = head.magic == kTableMagic && head.version != kTableVersion;
+  return is_other && is_locked(file.get()) ? head.version : 0;
 }
 
 Counters* map_counters(const char* runtime) {

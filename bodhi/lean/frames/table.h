@@ -139,6 +139,9 @@ inline bool is_superseded(const Table& table) {
 // gets the state of the lock there, and also gets the table of a killed daemon.
 const Table* map_table(const char* runtime, bool* is_held = nullptr);
 void unmap_table(const Table* table);
+// The version of the table there, if the running daemon that publishes it is of another version
+// of Zazen; else 0.
+std::uint32_t other_table_version(const char* runtime);
 // Maps <runtime>/counters, or this user's file of <runtime>/users, read-write; null if that
 // fails.
 Counters* map_counters(const char* runtime);

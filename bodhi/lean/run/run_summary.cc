@@ -193,7 +193,9 @@ void write_all_from_origin(Words& words, const RunSummary& summary, const char* 
 
 void write_nothing_opened(Words& words, const RunSummary& summary) {
   if (!summary.has_daemon) {
-    words.shortened("no daemon answers at ", summary.runtime, 1);
+    words.shortened(
+        summary.has_other_daemon ? "zazend is of another version at " : "no daemon answers at ",
+        summary.runtime, 1);
     return write_all_from_origin(words, summary, "");
   }
   if (summary.datasets == 0) {

@@ -22,6 +22,7 @@ struct RunSummary {
   const char* numbered_frames = "";  // the template there
   // Where no frame was opened: why.
   bool has_daemon = false;
+  bool has_other_daemon = false;  // of another version of Zazen
   std::uint32_t datasets = 0;
   const char* dataset = "";  // the path, if there is one
   const char* runtime = "";
