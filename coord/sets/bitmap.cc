@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "coord/sets/per_processor.h"
+
 namespace zazen {
 namespace {
 
@@ -16,37 +18,18 @@ std::uint64_t spread(std::uint32_t bits) {
   return (x | x << 1) & ClaimBitmap::kLowBits;
 }
 
-[[gnu::always_inline]] inline std::size_t count_words(const std::byte* bytes,
-                                                      std::size_t size) {
-  std::size_t total = 0;
-  std::uint64_t words[4];
-  for (; size >= sizeof words; size -= sizeof words, bytes += sizeof words) {
-    std::memcpy(words, bytes, sizeof words);
-    total += static_cast<std::size_t>(
-        __builtin_popcountll(words[0]) + __builtin_popcountll(words[1]) +
-        __builtin_popcountll(words[2]) + __builtin_popcountll(words[3]));
-  }
-  for (; size != 0; --size)
-    total += static_cast<std::size_t>(__builtin_popcount(static_cast<unsigned>(*bytes++)));
-  return total;
-}
-
-#if defined(__x86_64__)
-// The build is for any x86-64, and the compiler's code for that is four times slower.
-[[gnu::target("popcnt")]] std::size_t count_by_instruction(const std::byte* bytes,
-                                                           std::size_t size) {
-  return count_words(bytes, size);
-}
-#endif
-
 }  // namespace
 
-std::size_t count_bits(std::span<const std::byte> bytes) {
-#if defined(__x86_64__)
-  static const bool counts = __builtin_cpu_supports("popcnt") != 0;
-  if (counts) return count_by_instruction(bytes.data(), bytes.size());
-#endif
-  return count_words(bytes.data(), bytes.size());
+ZAZEN_PER_PROCESSOR std::size_t count_bits(std::span<const std::byte> bytes) {
+  std::size_t total = 0;
+  std::uint64_t words[4];
+  for (; bytes.size() >= sizeof words; bytes = bytes.subspan(sizeof words)) {
+    std::memcpy(words, bytes.data(), sizeof words);
+    for (std::uint64_t word : words) total += static_cast<std::size_t>(std::popcount(word));
+  }
+  for (std::byte byte : bytes)
+    total += static_cast<std::size_t>(std::popcount(std::to_integer<unsigned>(byte)));
+  return total;
 }
 
 std::size_t Bitmap::count() const {

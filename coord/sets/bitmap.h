@@ -12,7 +12,7 @@
 
 namespace zazen {
 
-// The number of set bits; uses the processor's own instruction if it has one.
+// The number of set bits.
 std::size_t count_bits(std::span<const std::byte> bytes);
 
 class Bitmap {

@@ -1,8 +1,5 @@
 // The bits of one chunk of 65,536 frames, and the loops over them in which the protocol spends
-// its time. 8 KB: a few of them fit into the first-level cache.
-//
-// The build is for any x86-64. Each loop has a second version for processors with AVX2 and BMI,
-// which is two to five times as fast.
+// its time (per_processor.h). 8 KB: a few of them fit into the first-level cache.
 #pragma once
 #include <array>
 #include <bit>

@@ -56,18 +56,8 @@ std::size_t stride_of(const ChunkWords& words, std::size_t count) {
   return step;
 }
 
-// Some members of a chunk; of a single run without decoding it.
+// Some members of a chunk.
 void put_ranked(const PackedChunk& chunk, std::size_t c, Block members, PackedSet* part) {
-  std::array<std::byte, 3 * kPositionBytes> run;
-  if (chunk.form == ChunkForm::kRuns && chunk.payload.size() == run.size()) {
-    const std::size_t stride = load_position(chunk.payload.data(), 0);
-    const std::size_t first = load_position(chunk.payload.data(), 1);
-    store_position(run.data(), 0, stride);
-    store_position(run.data(), 1, first + members.begin * stride);
-    store_position(run.data(), 2, first + (members.end - 1) * stride);
-    const auto count = static_cast<std::uint32_t>(members.end - members.begin);
-    return part->put_chunk(c, {ChunkForm::kRuns, count, run});
-  }
   ChunkWords words, wanted{};
   read_chunk(chunk, part->chunk_limit(c), &words);
   const auto here = std::span(words).first((part->chunk_limit(c) + 63) / 64);

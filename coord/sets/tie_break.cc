@@ -158,34 +158,15 @@ void decide_frames(std::span<const std::uint16_t> frames, std::uint16_t* masks,
     claimants[i].wins = lowest + lanes[i] / kPlaces;
 }
 
-// Of eight frames: those whose mask has the bit that is `shift` below the highest.
-[[gnu::target("avx2")]] inline std::uint64_t eight_bits(const std::uint16_t* frames,
-                                                        const std::uint16_t* masks,
-                                                        __m128i shift) {
-  __m128i eight = _mm_cvtsi32_si128(masks[frames[0]]);
-  eight = _mm_insert_epi16(eight, masks[frames[1]], 1);
-  eight = _mm_insert_epi16(eight, masks[frames[2]], 2);
-  eight = _mm_insert_epi16(eight, masks[frames[3]], 3);
-  eight = _mm_insert_epi16(eight, masks[frames[4]], 4);
-  eight = _mm_insert_epi16(eight, masks[frames[5]], 5);
-  eight = _mm_insert_epi16(eight, masks[frames[6]], 6);
-  eight = _mm_insert_epi16(eight, masks[frames[7]], 7);
-  const __m128i bytes = _mm_packs_epi16(_mm_sll_epi16(eight, shift), _mm_setzero_si128());
-  return static_cast<std::uint64_t>(_mm_movemask_epi8(bytes));
-}
-
 // The claimants that remain in the mask of a frame have lost it.
-[[gnu::target("avx2")]] void gather_lost(std::span<const std::uint16_t> positions,
-                                         const std::uint16_t* masks, std::size_t claimant,
-                                         std::uint64_t* lost) {
-  const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(kPlaces - 1 - claimant));
+void gather_lost(std::span<const std::uint16_t> positions, const std::uint16_t* masks,
+                 std::size_t claimant, std::uint64_t* lost) {
   for (std::size_t first = 0; first < positions.size(); first += 64) {
-    const std::size_t size = std::min<std::size_t>(64, positions.size() - first);
-    const std::uint16_t* frames = &positions[first];
+    const auto some =
+        positions.subspan(first, std::min<std::size_t>(64, positions.size() - first));
     std::uint64_t bits = 0;
-    std::size_t i = 0;
-    for (; i + 8 <= size; i += 8) bits |= eight_bits(frames + i, masks, shift) << i;
-    for (; i < size; ++i) bits |= (std::uint64_t{masks[frames[i]]} >> claimant & 1) << i;
+    for (std::size_t i = 0; i < some.size(); ++i)
+      bits |= (std::uint64_t{masks[some[i]]} >> claimant & 1) << i;
     lost[first / 64] = bits;
   }
 }
@@ -205,19 +186,18 @@ void MaskTieBreak::enter(std::span<const FewClaims> claimants) {
   find_claims(masks_.data(), &claimed_, &contested_);
 }
 
-// Two counters for each claimant, used in turn: one would have to wait for its own result.
+// The frames with one claim.
 void MaskTieBreak::win_alone(std::span<FewClaims> claimants, std::size_t count) {
   ChunkWords alone;
   for (std::size_t w = 0; w < alone.size(); ++w) alone[w] = claimed_[w] & ~contested_[w];
   list_members(alone, count, positions_.data());
-  std::uint64_t wins[2][kPlaces] = {};
+  std::uint64_t wins[kPlaces] = {};
   for (std::size_t i = 0; i < count; ++i) {
     std::uint16_t& mask = masks_[positions_[i]];
-    ++wins[i % 2][std::countr_zero(mask)];
+    ++wins[std::countr_zero(mask)];
     mask = 0;
   }
-  for (std::size_t c = 0; c < claimants.size(); ++c)
-    claimants[c].wins += wins[0][c] + wins[1][c];
+  for (std::size_t c = 0; c < claimants.size(); ++c) claimants[c].wins += wins[c];
 }
 
 void MaskTieBreak::break_ties(std::span<FewClaims> claimants) {
