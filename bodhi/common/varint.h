@@ -1,6 +1,5 @@
-// Varints: unsigned numbers in groups of seven bits, the lowest first. Zigzag maps negative
-// numbers with a small magnitude to small numbers. Each number has exactly one encoding: no
-// padding.
+// Varints: unsigned numbers in groups of seven bits, the lowest first. Each number has exactly
+// one encoding: no padding.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -31,13 +30,6 @@ inline bool take_varint(std::string_view& bytes, std::uint64_t* value) {
     }
   }
   return false;
-}
-
-inline std::uint64_t to_zigzag(std::int64_t value) {
-  return static_cast<std::uint64_t>(value) << 1 ^ static_cast<std::uint64_t>(value >> 63);
-}
-inline std::int64_t from_zigzag(std::uint64_t value) {
-  return static_cast<std::int64_t>(value >> 1 ^ (0 - (value & 1)));
 }
 
 }  // namespace zazen

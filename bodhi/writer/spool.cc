@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 
+#include "bodhi/lean/system/raw_call.h"
+
 namespace zazen {
 namespace {
 
@@ -73,14 +75,10 @@ Status Spool::write(std::uint64_t offset, std::span<const std::byte> bytes) cons
 }
 
 Status Spool::read(std::uint64_t offset, std::span<std::byte> bytes) const {
-  while (!bytes.empty()) {
-    ssize_t got = ::pread(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return last_error("the spool");
-    if (got == 0) return Error{EIO, "the spool", {}};
-    bytes = bytes.subspan(static_cast<std::size_t>(got));
-    offset += static_cast<std::uint64_t>(got);
-  }
+  const long got = raw_read_at(fd_.get(), reinterpret_cast<char*>(bytes.data()), bytes.size(),
+                               static_cast<off_t>(offset));
+  if (got < 0) return Error{static_cast<int>(-got), "the spool", {}};
+  if (got != static_cast<long>(bytes.size())) return Error{EIO, "the spool", {}};
   return Done{};
 }
 

@@ -16,6 +16,7 @@
 
 #include "bodhi/common/unique_fd.h"
 #include "bodhi/lean/system/quiet_signals.h"
+#include "bodhi/lean/system/raw_call.h"
 
 namespace zazen {
 namespace {
@@ -122,15 +123,7 @@ class ViewFront {
 
 // 0 or an errno.
 int write_all(int fd, const void* data, std::size_t size) {
-  const char* bytes = static_cast<const char*>(data);
-  while (size != 0) {
-    ssize_t n = ::write(fd, bytes, size);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return errno;
-    bytes += n;
-    size -= static_cast<std::size_t>(n);
-  }
-  return 0;
+  return -raw_write_all(fd, static_cast<const char*>(data), size);
 }
 
 int write_whole(int fd, const ViewContent& content, ViewFront& front) {

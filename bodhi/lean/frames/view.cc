@@ -71,10 +71,10 @@ bool own_runs_are_valid(const ViewDataset& dataset, const ViewOwnRun* runs) {
   return true;
 }
 
-// The last run whose member is not above the value; 0 if all are above it. There is at least
-// one run.
-std::uint64_t last_not_above(const ViewOwnRun* runs, std::uint64_t count,
-                             std::uint64_t ViewOwnRun::*member, std::uint64_t value) {
+// The last run whose member is not above the value; 0 if all are above it.
+template <class Run>
+std::uint64_t last_not_above(const Run* runs, std::uint64_t count, std::uint64_t Run::*member,
+                             std::uint64_t value) {
   std::uint64_t low = 0;
   while (count > 1) {
     const std::uint64_t half = count / 2;
@@ -218,19 +218,10 @@ bool has_name(const View& view, const ViewDataset& dataset, const char* name) {
 }
 
 std::int64_t domain_index(const View& view, const ViewDataset& dataset, FrameSeq seq) {
+  if (dataset.runs_count == 0) return -1;
   const ViewRun* runs = array_at<ViewRun>(&view, dataset.runs_offset);
-  std::uint64_t low = 0;
-  std::uint64_t high = dataset.runs_count;  // the first run that begins after seq
-  while (low < high) {
-    std::uint64_t middle = low + (high - low) / 2;
-    if (runs[middle].first <= seq) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  if (low == 0) return -1;
-  const ViewRun& run = runs[low - 1];
+  const ViewRun& run = runs[last_not_above(runs, dataset.runs_count, &ViewRun::first, seq)];
+  if (seq < run.first) return -1;
   std::uint64_t distance = seq - run.first;
   if (distance % run.stride != 0 || distance / run.stride >= run.count) return -1;
   return static_cast<std::int64_t>(run.index + distance / run.stride);
