@@ -159,7 +159,7 @@ using Children = std::map<std::uint64_t, Child>;  // by id; none of them has bee
 // workers of a user may exist.
 constexpr std::ptrdiff_t kMostChildrenOfAUser = 32;
 
-bool may_start(const Children& children, uid_t uid) {
+bool user_may_have_another(const Children& children, uid_t uid) {
   return std::ranges::count_if(children, [&](const auto& child) {
            return child.second.uid == uid;
          }) < kMostChildrenOfAUser;
@@ -220,7 +220,7 @@ void expect_children_to_end() {
       const WorkerCredentials& credentials = received->order.credentials;
       const auto place = children.emplace(received->order.id, Child{0, credentials.uid}).first;
       errno = EAGAIN;
-      const pid_t child = may_start(children, credentials.uid) ? ::fork() : -1;
+      const pid_t child = user_may_have_another(children, credentials.uid) ? ::fork() : -1;
       if (child == 0) {
         socket.reset();
         run_worker(run, credentials, std::move(received->ends[0]), std::move(received->ends[1]),

@@ -262,11 +262,12 @@ WorkerPool::WorkerPointer WorkerPool::find_or_start(const WorkerCredentials& cre
              found != by_credentials_.end() && is_usable(found->second)) {
     return workers_.at(found->second);
   }
-  if (!may_start(credentials, is_for_zazend || credentials.uid == own_uid_)) return nullptr;
+  if (!make_room_for(credentials, is_for_zazend || credentials.uid == own_uid_)) return nullptr;
   return start(credentials);
 }
 
-bool WorkerPool::may_start(const WorkerCredentials& credentials, bool is_for_zazend) {
+// False: there are too many workers, or those of this user die too often.
+bool WorkerPool::make_room_for(const WorkerCredentials& credentials, bool is_for_zazend) {
   const auto of_user =
       static_cast<std::size_t>(std::ranges::count_if(workers_, [&](const auto& one) {
         return one.second->credentials_.uid == credentials.uid;

@@ -169,7 +169,7 @@ class WorkerPool {
                               bool is_for_zazend);
   WorkerPointer start(const WorkerCredentials& credentials);  // mutex_ is held
   // The caller of these three holds mutex_.
-  bool may_start(const WorkerCredentials& credentials, bool is_for_zazend);
+  bool make_room_for(const WorkerCredentials& credentials, bool is_for_zazend);
   bool make_way(std::optional<uid_t> of_user);
   bool dies_too_often(uid_t uid);
   void pass_on(UniqueFd socket);

@@ -366,7 +366,7 @@ int CopyFiles::drop_all(std::uint32_t dataset) {
   };
   {
     NamesLock names = lock_names();
-    if (int code = files.load_nameless(); code != 0) return code;
+    if (int code = files.load_unserved(); code != 0) return code;
     (void)::unlinkat(files.directory.get(), kListingFile, 0);
   }
   drop(files.suspended->frames());

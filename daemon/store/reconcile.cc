@@ -126,7 +126,7 @@ std::pair<int, std::string> DatasetFiles::place_of(FrameSeq seq) const {
   return {suspended->contains(seq) ? suspended->directory() : directory.get(), name_of(seq)};
 }
 
-int DatasetFiles::load_nameless() const {
+int DatasetFiles::load_unserved() const {
   auto has_name = [this](FrameSeq seq) {
     struct stat st = {};
     return ::fstatat(directory.get(), name_of(seq).c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
@@ -163,7 +163,7 @@ Result<LoadedDataset> load_dataset(const DatasetConfig& config, UniqueFd directo
   if (!suspended.ok()) return suspended.error();
   DatasetFiles files{&config, std::move(directory), std::move(*waiting), std::move(*suspended)};
   // If the disk fails here, it is asked again when the files are compared.
-  if (files.load_nameless() != 0) resumed = false;
+  if (files.load_unserved() != 0) resumed = false;
   return LoadedDataset{std::move(files), std::move(*logs), std::move(held), resumed};
 }
 

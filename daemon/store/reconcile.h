@@ -33,7 +33,7 @@ struct DatasetFiles {  // one dataset's part of the cache
   // The directory and the name of the frame's file, if there is one.
   std::pair<int, std::string> place_of(FrameSeq seq) const;
   // Loads which copies are not under their names, unless that is known: 0 or an errno.
-  int load_nameless() const;
+  int load_unserved() const;
 };
 
 struct DatasetLogs {

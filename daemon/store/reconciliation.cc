@@ -43,7 +43,7 @@ std::vector<FrameSeq> Reconciliation::run() {
 bool Reconciliation::go_through_files() {
   {
     NamesLock names = copies_.lock_names();
-    if (files_.load_nameless() != 0) return false;
+    if (files_.load_unserved() != 0) return false;
   }
   Result<CopyNames> names = CopyNames::open(*files_.config, files_.directory.get());
   if (!names.ok()) return false;
@@ -55,9 +55,9 @@ bool Reconciliation::go_through_files() {
     if (frames.empty() || ledger_.is_giving_up()) break;
     take_in_files(frames);
   }
-  std::vector<FrameSeq> nameless = files_.waiting->frames();
-  std::ranges::copy(files_.suspended->frames(), std::back_inserter(nameless));
-  for (std::span<const FrameSeq> left = nameless; !left.empty() && !ledger_.is_giving_up();) {
+  std::vector<FrameSeq> unserved = files_.waiting->frames();
+  std::ranges::copy(files_.suspended->frames(), std::back_inserter(unserved));
+  for (std::span<const FrameSeq> left = unserved; !left.empty() && !ledger_.is_giving_up();) {
     std::size_t part = std::min(kPart, left.size());
     take_in_files(left.first(part));
     left = left.subspan(part);

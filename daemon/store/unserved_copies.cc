@@ -1,5 +1,6 @@
-// Copies that are not under their names: natives that were pushed before the origin had them
-// (waiting_natives.h), and copies of frames that somebody may be writing (suspended_copies.h).
+// CopyFiles, continued: copies that the node holds and does not serve, because they are not
+// under their frames' names. Natives wait until the origin has them (waiting_natives.h). Copies
+// of frames that a program may be writing are suspended (suspended_copies.h).
 //
 // The identity is flushed before the copy gets its name, so that after a crash every file under
 // a frame's name has one.
