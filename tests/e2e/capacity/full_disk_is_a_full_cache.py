@@ -24,7 +24,9 @@ with Nodes(1) as nodes:
         status = node.status()
         expect(20 <= status["used_files"] < FRAMES, f"as many as fit: {status['used_files']}")
         expect(status["healthy"] and status["hits"] > 0, f"{status}")
-        for name in node.copies(data):
+        held = node.copies(data)
+        expect(len(held) == status["used_files"], f"{held} are not the copies of {status}")
+        for name in held:
             with open(data.file(name), "rb") as origin, \
                  open(f"{node.cache}{data.path}/{name}", "rb") as copy:
                 expect(origin.read() == copy.read(), f"{name} is whole")

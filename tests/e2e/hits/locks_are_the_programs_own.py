@@ -1,4 +1,4 @@
-"""A program's lock on a frame ends when the program closes it, although the daemon still copies."""
+"""A program's lock on a frame ends when the program closes it, although the daemon still has the file open."""
 import signal
 
 from nodes import PYTHON, Nodes
@@ -15,9 +15,9 @@ print("locked")
 """
 
 with Nodes(1) as nodes:
-    data = nodes.dataset(frames=2)
+    data = nodes.dataset(frames=2, keys='fill = "wait"')  # so that a descriptor is handed to the daemon
     nodes.start()
-    nodes[0].signal(signal.SIGSTOP)  # what is handed to it stays in the socket
+    nodes[0].signal(signal.SIGSTOP)  # the descriptor stays in the socket
     shown = nodes.serial(nodes[0], [PYTHON, "-c", PROGRAM, data.file("f1")])
     plain = run([PYTHON, "-c", PROGRAM, data.file("f1")], nodes.env)
     nodes[0].signal(signal.SIGCONT)

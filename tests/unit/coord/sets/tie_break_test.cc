@@ -70,7 +70,7 @@ TEST(TieBreak, EachFrameGoesToTheLeastLoadedClaimant) {
 // Claims as lists of positions, of which the contested ones are decided as in rows of words.
 // In the first round no frame is contested; in the last ones the loads are far apart.
 TEST(TieBreak, MasksDecideAsRowsDo) {
-  if (!MaskTieBreak::suits(2)) return;  // a processor without AVX2
+  if (!MaskTieBreak::suits(2)) GTEST_SKIP() << "this processor has no AVX2";
   constexpr std::uint64_t kWinsApart[] = {300, 300, 3050, 7150, 100'000};
   MaskTieBreak tie_break;
   std::mt19937_64 random(7);
