@@ -1,6 +1,6 @@
-// Runs a workload on a recorded store, then opens the store on the states that a crash could
-// have left at each moment of it: the process died, or the power went; and sometimes once more
-// while the store recovered. Everything that clients were told has to hold in each.
+// Runs a workload on a recorded store. Then it opens the store on the states that a crash could
+// have left at each moment: the process died, or the power failed. Sometimes a second crash
+// comes while the store recovers. Everything that clients were told has to hold in each.
 //
 //   crash_states SCRATCH [STATES_PER_MOMENT [FIRST_SEED [SEEDS]]]
 //

@@ -1,5 +1,5 @@
-// DiskChange: one recorded call that changed the cache's disk, or flushed it; and the words of
-// the workload in between: what a client was told, and what it was about to do.
+// DiskChange: one recorded call that changed the cache's disk, or flushed it. Between them are
+// notes of the workload: what a client was told, and what it was about to do.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
 // DiskRecorder: records every libc call by which the store changes the cache's disk. The test
-// program is linked with --wrap for each of them (CMakeLists.txt has the list); a call is made
+// program is linked with --wrap for each of them (CMakeLists.txt has the list). A call is made
 // and recorded under one lock, so the order of the record is the order on the disk.
 //
 // A kind of call that is not wrapped does not go unnoticed: tree(), built from the record, then

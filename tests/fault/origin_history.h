@@ -1,5 +1,5 @@
-// OriginHistory: an origin of two datasets, flat names and names with directories, whose frames
-// are rewritten now and then; and every version of each frame that there ever was.
+// OriginHistory: an origin of two datasets, with flat names and names with directories. Its
+// frames are rewritten from time to time, and it keeps every version of each frame.
 #pragma once
 #include <sys/stat.h>
 

@@ -1,5 +1,5 @@
-// Shared by the fuzzers: a demand whose failure is a crash, bytes as a mapping would hold
-// them, and a directory in memory for input that is parsed from a file.
+// Shared by the fuzzers: a demand that crashes if it fails, bytes as in a mapping, and a
+// directory in memory for parsers of files.
 #pragma once
 #include <stdlib.h>
 #include <sys/stat.h>

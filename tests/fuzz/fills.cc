@@ -1,6 +1,6 @@
 // Requests of two workers to the store, in any order: the input is a list of steps. No worker
-// can take away for good what is not its own: when both are gone, nothing is under way, no room
-// is reserved, and what the store holds are the files that are there, each with its identity.
+// can take away for good what is not its own. When both are gone, nothing is under way and no
+// room is reserved. The store holds the files that are there, each with its identity.
 //
 // The steps' messages have plausible values and the worst ones, from short tables.
 #include <fcntl.h>

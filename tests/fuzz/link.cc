@@ -1,7 +1,7 @@
-// The bytes that a worker sends to zazend. If the first byte is 0 the rest is a stream, which
-// comes through a real pipe: at once, and in pieces as long as the second byte says. Otherwise
-// the rest is the body of an ask of that type, or of the reply to an order of that type. A
-// packet or message that is accepted has the same bytes when it is sent again.
+// The bytes that a worker sends to zazend. If the first byte is 0, the rest is a stream. It
+// comes through a real pipe, at once and in pieces. The second byte is the length of a piece.
+// Otherwise the rest is the body of an ask of that type, or of the reply to an order of that
+// type. A packet or message that is accepted has the same bytes when it is sent again.
 #include "daemon/link/link.h"
 
 #include "tests/fuzz/demand.h"

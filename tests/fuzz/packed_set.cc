@@ -1,6 +1,6 @@
-// Packed sets as they come from other ranks, in a domain that the first bytes choose: decoded,
-// and as the claims of a node and as a verdict, which are read without being decoded first. A
-// node with sound claims of its own must then keep or lose, never gain, what it claims.
+// Packed sets as they come from other ranks. The first bytes choose the domain. The set is
+// decoded, and it is read without decoding, as a node's claims and as a verdict. A node with
+// sound claims of its own must then keep or lose, never gain, what it claims.
 #include "coord/sets/packed_set.h"
 
 #include <stdexcept>

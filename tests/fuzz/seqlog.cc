@@ -1,9 +1,9 @@
-// A sequence log that was damaged: the writer and a reader see the same frames, a second look
-// sees what the first saw, and what is appended afterwards is there. With a summary, sound or
+// A sequence log that was damaged. The writer and a reader see the same frames, and so does a
+// second look. Records that are appended afterwards are there. With a summary, sound or
 // damaged, a reader of a sound log sees what the writer wrote.
 //
-// The first byte chooses: 0 is a file as it stands; otherwise a log is written by the daemon's
-// own code and then damaged, for no fuzzer guesses a checksum.
+// With 0 as the first byte the rest is the file. Otherwise the daemon's own code writes a log,
+// which is then damaged, because no fuzzer guesses a checksum.
 #include "bodhi/node/seqlog.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-// A rank's view as a program maps it: what is called valid can be walked to its last frame and
-// name, and every frame that is opened has a bit in the tally.
+// A rank's view as a program maps it. A valid one can be walked to its last frame and name, and
+// every frame that is opened has a bit in the tally.
 #include "bodhi/lean/frames/view.h"
 
 #include "tests/fuzz/demand.h"

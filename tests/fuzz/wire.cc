@@ -1,6 +1,6 @@
-// A packet of a client: what is called well formed can be taken apart, and a request that was
-// taken apart and put together again is the same. Which messages there are, and what each may
-// be, the fuzzer takes from kMessages.
+// A packet of a client. A well-formed one can be decoded. A request that is decoded and encoded
+// again is the same. Which messages there are, and what each may be, the fuzzer takes from
+// kMessages.
 #include "bodhi/lean/requests/wire.h"
 
 #include "tests/fuzz/demand.h"

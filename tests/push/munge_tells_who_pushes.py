@@ -1,6 +1,5 @@
-"""With MUNGE on the machine no key is needed. The daemon's own user pushes, and others are
-refused; without a running munged everybody is refused. Runs in a mount namespace with a munged
-of its own."""
+"""With MUNGE on the machine no key is needed. The daemon's own user pushes, and others are refused; without a
+running munged everybody is refused. Runs in a mount namespace with a munged of its own."""
 import os
 import socket
 import subprocess
@@ -66,8 +65,8 @@ try:
         expect(answers == {} and done.status == 3, f"{done}")
         check_held(node, data, content, [])
 
-        # A munged that takes questions and never answers. Of the sessions that ask it the oldest have to
-        # give way (of 32), and the listener waits for none: the last is greeted before the first has ended.
+        # A munged that takes questions and never answers. At most 32 sessions ask it, and a new one ends the
+        # oldest. The listener waits for none: it greets the last before the first has ended.
         if os.path.exists(SOCKET):
             os.unlink(SOCKET)
         with socket.socket(socket.AF_UNIX) as silent:

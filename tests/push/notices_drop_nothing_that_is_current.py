@@ -1,6 +1,6 @@
-"""A writer without a key cannot send a node a notice. A writer with the key that sends nonsense
-drops nothing: names that are no frames, and notices of the present version or an older one, have no
-effect. A native that still waits for its origin stays."""
+"""A writer without a key cannot send a node a notice. A writer with the key cannot drop copies by nonsense.
+Names that are no frames have no effect, nor have notices of the present version or an older one. A native that
+still waits for its origin stays."""
 import os
 import struct
 

@@ -1,5 +1,4 @@
-"""zazenctl push over TCP serves all nodes at once. The frames of a node that dies midway go to the
-others."""
+"""zazenctl push over TCP serves all nodes at once. The frames of a node that dies midway go to the others."""
 import json
 
 from network import Nodes, begin_push, check_copies, expect, held, listen, make_key, wait_until
@@ -12,8 +11,8 @@ with Nodes(3) as nodes:
     for node in nodes:
         listen(node, [data], key, 'max_rate = "1MB"\n')
 
-    # Each node takes 1 MB/s, 3 frames, after the first second's worth: one after the other would
-    # have some of them empty while another has more than it takes at once.
+    # Each node takes 1 MB/s, 3 frames, after a first burst of a second. If the pushes were sequential, one node
+    # would be empty while another one has more than its burst.
     push = begin_push(nodes, data)
     wait_until(lambda: all(len(frames) >= 2 for frames in held(nodes, key, data)), "frames on every node")
     expect(push.running(), "at its beginning all nodes have frames")

@@ -1,5 +1,5 @@
-"""A hit makes no call, and figures in a user's counters decide nothing. All the same a dataset stays in a full cache
-while a user hits it and another one misses; and it goes when nobody hits it any more."""
+"""A hit makes no call, and figures in a user's counters decide nothing. A dataset stays in a full cache while a
+user hits it and another user misses. It is evicted when no user hits it."""
 import os
 import time
 

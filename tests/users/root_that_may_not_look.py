@@ -1,5 +1,5 @@
-"""Where the origin's server gives root no rights, frames are still served and checked, because the
-daemon looks as the owner. (A root without its capabilities over files stands for it.)"""
+"""If the origin's server gives root no rights, frames are still served and checked, because the daemon looks as
+the owner. (A root without its capabilities over files stands for it.)"""
 import os
 
 from nodes import ZAZEND

@@ -1,7 +1,6 @@
-"""`push = true`: files that unmodified programs write under the shim, in all their ways, arrive
-when the last of them has closed the file and not earlier. Each arrives once, as a native, equal to
-the origin's bytes. This holds also when the program is killed, and when it writes to the frame
-again."""
+"""`push = true`: unmodified programs write files under the shim, in all their ways. A file arrives when the
+last program has closed it, and not earlier. Each arrives once, as a native, equal to the origin's bytes. This
+holds also when the program is killed, and when it writes to the frame again."""
 import os
 import signal
 

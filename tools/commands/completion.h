@@ -1,6 +1,6 @@
 // The script by which a shell completes the words of zazenctl. It is made from the options that
-// zazenctl itself parses, so it names each of them and no other. `completion` prints it, and
-// `cmake --install` puts it where each shell looks.
+// zazenctl itself parses, so it names each of them and no other. `completion` prints it. `cmake
+// --install` puts it where each shell looks.
 #pragma once
 #include <string>
 #include <vector>

@@ -49,7 +49,7 @@ struct Totals {
   nlohmann::ordered_json failures = nlohmann::ordered_json::array();
 };
 
-// What the command line says of one dataset.
+// The part of the command line that is about one dataset.
 struct Wanted {
   const DatasetConfig* dataset;
   std::optional<FrameRange> listed;  // all that it lists in this range

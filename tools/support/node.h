@@ -19,8 +19,8 @@ struct Node {
 
 // The error's context is the whole message.
 Result<Node> load_node(const std::optional<std::string>& config);
-// What the daemon that runs there serves, by its table. Nothing if no daemon serves there. For
-// a configuration that has an error: the daemon keeps the one of before.
+// The datasets that the daemon there serves, by its table. Nothing if no daemon serves there.
+// For a configuration that has an error: the daemon keeps the one of before.
 std::optional<Node> node_of_daemon(const std::string& config_file, const std::string& runtime);
 // Prints the reason and ends the program with exit_status if there is no usable file.
 Node load_node_or_exit(const std::optional<std::string>& config, int exit_status);

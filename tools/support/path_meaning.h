@@ -1,8 +1,8 @@
 // PathMeaning: how the shim classifies a path, and by which rule.
 //
-// The rules are preload/frames/route.h's: the end of the path is matched against the templates,
-// and the directory before it must be the dataset's frame directory, by device and inode. It
-// uses raw system calls, because zazenctl may itself run behind the shim.
+// The rules are those of preload/frames/route.h. The end of the path must match a template. The
+// directory before it must be the dataset's frame directory, by device and inode. It uses raw
+// system calls, because zazenctl may itself run behind the shim.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-"""Calls for files beside the frames are counted by pattern, with their time: opens to read and to
+"""Calls for files beside the frames are counted by pattern, with their time. The calls are opens to read and to
 write, and stats by name or of the open file. report, explain and the JSON of both show them."""
 import json
 import os

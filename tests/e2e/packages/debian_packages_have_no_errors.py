@@ -1,5 +1,5 @@
-"""`cpack` makes four packages: lintian finds no error in them, each has what it is for, and together they
-have all that `cmake --install` installs, but for module files."""
+"""`cpack` makes four packages. lintian finds no error in them, and each has its own files. Together they have
+all files that `cmake --install` installs, except module files."""
 import os
 import pathlib
 import shutil

@@ -1,6 +1,5 @@
-"""The files of `cmake --install` with a DESTDIR are moved elsewhere and run there: a divided MPI
-job that zazenctl starts, a trace, and a program that is linked by pkg-config. No file names the
-build."""
+"""The files of `cmake --install` with a DESTDIR run after a move to another place. zazenctl starts a divided
+MPI job and a trace, and pkg-config links a program. No file names the build."""
 import os
 import pathlib
 import re

@@ -1,5 +1,5 @@
-"""What zazenctl prints fits a terminal (tmux) of 80 columns: no line is broken by the terminal, a long
-path loses its middle in tables, and the progress of a command stays on one line. A pipe gets whole lines."""
+"""The output of zazenctl fits a terminal (tmux) of 80 columns. The terminal breaks no line, a long path loses
+its middle in tables, and the progress of a command stays on one line. A pipe gets whole lines."""
 import os
 import shlex
 import subprocess

@@ -1,5 +1,5 @@
-// Random states of the caches of a cluster, for the tests of the protocol: natives and aliens
-// on none, one or several nodes, in patterns that real jobs and bad luck leave behind.
+// Random states of the caches of a cluster, for the tests of the protocol. Natives and aliens
+// are on none, one or several nodes, in the patterns that real jobs leave.
 #pragma once
 #include <cstdint>
 #include <random>

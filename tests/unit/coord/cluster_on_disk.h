@@ -1,5 +1,6 @@
-// A cluster laid out on disk for the tests: an origin with frames, and for each node a cache
-// directory with its logs, a runtime directory, and a table as its daemon would publish it.
+// A cluster laid out on disk for the tests: an origin with frames, and the directories of each
+// node. A node has a cache with its logs, and a runtime directory with a table as its daemon
+// would publish it.
 #pragma once
 #include <filesystem>
 #include <memory>

@@ -1,8 +1,9 @@
 // `zazen-bench clients`: what a hostile client costs the others. A well-behaved client makes
-// its requests alone, beside processes that only spin (the control: what any work on this
-// machine costs), and beside as many that attack, by turns; first with all of them equal, then
-// with a client and a daemon that need not wait for a CPU. A ratio is that of two turns of one
-// round. Where root runs it, the attackers are another user's; otherwise all are one user's.
+// its requests in three ways, by turns: alone, beside processes that only spin, and beside as
+// many that attack. The spinning ones are the control: they show the cost of any work on this
+// machine. In the first half all processes are equal. In the second half client and daemon need
+// not wait for a CPU. A ratio is that of two turns of one round. Where root runs it, the
+// attackers are another user's; otherwise all are one user's.
 #include "tools/bench/benchmarks/benchmarks.h"
 
 #include <fcntl.h>
@@ -49,9 +50,8 @@ struct Attack {
 constexpr Attack kAttacks[] = {{"hold", 4}, {"come_and_go", 1}, {"garbage", 1}, {"deaf", 1}};
 constexpr char kControl[] = "spin";
 
-// How soon the client and the daemon run when they are woken on a CPU that is busy: in their
-// turn, or at once, so that others have only what those two leave, as if there were CPUs to
-// spare.
+// When the client and the daemon run after they are woken on a busy CPU: in their turn, or at
+// once. At once, other processes get only the time that these two leave, as with CPUs to spare.
 enum class Wakes { kInTurn, kAtOnce };
 constexpr Wakes kWakes[] = {Wakes::kInTurn, Wakes::kAtOnce};
 

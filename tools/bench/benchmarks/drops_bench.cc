@@ -150,8 +150,8 @@ Figures measure(const BenchPlace& place, const DropsOptions& options) {
                  {"max_seconds", percentile(seconds, 1)}};
 }
 
-// A process of its own, under a shim: for each line on stdin, a frame's number, it changes that
-// frame and answers with the time when the call had returned. Its exit status.
+// A process of its own, under a shim. Each line on stdin is a frame's number. The process
+// changes that frame and answers with the time when the call had returned. Its exit status.
 int drops_worker(const std::string& root) {
   const BenchLayout origin{root};
   std::uint64_t changed = 0;

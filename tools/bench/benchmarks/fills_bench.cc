@@ -1,6 +1,6 @@
-// `zazen-bench fills`: how much the fills slow the programs' own reads. Cold frames of a
-// throttled file server (tests/fills/slow_origin, on FUSE) are read by new processes with and
-// without Zazen, by turns; a ratio is that of two neighbouring turns.
+// `zazen-bench fills`: how much the fills slow the programs' own reads. New processes with and
+// without Zazen read cold frames of a throttled file server (tests/fills/slow_origin, on FUSE),
+// by turns. A ratio is that of two neighbouring turns.
 #include "tools/bench/benchmarks/benchmarks.h"
 
 #include <fcntl.h>

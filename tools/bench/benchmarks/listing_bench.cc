@@ -108,8 +108,9 @@ Figures measure(const BenchPlace& place, const ListingOptions& options) {
                  {"rounds", options.rounds}};
 }
 
-// A process of its own: for each line on stdin it lists the directory by readdir and answers
-// with the seconds; at the end, how many entries the last listing had. Its exit status.
+// A process of its own. For each line on stdin it lists the directory by readdir and answers
+// with the seconds. At the end it prints how many entries the last listing had. Its exit
+// status.
 int listing_worker(const std::string& directory) {
   std::uint64_t entries = 0;
   for (std::string line; std::getline(std::cin, line);) {

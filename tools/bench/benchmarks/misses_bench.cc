@@ -154,9 +154,9 @@ Figures measure(const BenchPlace& place, const MissesOptions& options) {
   return figures;
 }
 
-// A process of its own: reads frames "FIRST COUNT BYTES" of the dataset below `root` for each
-// line, and answers with the seconds and its pid; at the end, how many frames it read. Its exit
-// status.
+// A process of its own. For each line, "FIRST COUNT BYTES", it reads these frames of the
+// dataset below `root` and answers with the seconds and its pid. At the end it prints how many
+// frames it read. Its exit status.
 int misses_worker(const std::string& root) {
   const BenchLayout layout{root};
   std::uint64_t count = 0, bytes = 0, frames = 0;

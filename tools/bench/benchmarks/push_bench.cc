@@ -1,6 +1,6 @@
-// `zazen-bench push`: how fast a writer's frames become durable on a node over TCP, in one run
-// and by turns with a plain sendfile loop that makes the same flushes (plain_push.h) and with
-// rsync. A ratio is that of two turns of the same round.
+// `zazen-bench push`: how fast a writer's frames become durable on a node over TCP. In the same
+// run, by turns, a plain sendfile loop with the same flushes (plain_push.h) and rsync do it. A
+// ratio is that of two turns of the same round.
 #include "tools/bench/benchmarks/benchmarks.h"
 
 #include <fmt/core.h>

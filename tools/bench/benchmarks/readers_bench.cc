@@ -1,7 +1,7 @@
 // `zazen-bench readers`: how much pushes slow those who read cached frames (section 5.2.3 of
-// the paper, figure 8). Processes with the shim read copies from the disk while a writer pushes
-// frames to the same daemon at a fixed rate; a ratio is that of two neighbouring turns, with
-// the writer and without it.
+// the paper, figure 8). Processes with the shim read copies from the disk, while a writer
+// pushes frames to the same daemon at a fixed rate. A ratio is that of two neighbouring turns,
+// with the writer and without it.
 #include "tools/bench/benchmarks/benchmarks.h"
 
 #include <fcntl.h>
@@ -301,8 +301,9 @@ Figures measure(const BenchPlace& place, const ReadersOptions& options) {
   return bench.figures();
 }
 
-// A process of its own: a line "FIRST END STEP" has it read these frames from the disk, and the
-// answer is how many bytes that were; at the end, how many frames it opened. Its exit status.
+// A process of its own. For each line, "FIRST END STEP", it reads these frames from the disk
+// and answers with the number of bytes. At the end it prints how many frames it opened. Its
+// exit status.
 int readers_worker(const std::string& root) {
   const BenchLayout layout{root};
   std::vector<char> buffer(kPieceBytes);

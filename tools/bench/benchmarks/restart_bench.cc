@@ -1,5 +1,5 @@
 // `zazen-bench restart`: how soon a daemon with many copies serves after a clean stop and after
-// SIGKILL, what memory it takes, and how it answers while everything is evicted.
+// SIGKILL. It also measures the daemon's memory, and its answers while everything is evicted.
 //
 // The copies are made here as a daemon would leave them, and an origin for each. With
 // `synthetic` only the sequence log is: then the frames are in the daemon's tables, and what
@@ -262,8 +262,9 @@ Figures measure(const BenchPlace& place, const RestartOptions& options) {
   return figures;
 }
 
-// A process of its own: for each line on stdin it opens, reads and closes some cached frames
-// and answers with the nanoseconds of each; at the end, how many it read. Its exit status.
+// A process of its own. For each line on stdin it opens, reads and closes some cached frames
+// and answers with the nanoseconds of each. At the end it prints how many it read. Its exit
+// status.
 int restart_worker(const std::string& dataset) {
   std::uint64_t read_frames = 0;
   FrameSeq seq = 0;

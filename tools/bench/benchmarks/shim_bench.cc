@@ -1,10 +1,10 @@
 // `zazen-bench shim`: what the shim costs a program, as ratios to the same calls without it.
 //
-// The machine may have other work to do. So a round starts two processes, one with the shim
-// and one without, which take short turns at each case. The ratio of two neighbouring turns
-// is hardly disturbed by what lasts longer than both, and the median of these ratios not by
-// what hits a few of them. Fresh processes in each round, because where a process happens
-// to lie in memory matters too.
+// The machine may have other work to do. So a round starts two processes, one with the shim and
+// one without, which take short turns at each case. Other work that lasts longer than two
+// neighbouring turns hardly disturbs their ratio. Other work that hits a few turns does not
+// disturb the median of the ratios. Fresh processes in each round, because where a process
+// happens to lie in memory matters too.
 #include "tools/bench/benchmarks/benchmarks.h"
 
 #include <sys/mman.h>

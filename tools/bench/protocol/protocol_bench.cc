@@ -1,6 +1,6 @@
 // zazen-bench-protocol FRAMES WORKLOAD [--json]: the two algorithms and the bare reductions of
-// the paper's, under mpirun, each rank a node of its own. `zazen-bench protocol` starts it: it
-// is a program of its own because it links MPI.
+// the paper's, under mpirun. Each rank is a node of its own. `zazen-bench protocol` starts this
+// program, which is separate because it links MPI.
 //
 // The benchmark measures the part for which MPI_Init would wait: from the packed sets of frames
 // that the node holds to its own frames. The slowest rank counts. Each algorithm runs twice,

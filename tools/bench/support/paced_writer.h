@@ -1,6 +1,6 @@
-// PacedWriter: pushes frames of one size from memory to a node, each when its time has come, so
-// that they come to a fixed rate: the first after half of a frame's time. Frames go as fast as
-// the node takes them, as from a simulation: between them is silence.
+// PacedWriter: pushes frames of one size from memory to a node at a fixed rate. Each frame has
+// its time, the first one after half a period. Frames go as fast as the node takes them, as
+// from a simulation: between them is silence.
 #pragma once
 #include <cstdint>
 #include <memory>

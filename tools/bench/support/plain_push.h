@@ -1,6 +1,6 @@
-// The baseline of pushes: a sender that does nothing but loop sendfile over one
-// connection, and a receiver, a process of its own, that does nothing but write each frame to a
-// file without a name and commit batches of them with the flushes of the daemon's store.
+// The baseline of pushes. The sender only loops sendfile over one connection. The receiver is a
+// process of its own. It only writes each frame to a file without a name, and commits batches
+// of them with the flushes of the daemon's store.
 //
 // The order of the flushes is the store's: the data, the names, a record in a log; what
 // arrives during a flush is the next batch. So an acknowledged frame is as durable as a pushed

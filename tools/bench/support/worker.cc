@@ -1,6 +1,6 @@
-// Before and after it measures, the worker makes sure that it measures the right thing: the
-// bytes are the frame's, the file behind the descriptor is the copy, and stat shows the
-// origin's inode through the shim. These checks look below the shim by raw system calls.
+// Before and after its measurements the worker checks what it measures. The bytes are the
+// frame's, the file behind the descriptor is the copy, and stat shows the origin's inode
+// through the shim. These checks look below the shim by raw system calls.
 #include "tools/bench/support/worker.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-// The messages of a push: each side takes what the other sends, and nothing else; keys and MACs
-// are of one session and of one place in it.
+// The messages of a push. Each side takes the messages that the other one sends, and no others.
+// Keys and MACs are of one session and of one place in it.
 #include "bodhi/push/push_wire.h"
 
 #include <gtest/gtest.h>

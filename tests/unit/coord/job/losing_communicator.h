@@ -1,5 +1,5 @@
-// A Communicator that takes part in everything, but whose rank loses what came out of one call,
-// as if its memory had run out there: the call throws after the others have had their part of
+// A Communicator that takes part in everything, but whose rank loses the result of one call, as
+// if its memory had run out there. The call throws after the other ranks have had their part of
 // it. Sums and the like need no memory and are never lost.
 #pragma once
 #include <memory>

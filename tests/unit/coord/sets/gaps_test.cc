@@ -35,7 +35,7 @@ std::vector<std::byte> gaps_of(const Positions& positions) {
 
 const double kDensities[] = {0.0, 0.0001, 0.002, 0.0125, 0.03, 0.05};
 
-// What read_gaps() reads, or nothing.
+// The positions that read_gaps() reads; no value if it refuses.
 std::optional<Positions> read(const std::vector<std::byte>& gaps, std::size_t count,
                               std::size_t limit) {
   Positions positions(gaps.size());

@@ -1,5 +1,5 @@
-// Contested frames against the rule, one frame and one claimant at a time; up to eight
-// claimants and more, with equal and unequal steps, with loads that are far apart. Compiled
+// Contested frames against the rule, one frame and one claimant at a time. The claimants are up
+// to eight and more, with equal and unequal steps, and with loads that are far apart. Compiled
 // twice, as chunk_bits_test.
 #include "coord/sets/tie_break.h"
 

@@ -1,5 +1,5 @@
-// The identity index: a reader finds what the daemon adds, by inode and change time, and what
-// has gone it does not find; however often it grows, and while it is being written.
+// The identity index. A reader finds the copies that the daemon adds, by inode and change time,
+// and none that has gone. This holds however often the index grows, and while it is written.
 #include "daemon/disk/index_file.h"
 
 #include <sys/mman.h>

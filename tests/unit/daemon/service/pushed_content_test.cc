@@ -1,5 +1,5 @@
-// Pushes of content that the origin may not have yet, on a real store: such a native is held,
-// has no name until the origin has the frame, and is one frame with what was there before.
+// Pushes of content that the origin may not have yet, on a real store. Such a native is held,
+// and has no name until the origin has the frame. It replaces an earlier copy of the frame.
 #include <sys/mman.h>
 
 #include <future>

@@ -1,7 +1,7 @@
-// The limits in time of one writer's session, over a real socket, with a real store: who is
-// silent, or too slow with what it has begun, is closed; who keeps to them is not. The limits
-// are short here, or so long that nobody could wait for them. And what a session does while
-// zazend has not given it the files of its frames.
+// The limits in time of one writer's session, over a real socket, with a real store. A session
+// that is silent, or too slow with a frame that it has begun, is closed. Others are not. The
+// limits are short here, or so long that nobody could wait for them. And what a session does
+// while zazend has not given it the files of its frames.
 #include "daemon/worker/push/push_session.h"
 
 #include <sys/socket.h>
@@ -145,7 +145,7 @@ class PushSessionTest : public Scratch {
   bool receive(void* bytes, std::size_t size) {
     return ::recv(socket_.get(), bytes, size, MSG_WAITALL) == static_cast<ssize_t>(size);
   }
-  // By the other side, before anybody loses patience.
+  // By the other side, before a time limit ends.
   bool is_closed() {
     char byte;
     return ::recv(socket_.get(), &byte, 1, 0) == 0;
@@ -380,7 +380,7 @@ class LateDesk : public LocalDesk {
     changed_.notify_all();
   }
 
-  // Whether it is asked for so many within patience.
+  // Whether it is asked for so many within the time limit.
   bool is_asked_for(std::size_t frames) {
     return wait([&] { return frames_.size() >= frames; });
   }

@@ -1,5 +1,5 @@
-// A small ELF file is built byte by byte, read, and then damaged in every place: whatever a
-// file says, the reader must neither crash nor read past what is there.
+// A small ELF file is built byte by byte, read, and then damaged in every place. The reader
+// must neither crash nor read past the end of the file.
 #include "tools/doctor/elf_file.h"
 
 #include <elf.h>
