@@ -121,7 +121,7 @@ def benchmarks():
     found = []
     for path in sorted(FOLDER.glob("*.json")):
         benchmark = json.loads(path.read_text())
-        if "runs_file" in benchmark:  # one object a line, as tools/bench/protocol/simulate --save writes
+        if "runs_file" in benchmark:  # one object a line, as tests/simulation/simulate --save writes
             lines = (FOLDER / benchmark["runs_file"]).read_text().splitlines()
             benchmark["runs"] = [json.loads(line) for line in lines]
         found.append(benchmark)

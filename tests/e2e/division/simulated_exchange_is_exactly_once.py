@@ -7,8 +7,7 @@ import subprocess
 import sys
 
 FRAMES, HOSTS = 1_000_000, 8
-SIMULATE = os.path.join(os.path.dirname(__file__), "..", "..", "..", "tools", "bench",
-                        "protocol", "simulate")
+SIMULATE = os.path.join(os.path.dirname(__file__), "..", "..", "simulation", "simulate")
 
 if not shutil.which("smpicxx") or not shutil.which("smpirun"):
     print("skipped: SimGrid's smpicxx is not installed (libsimgrid-dev)")

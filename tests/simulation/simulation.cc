@@ -1,5 +1,5 @@
 // The protocol at cluster size, within SimGrid's SMPI: all hosts are in this one process, with
-// globals that they share, and MPI's time is the simulated one. tools/bench/protocol/simulate
+// globals that they share, and MPI's time is the simulated one. tests/simulation/simulate
 // builds and runs it; it prints one JSON object.
 //
 //   simulation exchange WORKLOAD FRAMES SPEED
