@@ -24,6 +24,7 @@ with Nodes(2) as nodes:
     for file in ("share/doc/zazen/LICENSE", "lib/systemd/system/zazend.service",
                  "lib/systemd/user/zazend.service", "include/zazen/zazen.h", "lib/zazen/libzazen-trace.so",
                  "lib/zazen/libzazen-callsites.so", "share/zazen/grafana/zazen.json",
+                 "share/zazen/logrotate/zazend",
                  "share/bash-completion/completions/zazenctl", "share/zsh/vendor-completions/_zazenctl",
                  "share/fish/vendor_completions.d/zazenctl.fish"):
         expect(os.path.exists(f"{tree}/{file}"), f"no {file}")
