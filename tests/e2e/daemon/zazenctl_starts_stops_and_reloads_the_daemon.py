@@ -21,6 +21,22 @@ def is_gone(pid):
     return not os.path.exists(f"/proc/{pid}/exe")
 
 
+def text_of(path):
+    with open(path) as file:
+        return file.read()
+
+
+def has_pending(pid, number):
+    """Whether the process, which is stopped, has not taken this signal yet."""
+    pending = re.search(r"^ShdPnd:\s*([0-9a-f]+)$", text_of(f"/proc/{pid}/status"), re.MULTILINE)
+    return int(pending[1], 16) >> (number - 1) & 1 == 1
+
+
+def waits(pid):
+    """Whether it is in poll(), the system call 7 of x86-64."""
+    return text_of(f"/proc/{pid}/syscall").startswith("7 ")
+
+
 with Nodes(1) as nodes:
     node = nodes[0]
     try:
@@ -77,8 +93,7 @@ with Nodes(1) as nodes:
         expect(re.fullmatch(rf"{re.escape(node.runtime)}: zazend \(pid {pid}\) ended after \d+\.\d\d s\n",
                             done.stdout), f"{done}")
         expect(is_gone(pid), "stop has not waited")
-        with open(log) as file:
-            expect("event=stopped" in file.read(), "no clean end")
+        expect("event=stopped" in text_of(log), "no clean end")
 
         # A start that fails says why.
         done = node.ctl("start")
@@ -119,8 +134,8 @@ with Nodes(1) as nodes:
         os.kill(pid, signal.SIGSTOP)
         stop = Process([ZAZENCTL, "--config", node.config, "stop"], nodes.env)
         nodes.running.append(stop)
-        wait_until(lambda: "T" in open(f"/proc/{pid}/stat").read().rpartition(")")[2][:3], "it to be stopped")
-        expect(stop.running(), "zazenctl does not wait")
+        wait_until(lambda: has_pending(pid, signal.SIGTERM), "the signal")
+        wait_until(lambda: waits(stop.pid), "zazenctl to wait")
         os.kill(pid, signal.SIGCONT)
         nodes.running.remove(stop)
         stop.finish().succeeded()
