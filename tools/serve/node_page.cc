@@ -189,11 +189,11 @@ void write_node_table(Html& html, const NodesView& view) {
   std::vector<const NodeState*> fine, others;
   for (const NodeState& node : view.nodes) (node.is_fine() ? fine : others).push_back(&node);
   html.element("h2", {{"id", "nodes"}}, "Nodes");
-  if (!others.empty()) write_node_rows(html, others);
   if (fine.size() <= kMostOpen) {
-    if (!fine.empty()) write_node_rows(html, fine);
-    return;
+    others.insert(others.end(), fine.begin(), fine.end());
+    return write_node_rows(html, others);
   }
+  if (!others.empty()) write_node_rows(html, others);
   html.element("details", {{"id", "healthy"}}, [&] {
     html.element("summary", {{"id", "healthy-summary"}}, plural(fine.size(), "healthy node"));
     write_node_rows(html, fine);

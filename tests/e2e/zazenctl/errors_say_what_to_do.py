@@ -49,6 +49,8 @@ with Nodes(1) as nodes:
         (["warm", path, "--jobs", "0"], 2, "--jobs 0", "not a number of frames from 1 to", "--jobs 4"),
         (["top", "--interval", "1ms"], 2, "1ms", "not an interval between 100ms and 1h", "--interval 2s"),
         (["report", "feed"], 1, "feed", "no such job here", "zazenctl report lists"),
+        (["report", "--html", "job.html", "a", "b"], 2, "--html", "it writes a page of one job",
+         "zazenctl report --html job.html last"),
         (["explain", frame, "--view", directory], 1, directory, "no view of a rank that runs", "ZAZEN_VIEW"),
         (["init", f"{path}/missing"], 1, f"{path}/missing", "No such file or directory", "name the directory"),
         (["init", path, "--frames", "f"], 2, "--frames f", "not a frame name", "for example: --frames"),
