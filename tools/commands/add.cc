@@ -40,7 +40,8 @@ Result<Wanted> look_at(const AddOptions& options) {
   Wanted wanted;
   wanted.path = real_path(options.directory);
   if (std::string why = describe_bad_path(wanted.path); !why.empty()) {
-    return Error{EINVAL, wanted.path + ": no path for a dataset: " + why, {}};
+    return Error{EINVAL, wanted.path + ": no path for a dataset: " + why,
+                 "give the directory another name, or ask the operator"};
   }
   Result<DirectoryNames> names = examine_directory(wanted.path);
   if (!names) {
