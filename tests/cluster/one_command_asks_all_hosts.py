@@ -5,7 +5,7 @@ import os
 import re
 import signal
 
-from hosts import Hosts, shell
+from hosts import Hosts, child_of, shell
 from nodes import ZAZENCTL
 from processes import expect, run
 
@@ -54,7 +54,7 @@ with Hosts(4) as hosts:
     # One is cut off, one is dead, one is stopped.
     shell(f"ip link set {hosts[1].name} down")
     hosts[2].kill()
-    hosts[3].signal(signal.SIGSTOP)
+    os.kill(child_of(hosts[3].pid()), signal.SIGSTOP)  # and nsenter stops as it does
     done = ask(hosts, "status", "--all", "--timeout", "2s")
     expect(done.status == 1, f"{done}")
     expect(states(done) == dict(zip(names, ["healthy", "no answer", "no answer", "no answer"])), f"{done}")
