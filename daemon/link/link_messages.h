@@ -293,12 +293,9 @@ struct DecodeMunge {
 // A connection for one request of a user of another machine, which MUNGE names. zazend believes
 // the listener nothing else.
 struct ConnectAs {
+  using Reply = ContentReply;  // its file has the other end at the worker of this user
   std::string credential;
   std::string binding;  // of the session, in which the user's program has asked
-  struct Reply {
-    UniqueFd file;  // its other end is at the worker of this user
-    ZAZEN_LINK_FIELDS();
-  };
   ZAZEN_LINK_FIELDS(credential, binding);
 };
 struct NodeFigures {
