@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <optional>
 
 #include "bodhi/common/memory_file.h"
 #include "bodhi/lean/system/raw_call.h"
