@@ -35,7 +35,7 @@ NodeState state_of(const Json& status) {
 
 std::vector<NodeState> WatchedNodes::look(EveryNode& nodes) {
   const std::vector<NodeAnswer> answers =
-      nodes.ask(EveryNode::Limit::kOverall, [](Client& client) -> Result<Json> {
+      nodes.ask(EveryNode::Limit::kOverall, [](Client& client, std::size_t) -> Result<Json> {
         Result<std::string> text = client.status();
         if (!text) return text.error();
         Json status = Json::parse(*text);
