@@ -72,7 +72,6 @@ class Service : private WorkerPool::Owner {
   std::vector<std::string> follow_links(const std::vector<std::string>& paths);
   // What a path with '*' stands for (bodhi/config/expand_paths.h). A worker looks.
   ExpandedPath expand_path(const std::string& pattern);
-  // Who takes the datasets of users: a function that answers later.
   // After a reload: the workers are told, and who the peers are.
   void renew(const Config& next);
   void renew_datasets();  // the workers are told

@@ -99,7 +99,7 @@ with Nodes(1) as nodes:
         expect(writer.is_closed(), "a request that is sent twice is taken twice")
     expect(node.held(data) == len(names), "a request without a proof has evicted frames")
 
-    # Who asks and does not read, or leaves, occupies no more than a session.
+    # A session that asks and does not read, or leaves, occupies no more than a session.
     rests(node)
     greedy = [friend(node, secret) for _ in range(8)]
     for writer in greedy:

@@ -188,7 +188,7 @@ int status_of_nodes(const StatusOptions& options) {
         Result<std::string> text = client.status();
         if (!text) return text.error();
         const Json status = Json::parse(*text);
-        // What is printed is there, or this is no answer.
+        // Throws if a figure is missing: then this is no answer.
         node_row({{}, {{"status", status}}, {}, false}, false);
         return Json{{"status", status}};
       });

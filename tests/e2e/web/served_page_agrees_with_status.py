@@ -23,7 +23,7 @@ with Nodes(2) as nodes:
         token = path.strip("/")
         expect(served.parts.hostname == "127.0.0.1" and len(token) == 32, served.url)
 
-        # What is refused.
+        # All that is refused.
         wrong = f"/{'0' * 32}/" if token != "0" * 32 else f"/{'1' * 32}/"
         for bad in ("/", wrong, wrong + "page.css", path.rstrip("/"), path[:-2] + "/", f"/x{path}",
                     f"/?token={token}", f"/{token[:-1]}", "/page.js"):
