@@ -23,7 +23,7 @@ constexpr std::size_t kHelpColumns = 80;
 
 constexpr char kExitCodes[] =
     "\n\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 the daemon does not answer,\n"
-    "4 unhealthy (status -x, doctor).";
+    "4 unhealthy (status -x, doctor). With --nodes: 1 one node failed, 3 none answers.";
 
 // The words for CLI11, and those after "--", which belong to the program of `run`.
 struct CommandLine {

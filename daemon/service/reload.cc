@@ -66,6 +66,8 @@ void visit_keys(const Config& a, const Config& b, const Visit& visit) {
   visit(Takes::kEffect, "native_share",
         std::pair(a.native_share_percent.get(), a.native_share_bytes.get()),
         std::pair(b.native_share_percent.get(), b.native_share_bytes.get()));
+  visit(Takes::kEffect, "user_datasets", a.user_datasets.get(), b.user_datasets.get());
+  visit(Takes::kEffect, "include", a.include, b.include);
   visit(Takes::kEffect, "peers", a.peers, b.peers);
   visit(Takes::kEffect, "key_file", a.key_file, b.key_file);
   visit(Takes::kEffect, "key_grace", a.key_grace_ms, b.key_grace_ms);

@@ -3,14 +3,16 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 import os
 import sys
-from typing import Any, Callable, List, Optional, Protocol, Sequence, TypeVar, Union
+from typing import Any, Callable, List, Optional, Protocol, Sequence, Tuple, TypeVar, Union
 
 from zazen.error import Error
 from zazen.library import LAST, Cache, Division
 
 T = TypeVar("T")
+MOST_GAPS = 1_000  # numbers without a frame, for each frame, in a range that is divided
 
 
 class Communicator(Protocol):
@@ -51,6 +53,9 @@ def _on_all(comm: Optional[Communicator], step: Callable[[], T]) -> List[T]:
         outcome = step()
     except Error as error:
         outcome = error
+    except Exception as error:
+        outcome = Error(f"{type(error).__name__}: {error}",
+                        "python3 -c 'import zazen; help(zazen.own_frames)'")
     outcomes = comm.allgather(outcome)
     for rank, one in enumerate(outcomes):
         if isinstance(one, Error):
@@ -63,13 +68,16 @@ class _Request:
 
     def __init__(self, cache: Cache, directory: str, begin: Optional[int], end: Optional[int],
                  stride: Optional[int]) -> None:
-        self._begin, self._stride = begin, 1 if stride is None else stride
-        self._first, self._last = begin or 0, LAST if end is None else end
+        self._begin = None if begin is None else operator.index(begin)
+        self._stride = 1 if stride is None else operator.index(stride)
+        self._first = self._begin or 0
+        self._last = LAST if end is None else operator.index(end)
         if self._stride < 1 or not 0 <= self._first <= self._last <= LAST:
             raise Error(f"begin={begin}, end={end}, stride={stride}: no range of frames",
                         "0 <= begin <= end < 2**64, and 1 <= stride")
         self.cache = cache
         self.dataset = cache.dataset(directory)
+        self.arguments = (self.dataset, self._begin, self._last, self._stride)
         self.is_divided = cache.is_divided(self.dataset)
 
     def numbers(self) -> List[int]:
@@ -88,10 +96,14 @@ class _Request:
         listed = _on_all(comm, lambda: self.numbers() if comm.rank == 0 else [])[0]
         if not listed:
             return []
+        step = common_step(listed)
+        if (listed[-1] - listed[0]) // step >= MOST_GAPS * len(listed):
+            raise Error(f"{len(listed)} frames from {listed[0]} to {listed[-1]}: "
+                        "too few for a range of this size", "zazenctl run --divide")
         library: List[Division] = []
         version = str(sys.modules["mpi4py.MPI"].Get_library_version())
         _on_all(comm, lambda: library.append(Division(version)))
-        own = library[0].own(self.cache, self.dataset, listed[0], listed[-1], common_step(listed),
+        own = library[0].own(self.cache, self.dataset, listed[0], listed[-1], step,
                              comm.py2f())
         return sorted(set(listed).intersection(own))
 
@@ -115,24 +127,35 @@ def own_frames(directory: Union[str, "os.PathLike[str]"], comm: Optional[Communi
     >>> [os.path.basename(path) for path in own_frames(sim1, begin=2, stride=2)]
     ['f2', 'f4', 'f6']
     """
-    name = os.fspath(directory)
     if comm is not None and comm.size == 1:
         comm = None
     requests: List[_Request] = []
     cache = None
+    name = ""
 
-    def look() -> bool:
-        nonlocal cache
+    def look() -> Tuple[bool, Tuple[object, ...]]:
+        nonlocal cache, name
+        name = os.fspath(directory)
         cache = Cache()
         requests.append(_Request(cache, name, begin, end, stride))
-        return requests[0].is_divided
+        return requests[0].is_divided, requests[0].arguments
     try:
-        divided = _on_all(comm, look)
+        looks = _on_all(comm, look)
+        for rank, (_, arguments) in enumerate(looks):
+            if arguments != looks[0][1]:
+                raise Error(f"rank {rank}: other arguments than those of rank 0",
+                            "give each rank the same directory, begin, end and stride")
+        divided = [one for one, _ in looks]
         if any(divided) != all(divided):
             raise Error(f"{name}: rank {divided.index(True)} is in a divided job, "
                         f"rank {divided.index(False)} is not", "zazenctl run --no-divide")
         request = requests[0]
-        mine = request.numbers() if comm is None or divided[0] else request.share(comm)
+        if comm is None:
+            mine = request.numbers()
+        elif divided[0]:
+            mine = _on_all(comm, request.numbers)[comm.rank]
+        else:
+            mine = request.share(comm)
         return [os.path.join(name, request.cache.name(request.dataset, one)) for one in mine]
     finally:
         if cache is not None:

@@ -3,6 +3,8 @@
 // together again are the same.
 #include "bodhi/push/push_wire.h"
 
+#include <algorithm>
+
 #include "bodhi/config/push_address.h"
 #include "bodhi/node/change_notice.h"
 #include "tests/fuzz/demand.h"

@@ -45,6 +45,7 @@ def check_once(answers, data, wanted, times=1):
 with Nodes(2) as nodes:
     data = nodes.dataset(frames=40)
     sparse = nodes.dataset(frames=[5 + i * 2**40 for i in range(24)], name="sparse")
+    irregular = nodes.dataset(frames=[0, 2**40 + 1, 2**41 + 1], name="irregular")
     empty = nodes.dataset(frames=0, name="empty")
     nodes.start()
     nodes.push(data)
@@ -79,6 +80,10 @@ with Nodes(2) as nodes:
     check_refused("begin=5, end=4", "begin <= end", data.path, {"begin": 5, "end": 4})
     # Wrong on one rank alone: the others do not wait for it.
     check_refused("rank 2: begin=5, end=4", "begin <= end", data.path, [{}, {}, {"begin": 5, "end": 4}, {}])
+    check_refused("rank 2: TypeError", "help(zazen.own_frames)", data.path, [{}, {}, {"begin": 5.0}, {}])
+    check_refused("rank 0: TypeError", "help(zazen.own_frames)", data.path, {"begin": 5.0})
+    check_refused("rank 1: other arguments", "the same directory", data.path, [{}, {"end": 9}, {}, {}])
+    check_refused("3 frames from 0 to 2199023255553", "zazenctl run --divide", irregular.path)
     for path in glob.glob(f"{empty.path}/*"):
         os.rmdir(path) if os.path.isdir(path) else os.remove(path)
     os.rmdir(empty.path)

@@ -198,7 +198,10 @@ void print_nodes_table(const std::vector<NodeAnswer>& answers, std::vector<std::
   table.print();
   std::fflush(stdout);
   for (const NodeAnswer& answer : answers) {
-    if (!answer.is_fine()) print_error(answer.node.name + ": " + answer.failure);
+    if (answer.is_fine()) continue;
+    print_error(answer.node.name + ": " + answer.failure,
+                answer.is_silent ? "on that node: zazenctl doctor"
+                                 : "on that node: zazenctl status, zazenctl explain PATH");
   }
 }
 

@@ -165,7 +165,7 @@ std::string dataset_text(const Found& found) {
 std::string node_text(const NewPlaces& places) {
   return fmt::format(
       "# The configuration of this node for Zazen, by zazenctl init. All keys: zazen.toml(5).\n"
-      "# zazend reads it when it starts, and on SIGHUP.\n\n"
+      "# zazend reads it when it starts, and at zazenctl reload.\n\n"
       "cache   = {}  # on a local disk{}\n"
       "runtime = {}  # the daemon's socket\n"
       "# capacity  = \"500GB\"  # the most that the copies may take\n"

@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -14,6 +15,7 @@
 namespace zazen {
 namespace {
 
+constexpr std::size_t kColumns = 80;  // where there is no terminal
 constexpr std::int64_t kNanoseconds = 1'000'000'000;
 
 double seconds(std::int64_t ns) {
@@ -175,7 +177,11 @@ void print_job_list(const std::vector<JobRecord>& jobs, bool as_json) {
                frames_words(figures), time_words(job), rate_words(rate_of(job, figures)),
                share_words(figures), without_directory(printable(job.command()))});
   }
-  table.print();
+  // A command may have a thousand words, also for a pipe.
+  const std::size_t columns = terminal_columns(STDOUT_FILENO);
+  for (const std::string& line : table.lines(columns == kNoLimit ? kColumns : columns)) {
+    print_text(line);
+  }
   for (const JobRecord& job : jobs) {
     if (remark_on(job).empty()) continue;
     print_line("{}: {}", job.number().substr(0, kNumberShown), remark_on(job));

@@ -244,7 +244,7 @@ bool open_peers(std::vector<PushPeer>& peers, const DatasetConfig& dataset) {
     int code = opened.error().code;
     if (peer.reachable && code == ENOENT) {
       print_warning(peer.name() + ": its daemon does not serve " + dataset.path,
-                    "add the dataset to its configuration and restart it");
+                    "on that node: zazenctl init, then zazenctl reload");
     } else {
       constexpr std::string_view kLocal = "unix:";
       if (peer.name().starts_with(kLocal)) {

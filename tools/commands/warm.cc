@@ -87,7 +87,7 @@ class DatasetWarming {
           work_.dataset->path + ": the cache is full: " + plural(waiting_.size(), "frame") +
               " found no room",
           "zazenctl evict PATH makes room; frames that are pinned, pushed or of datasets "
-          "in use do not give way by themselves");
+          "in use are not evicted by themselves");
     }
     return Done{};
   }

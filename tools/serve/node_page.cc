@@ -99,8 +99,7 @@ void write_problems(Html& html, const NodesView& view) {
     for (const NodeState& node : view.nodes) {
       if (!node.answers()) {
         item(node, "silent", node.failure,
-             "On that node, zazenctl doctor says why; zazend --config FILE --daemonize starts "
-             "it.");
+             "On that node, zazenctl doctor says why; zazenctl start starts it.");
       }
       for (const std::string& problem : node.problems) {
         item(node, "problem", problem, "On that node, zazenctl doctor names the remedy.");

@@ -127,8 +127,10 @@ class Pages {
 
 void watch(EveryNode& nodes, WatchedNodes& watched) {
   for (;;) {
+    const auto next =
+        std::chrono::steady_clock::now() + std::chrono::seconds(WatchedNodes::kPeriodSeconds);
     watched.take(WatchedNodes::look(nodes), wall_clock_ns());
-    std::this_thread::sleep_for(std::chrono::seconds(WatchedNodes::kPeriodSeconds));
+    std::this_thread::sleep_until(next);
   }
 }
 

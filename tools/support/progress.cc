@@ -31,13 +31,14 @@ void Progress::show(std::uint64_t frames, std::uint64_t bytes) {
   drawn_at_ = now;
 
   double seconds = std::chrono::duration<double>(now - started_).count();
-  std::string line =
-      fmt::format(": {}% {} of {}", 100 * frames / std::max(total_frames_, frames),
-                  format_count(frames), plural(total_frames_, "frame"));
+  // Frames may arrive meanwhile, and there may be none.
+  const std::uint64_t whole = std::max({total_frames_, frames, std::uint64_t{1}});
+  std::string line = fmt::format(": {}% {} of {}", 100 * frames / whole, format_count(frames),
+                                 plural(total_frames_, "frame"));
   if (seconds > 0.5 && frames > 0) {
     auto rate = static_cast<std::uint64_t>(static_cast<double>(bytes) / seconds);
     auto left = static_cast<std::uint64_t>(seconds / static_cast<double>(frames) *
-                                           static_cast<double>(total_frames_ - frames));
+                                           static_cast<double>(whole - frames));
     line += fmt::format("   {}   {}/s   {} left", format_size(bytes), format_size(rate),
                         format_duration(left));
   }

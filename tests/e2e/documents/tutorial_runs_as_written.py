@@ -6,12 +6,12 @@ import re
 import shutil
 import tempfile
 
-from nodes import BUILD, SOURCES, Nodes, skip
+from nodes import BUILD, Nodes, skip
 from processes import expect, run
 
 UID = 70232  # no other test's: zazenctl init chooses the cache by the user
 CACHE = f"/var/tmp/zazen-{UID}"
-PAGE = pathlib.Path(SOURCES).parents[2] / "docs/tutorial.md"
+PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs/tutorial.md"
 BLOCK = re.compile(r"^```(sh)?\n(.*?)^```$", re.M | re.S)
 DONE = "-- block "
 
@@ -38,7 +38,7 @@ with Nodes(0) as nodes, tempfile.TemporaryDirectory(prefix="zazen-") as top:
                     f"exec 2>&1\n{script}"], env, cwd=home, seconds=120).succeeded()
     finally:
         run(["setpriv", f"--reuid={UID}", f"--regid={UID}", "--clear-groups", "--", f"{top}/tree/bin/zazenctl",
-             "stop"], env, cwd=home)
+             "stop"], dict(env, ZAZEN_CONFIG=f"{home}/zazen-tutorial/zazen.toml"), cwd=home)
         shutil.rmtree(CACHE, ignore_errors=True)
 
     # What each block printed, and what the page says that it prints.

@@ -72,7 +72,7 @@ with Nodes(1) as nodes:
          {"ZAZEN_DISABLE": "1"}),
         (["status"], 3, nodes.path("no-daemon"), "no daemon answers", "zazenctl --config", {}, stopped),
         (["top", "--once"], 3, nodes.path("no-daemon"), "no daemon answers", "zazenctl --config", {}, stopped),
-        (["status"], 2, broken + ":1", "unknown key 'capacty'", "did you mean 'capacity'?", {}, broken),
+        (["ls"], 2, broken + ":1", "unknown key 'capacty'", "did you mean 'capacity'?", {}, broken),
         (["status"], 2, "/nowhere.toml", "No such file or directory", "zazenctl init", {}, "/nowhere.toml"),
     ]
     wrong = []

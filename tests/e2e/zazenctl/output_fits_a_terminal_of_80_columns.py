@@ -44,6 +44,11 @@ class Terminal:
         lines = self.screen()
         return lines[:[line.startswith(END) for line in lines].index(True)]
 
+    def status_of(self, argv):
+        self.lines_of(argv)
+        line = [line for line in self.screen() if line.startswith(END)][0]
+        return int(line.removeprefix(END))
+
     def drawn_by(self, argv, record):
         """What a command wrote to the terminal, byte by byte."""
         self.call("pipe-pane", f"cat > {shlex.quote(record)}")
@@ -83,6 +88,9 @@ with Nodes(1) as nodes:
         expect(all("push " in part and "..." in part for part in drawings), f"by its path: {drawings[:3]}")
         expect(not any("%" in line for line in lines), f"nothing of it stays: {lines}")
         expect(any(line.startswith("pushed 300 frames") for line in lines), f"the result: {lines}")
+        # Nothing to do is no division by nothing.
+        for words in (["push", far.path], ["verify", data.path]):
+            expect(terminal.status_of([*ctl, *words]) == 0, f"{words} with nothing to do")
 
         for words in (["status"], ["ls"], ["ls", far.path, "-l"], ["top", "--once", "--interval", "100ms"]):
             lines = terminal.lines_of([*ctl, *words])

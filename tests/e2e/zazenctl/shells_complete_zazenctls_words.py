@@ -52,7 +52,7 @@ with Nodes(1) as nodes:
             expect(not missing, f"{complete.__name__} {command}: {missing} not in {offered}")
 
     # A command after an option with a value, a part of a word, files, the program of run.
-    expect(bash("zazenctl --config FILE sta") == ["status"], f"{bash('zazenctl --config FILE sta')}")
+    expect(bash("zazenctl --config FILE statu") == ["status"], f"{bash('zazenctl --config FILE statu')}")
     expect("--prometheus" in bash("zazenctl --config = FILE status --"), "bash takes FILE for a command")
     for line in ("zazenctl --config ", "zazenctl ls "):
         expect(bash(line) in (["files"], [""]), f"{line}: {bash(line)}")

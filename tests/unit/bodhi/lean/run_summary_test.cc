@@ -119,9 +119,9 @@ TEST(RunSummary, SaysWhyNothingWasOpened) {
                                 "/zazen:\nall was read from the origin in 0.02 s");
   summary.runtime = "/run/zazen";
   summary.has_other_daemon = true;
-  EXPECT_EQ(
-      words(summary),
-      "zazend is of another version at /run/zazen: all was read from the origin in 0.02 s");
+  EXPECT_EQ(words(summary),
+            "zazend is of another version at /run/zazen:\n"
+            "all was read from the origin in 0.02 s");
   summary.has_daemon = true;
   EXPECT_EQ(words(summary),
             "this node serves no dataset: all was read from the origin in 0.02 s");

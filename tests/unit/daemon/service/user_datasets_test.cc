@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "bodhi/common/unique_fd.h"
-#include "tests/unit/bodhi/scratch.h"
+#include "tests/unit/daemon/scratch.h"
 
 namespace zazen {
 namespace {
 
-class UserDatasetsTest : public ::testing::Test {
+class UserDatasetsTest : public Scratch {
  protected:
   static DatasetConfig dataset(const std::string& path, const std::string& frames, uid_t uid) {
     DatasetConfig dataset;
@@ -18,10 +18,9 @@ class UserDatasetsTest : public ::testing::Test {
     dataset.added_by = uid;
     return dataset;
   }
-  std::string file() const { return scratch_ / UserDatasets::kFile; }
+  std::string file() const { return cache() + "/" + UserDatasets::kFile; }
 
-  Scratch scratch_;
-  UniqueFd directory_{::open(scratch_.path().c_str(), O_RDONLY | O_DIRECTORY)};
+  UniqueFd directory_{::open(cache().c_str(), O_RDONLY | O_DIRECTORY)};
 };
 
 TEST_F(UserDatasetsTest, AreThereAfterARestart) {
@@ -39,7 +38,8 @@ TEST_F(UserDatasetsTest, AreThereAfterARestart) {
   EXPECT_EQ(read.find("/home/bob/sim")->frames, "g{seq}");
   ASSERT_EQ(read.remove("/home/bob/sim"), 0);
   EXPECT_EQ(UserDatasets(directory_.get()).find("/home/bob/sim"), nullptr);
-  EXPECT_EQ(entries_in(scratch_.path()), 1U) << "nothing is left beside the file";
+  const std::filesystem::directory_iterator entries(cache());
+  EXPECT_EQ(std::distance(begin(entries), end(entries)), 1) << "nothing is left beside the file";
 }
 
 TEST_F(UserDatasetsTest, DamagedFileIsKeptAside) {
