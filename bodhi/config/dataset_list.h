@@ -12,8 +12,9 @@ namespace zazen {
 template <class Dataset>
 class DatasetList {
  public:
-  DatasetList() = default;
-  DatasetList(const DatasetList& other) { *this = other; }
+  // All room at once: a reader never sees a pointer from before the first dataset.
+  DatasetList() { datasets_.reserve(kMaxDatasets); }
+  DatasetList(const DatasetList& other) : DatasetList() { *this = other; }
   DatasetList& operator=(const DatasetList& other) {
     if (this == &other) return *this;
     clear();
@@ -31,7 +32,6 @@ class DatasetList {
   const Dataset* end() const { return datasets_.data() + size(); }
 
   void push_back(Dataset dataset) {
-    datasets_.reserve(kMaxDatasets);
     datasets_.push_back(std::move(dataset));
     count_.store(datasets_.size(), std::memory_order_release);
   }

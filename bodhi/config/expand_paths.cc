@@ -6,20 +6,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <future>
+#include <cerrno>
 #include <memory>
-#include <system_error>
-#include <thread>
 
-#include "bodhi/common/no_signals.h"
-#include "bodhi/common/unique_fd.h"
+#include "bodhi/common/detached_looks.h"
 #include "bodhi/config/included_files.h"
 
 namespace zazen {
 namespace {
 
-constexpr std::chrono::seconds kLimit(5);
 // A pattern may be looked up in very many directories; those beyond it are not looked at.
 constexpr std::size_t kMostLooks = 4'096;
 
@@ -34,10 +29,16 @@ bool is_directory(int parent, const dirent& entry) {
   return ::fstatat(parent, entry.d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
-std::vector<std::string> matches_in(const std::string& directory, const std::string& pattern) {
-  std::vector<std::string> found;
+bool is_missing() {
+  return errno == ENOENT || errno == ENOTDIR;
+}
+
+// False: nobody knows what is there.
+bool find_matches(const std::string& directory, const std::string& pattern,
+                  std::vector<std::string>* matches) {
+  std::vector<std::string>& found = *matches;
   const std::unique_ptr<DIR, Close> stream(::opendir(directory.c_str()));
-  if (!stream) return found;
+  if (!stream) return is_missing();
   while (const dirent* entry = ::readdir(stream.get())) {
     const std::string name = entry->d_name;
     if (name == "." || name == ".." || (name[0] == '.' && pattern[0] != '.')) continue;
@@ -46,30 +47,46 @@ std::vector<std::string> matches_in(const std::string& directory, const std::str
     found.push_back((directory == "/" ? "" : directory) + "/" + name);
   }
   std::ranges::sort(found);
-  return found;
+  return true;
 }
 
 struct Walk {
   std::string pattern;
   std::size_t looks = 0;
-  std::vector<std::string> found;
+  std::vector<std::string> found = {};
+  bool has_failed = false;
+
+  bool is_real_directory(const std::string& path) {
+    struct stat st = {};
+    if (::lstat(path.c_str(), &st) == 0) return S_ISDIR(st.st_mode);
+    has_failed = has_failed || !is_missing();
+    return false;
+  }
 
   // `at` is where the rest of the pattern begins, with its '/'.
   void go(const std::string& directory, std::size_t at) {
     if (found.size() >= ExpandedPath::kMost || looks >= kMostLooks) return;
     if (at >= pattern.size()) {
       struct stat st = {};
-      if (::stat(directory.c_str(), &st) == 0 && S_ISDIR(st.st_mode))
+      if (::stat(directory.c_str(), &st) != 0) {
+        has_failed = has_failed || !is_missing();
+      } else if (S_ISDIR(st.st_mode)) {
         found.push_back(directory);
+      }
       return;
     }
     const std::size_t end = std::min(pattern.find('/', at + 1), pattern.size());
     const std::string part = pattern.substr(at + 1, end - at - 1);
-    if (!is_pattern(part)) return go(directory + "/" + part, end);
-    ++looks;
-    for (const std::string& next : matches_in(directory.empty() ? "/" : directory, part)) {
-      go(next, end);
+    if (!is_pattern(part)) {
+      const std::string next = directory + "/" + part;
+      // Behind a '*' others may make directories, and links to somebody else's.
+      if (is_pattern(pattern.substr(0, at)) && !is_real_directory(next)) return;
+      return go(next, end);
     }
+    ++looks;
+    std::vector<std::string> matches;
+    if (!find_matches(directory.empty() ? "/" : directory, part, &matches)) has_failed = true;
+    for (const std::string& next : matches) go(next, end);
   }
 };
 
@@ -100,31 +117,18 @@ bool path_matches(const std::string& path, const std::string& pattern) {
 }
 
 ExpandedPath expand_path(const std::string& pattern) {
-  Walk walk{pattern, 0, {}};
+  Walk walk{pattern};
   walk.go("", 0);
-  return {true, std::move(walk.found)};
+  return {!walk.has_failed, std::move(walk.found)};
 }
 
-std::vector<ExpandedPath> expand_paths(const std::vector<std::string>& patterns) {
-  const auto deadline = std::chrono::steady_clock::now() + kLimit;
+std::vector<ExpandedPath> expand_paths(const std::vector<std::string>& patterns,
+                                       std::chrono::milliseconds limit) {
+  static auto& looks = *new DetachedLooks<ExpandedPath>(expand_path);
   std::vector<ExpandedPath> expanded(patterns.size());
-  std::vector<std::future<ExpandedPath>> answers(patterns.size());
+  auto answers = looks.ask(patterns, limit);
   for (std::size_t i = 0; i < patterns.size(); ++i) {
-    std::promise<ExpandedPath> promise;
-    std::future<ExpandedPath> answer = promise.get_future();
-    try {
-      NoSignals no_signals;
-      std::thread([pattern = patterns[i], promise = std::move(promise)]() mutable {
-        promise.set_value(expand_path(pattern));
-      }).detach();
-      answers[i] = std::move(answer);
-    } catch (const std::system_error&) {  // the system refuses a thread
-    }
-  }
-  for (std::size_t i = 0; i < patterns.size(); ++i) {
-    if (!answers[i].valid()) continue;
-    if (answers[i].wait_until(deadline) != std::future_status::ready) continue;
-    expanded[i] = answers[i].get();
+    if (answers[i]) expanded[i] = std::move(*answers[i]);
   }
   return expanded;
 }

@@ -23,6 +23,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kChildLimit(3);  // the child gives up after a second
+constexpr std::chrono::milliseconds kExpandLimit(
+    2'000);  // so that the child tells of those that answer
 constexpr std::chrono::milliseconds kEndLimit(200);
 
 using Texts = std::vector<std::string>;
@@ -108,7 +110,7 @@ std::vector<ExpandedPath> expand_in_a_child(const std::vector<std::string>& patt
   if (patterns.empty()) return expanded;
   const auto find = [&] {
     Texts texts;
-    for (const ExpandedPath& each : expand_paths(patterns)) {
+    for (const ExpandedPath& each : expand_paths(patterns, kExpandLimit)) {
       texts.insert(texts.end(), each.paths.begin(), each.paths.end());
       if (!each.is_known) texts.push_back("?");
       texts.push_back("");

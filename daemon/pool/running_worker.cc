@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds kContentPause(5);
 
 bool is_content(LinkType type) {
   return type == kLinkType<StatusAsk> || type == kLinkType<ListAsk> ||
-         type == kLinkType<Natives>;
+         type == kLinkType<ReloadAsk> || type == kLinkType<Natives>;
 }
 
 }  // namespace

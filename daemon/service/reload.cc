@@ -21,7 +21,7 @@
 namespace zazen {
 namespace {
 
-constexpr std::size_t kMostChanges = 16;  // of users' datasets that wait
+constexpr std::size_t kMostWaiting = 2;  // changes of one user's datasets
 
 using Json = nlohmann::ordered_json;
 
@@ -278,11 +278,7 @@ Result<Config> Reload::load() {
   Result<Config> next = load_config(config_.file, follow);
   if (!next) return next;
   add_datasets_of_users(user_datasets_, follow, &*next);
-  std::vector<ExpandedPath> expanded;
-  for (const DatasetConfig& pattern : next->patterns) {
-    expanded.push_back(service_.expand_path(pattern.path));
-  }
-  add_datasets_of_patterns(expanded, &config_, follow, &*next);
+  add_datasets_of_patterns(expand(next->patterns), &config_, follow, &*next);
   return next;
 }
 
@@ -297,10 +293,16 @@ void Reload::publish() {
 
 void Reload::look_for_directories() {
   if (config_.patterns.empty()) return;
-  std::vector<ExpandedPath> expanded;
-  for (const DatasetConfig& pattern : config_.patterns) {
-    expanded.push_back(service_.expand_path(pattern.path));
+  std::vector<ExpandedPath> expanded = expand(config_.patterns);
+  bool any = false;
+  for (ExpandedPath& each : expanded) {
+    std::erase_if(each.paths, [this](const std::string& path) {
+      const DatasetConfig* known = config_.dataset_at(path);
+      return known != nullptr && !known->removed;
+    });
+    any = any || !each.paths.empty();
   }
+  if (!any || stopping_) return;
   Config next = served_part(config_);
   const std::size_t before = next.datasets.size();
   add_datasets_of_patterns(expanded, nullptr,
@@ -318,16 +320,50 @@ void Reload::look_for_directories() {
 }
 
 void Reload::post_look_for_directories() {
-  queue_.post([this] { despite_shortage([this] { look_for_directories(); }); }, 1);
+  if (has_look_.exchange(true)) return;
+  const bool is_posted = queue_.post([this] {
+    has_look_ = false;
+    despite_shortage([this] { look_for_directories(); });
+  });
+  if (!is_posted) has_look_ = false;
+}
+
+void Reload::stop() {
+  stopping_ = true;
+  queue_.stop();
+}
+
+std::vector<ExpandedPath> Reload::expand(const std::vector<DatasetConfig>& patterns) {
+  std::vector<std::string> paths;
+  for (const DatasetConfig& pattern : patterns) paths.push_back(pattern.path);
+  return service_.expand_paths(paths, [this] { return !stopping_; });
 }
 
 void Reload::post(const AddDataset& wanted, uid_t uid, std::function<void(int)> answer) {
+  const bool is_own = uid == ::geteuid();
+  if (!wanted.takes_away && !is_own && !config_.takes_datasets_of_users()) return answer(EPERM);
+  if (!is_own && !may_wait(uid)) return answer(EAGAIN);
   auto change = [this, wanted, uid, answer] {
     int status = ENOMEM;
     despite_shortage([&] { status = change_user_dataset(wanted, uid); });
+    std::unique_lock lock(mutex_);
+    if (const auto found = waiting_.find(uid);
+        found != waiting_.end() && --found->second == 0) {
+      waiting_.erase(found);
+    }
+    lock.unlock();
     answer(status);
   };
-  if (!queue_.post(change, kMostChanges)) answer(EAGAIN);
+  if (!queue_.post(change)) answer(EAGAIN);
+}
+
+// No user fills the queue for the others, or for the operator's reload.
+bool Reload::may_wait(uid_t uid) {
+  std::lock_guard lock(mutex_);
+  std::size_t& waiting = waiting_[uid];
+  if (waiting >= kMostWaiting) return false;
+  ++waiting;
+  return true;
 }
 
 int Reload::change_user_dataset(const AddDataset& wanted, uid_t uid) {
@@ -336,10 +372,9 @@ int Reload::change_user_dataset(const AddDataset& wanted, uid_t uid) {
     minute_ = now;
     changes_.clear();
   }
-  if (changes_[uid] >= UserDatasets::kMostChanges && uid != ::geteuid()) return EAGAIN;
+  if (++changes_[uid] > UserDatasets::kMostChanges && uid != ::geteuid()) return EAGAIN;
   const int code = wanted.takes_away ? take_user_dataset_away(wanted.path, uid)
                                      : add_user_dataset(wanted, uid);
-  if (code == 0) ++changes_[uid];
   log_line(code == 0 ? LogLevel::kInfo : LogLevel::kWarn,
            wanted.takes_away ? "user_dataset_taken_away" : "user_dataset_added",
            {{"dataset", wanted.path},

@@ -11,6 +11,7 @@
 // post() and state() are thread safe. One thread reloads, and is the only one that changes the
 // configuration.
 #pragma once
+#include <atomic>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -61,7 +62,7 @@ class Reload {
   // Reloads on a thread of its own, one after the other. The outcome also goes to the log and
   // to the service manager. After stop() nothing is done any more.
   void post(Answer answer = {});
-  void stop() { queue_.stop(); }
+  void stop();
   // Looks at the file.
   ConfigurationState state() const;
 
@@ -85,6 +86,8 @@ class Reload {
   int add_user_dataset(const AddDataset& wanted, uid_t uid);
   int take_user_dataset_away(const std::string& path, uid_t uid);
   void look_for_directories();
+  std::vector<ExpandedPath> expand(const std::vector<DatasetConfig>& patterns);
+  bool may_wait(uid_t uid);
   // Of the file, of users, and by the paths with '*'.
   Result<Config> load();
   void publish();
@@ -102,7 +105,9 @@ class Reload {
   const std::string log_file_;
   Config loaded_;          // as the file was when it was read last, without an error
   ReloadOutcome outcome_;  // of the reload under way
+  std::atomic<bool> stopping_ = false, has_look_ = false;
   mutable std::mutex mutex_;
+  std::map<uid_t, std::size_t> waiting_;       // changes by users
   ConfigurationState state_;                   // without what the look at the file adds
   std::vector<FileVersion> in_force_, tried_;  // the files when they were loaded, and last read
   std::string include_;                        // the pattern for them

@@ -70,8 +70,10 @@ class Service : private WorkerPool::Owner {
   void write_log_to(const UniqueFd& log) { pool_->write_log_to(log); }
   // For a reload: where paths of origins lead (bodhi/config/config.h). A worker looks.
   std::vector<std::string> follow_links(const std::vector<std::string>& paths);
-  // What a path with '*' stands for (bodhi/config/expand_paths.h). A worker looks.
-  ExpandedPath expand_path(const std::string& pattern);
+  // What each path with '*' stands for (bodhi/config/expand_paths.h). A worker looks.
+  // Gives up after some seconds, and at once when `is_wanted` says no.
+  std::vector<ExpandedPath> expand_paths(const std::vector<std::string>& patterns,
+                                         const std::function<bool()>& is_wanted);
   // After a reload: the workers are told, and who the peers are.
   void renew(const Config& next);
   void renew_datasets();  // the workers are told

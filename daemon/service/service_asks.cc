@@ -356,6 +356,7 @@ void Service::handle(const Asked<History>& asked) {
 
 // The user is the worker's, as the kernel has told: no message says who asks.
 void Service::handle(const Asked<AddDataset>& asked) {
+  if (asked.worker->credentials().is_listener) return asked.reply(EPERM);
   reload_->post(asked.ask, asked.worker->credentials().uid,
                 [asked](int status) { asked.reply(status); });
 }

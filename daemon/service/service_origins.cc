@@ -20,8 +20,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kCompareLimit(10'000);  // kMostCompared copies of a dataset
 constexpr milliseconds kFollowLimit(3'000);    // the worker gives up after a second
-constexpr milliseconds kExpandLimit(6'000);    // and here after five
-constexpr int kMostFindings = 30;              // looks, one in a second
+constexpr milliseconds kExpandLimit(5'000), kSliceLimit(500);
+constexpr int kMostFindings = 30;  // looks, one in a second
 constexpr std::size_t kMostLooked = 64;
 
 Configure peer_keys_of(const Config& config) {
@@ -88,11 +88,25 @@ std::vector<std::string> Service::follow_links(const std::vector<std::string>& p
   return code == 0 && reply.paths.size() == paths.size() ? reply.paths : paths;
 }
 
-ExpandedPath Service::expand_path(const std::string& pattern) {
-  ExpandPath::Reply reply;
-  const int code = pool_->order(pool_->own_worker(), ExpandPath{pattern}, &reply, kExpandLimit);
-  if (code != 0) return {};
-  return {reply.is_known, std::move(reply.paths)};
+// The worker answers soon, with what it has found by then, and goes on looking.
+std::vector<ExpandedPath> Service::expand_paths(const std::vector<std::string>& patterns,
+                                                const std::function<bool()>& is_wanted) {
+  const auto deadline = std::chrono::steady_clock::now() + kExpandLimit;
+  std::vector<ExpandedPath> expanded(patterns.size());
+  std::size_t known = 0;
+  do {
+    for (std::size_t i = 0; i < patterns.size() && is_wanted(); ++i) {
+      if (expanded[i].is_known) continue;
+      ExpandPath::Reply reply;
+      const int code =
+          pool_->order(pool_->own_worker(), ExpandPath{patterns[i]}, &reply, kSliceLimit);
+      if (code != 0 || !reply.is_known) continue;
+      expanded[i] = {true, std::move(reply.paths)};
+      ++known;
+    }
+  } while (known < patterns.size() && is_wanted() &&
+           std::chrono::steady_clock::now() < deadline);
+  return expanded;
 }
 
 // ---- Comparisons

@@ -41,13 +41,16 @@ std::string text_of(const std::vector<DatasetConfig>& datasets) {
 
 UserDatasets::UserDatasets(int directory_fd) : directory_fd_(directory_fd) {
   const UniqueFd file(::openat(directory_fd, kFile, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-  if (!file.valid()) return;
+  if (!file.valid() && errno == ENOENT) return;
   struct stat st = {};
-  if (::fstat(file.get(), &st) != 0) return;
-  std::string text(std::min(static_cast<std::size_t>(st.st_size), kMostBytes), '\0');
-  const long size = raw_read_at(file.get(), text.data(), text.size(), 0);
-  text.resize(static_cast<std::size_t>(std::max(size, 0L)));
-  Result<std::vector<DatasetConfig>> read = parse_user_datasets(text, kFile);
+  Result<std::vector<DatasetConfig>> read =
+      Error{EIO, std::string(kFile) + ": cannot be read", {}};
+  if (file.valid() && ::fstat(file.get(), &st) == 0 &&
+      static_cast<std::size_t>(st.st_size) <= kMostBytes) {
+    std::string text(static_cast<std::size_t>(st.st_size), '\0');
+    const long size = raw_read_at(file.get(), text.data(), text.size(), 0);
+    if (size == st.st_size) read = parse_user_datasets(text, kFile);
+  }
   if (read) {
     datasets_ = std::move(*read);
     return;

@@ -30,6 +30,7 @@ constexpr std::size_t kLargestQueue = 4096, kMostClients = 1024;
 // A simulation may write a frame only every few minutes.
 constexpr std::chrono::seconds kIdle(15), kIdleReader(600);
 constexpr std::chrono::milliseconds kStopLimit(300);
+constexpr std::chrono::milliseconds kExpandSlice(200);  // zazend asks again, and can stop
 
 std::size_t descriptor_limit() {
   rlimit limit = {};
@@ -93,7 +94,7 @@ class Worker {
       });
     } else if (ExpandPath expand; is(packet, &expand)) {
       expansions_.post([this, ask = packet.tag(), expand] {
-        ExpandedPath expanded = std::move(expand_paths({expand.pattern}).front());
+        ExpandedPath expanded = std::move(expand_paths({expand.pattern}, kExpandSlice).front());
         link_.reply<ExpandPath>(ask, {expanded.is_known, std::move(expanded.paths)});
       });
     } else if (packet.type == kLinkType<ReportFigures>) {
@@ -114,8 +115,7 @@ class Worker {
     } else if (Listen listen; is(packet, &listen)) {
       take_writers(listen, packet.take_file());
     } else if (packet.type == kLinkType<ServeMetrics>) {
-      serves_metrics_ = true;
-      metrics_.begin(packet.take_file());
+      if (!serves_metrics_.exchange(true)) metrics_.begin(packet.take_file());
     } else if (packet.type == kLinkType<WriteLog>) {
       if (const UniqueFd log = packet.take_file(); log.valid()) {
         ::dup2(log.get(), STDERR_FILENO);

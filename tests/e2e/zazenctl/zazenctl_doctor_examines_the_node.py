@@ -90,6 +90,9 @@ with Nodes(1) as nodes:
     nodes.configure()
     check("warn", "dataset", "does not serve it")
 
+    check("fail", "daemon", "not loaded: zazenctl reload")
+    node.ctl("reload").succeeded()
+
     # The daemon.
     node.signal(signal.SIGSTOP)
     wait_until(lambda: any("hangs" in each["text"] for each in doctor()), "no heartbeat")

@@ -34,7 +34,7 @@ TEST(ExpandPath, StarStandsForDirectories) {
   EXPECT_EQ(expanded("d/*"), Paths{scratch / "d/other"}) << "d is no pattern";
   EXPECT_EQ(expanded("a/.*"), Paths{scratch / "a/.hidden"});
   EXPECT_EQ(expanded("nowhere/*"), Paths());
-  EXPECT_EQ(expand_paths({scratch / "b/*", scratch / "x*"})[0].paths,
+  EXPECT_EQ(expand_paths({scratch / "b/*", scratch / "x*"}, std::chrono::seconds(30))[0].paths,
             Paths{scratch / "b/traj1"});
   for (int i = 0; i < 300; ++i) {
     std::filesystem::create_directory(scratch / "b/many" + std::to_string(i));
