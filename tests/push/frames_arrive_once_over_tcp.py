@@ -24,8 +24,9 @@ with Nodes(2) as nodes:
         expect(figures["bytes"] == 2 * sum(SIZES.values()), f"{figures}")
         wait_for_rest(node)
         metrics = node.ctl("status", "--prometheus").succeeded().stdout
-        expect(f"zazen_network_frames_total {2 * len(SIZES)}\n" in metrics, metrics)
-        expect(f'zazen_dataset_waiting_files{{dataset="0"}} {len(SIZES)}\n' in metrics, metrics)
+        expect(f'zazen_network_frames_total{{node="{node.name}"}} {2 * len(SIZES)}\n' in metrics, metrics)
+        waiting = f'zazen_dataset_waiting_files{{node="{node.name}",dataset="{data.path}"}} {len(SIZES)}\n'
+        expect(waiting in metrics, metrics)
 
     content.write_origin(data)
     for node in nodes:
