@@ -1,5 +1,5 @@
-// A listing that a client has made of a dataset's directory is checked and goes to zazend, which
-// keeps it for the next job (D20).
+// A listing that a client has made of a dataset's directory is checked and goes to zazend,
+// which keeps it for the next job (D20).
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

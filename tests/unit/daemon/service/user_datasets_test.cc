@@ -39,7 +39,8 @@ TEST_F(UserDatasetsTest, AreThereAfterARestart) {
   ASSERT_EQ(read.remove("/home/bob/sim"), 0);
   EXPECT_EQ(UserDatasets(directory_.get()).find("/home/bob/sim"), nullptr);
   const std::filesystem::directory_iterator entries(cache());
-  EXPECT_EQ(std::distance(begin(entries), end(entries)), 1) << "nothing is left beside the file";
+  EXPECT_EQ(std::distance(begin(entries), end(entries)), 1)
+      << "nothing is left beside the file";
 }
 
 TEST_F(UserDatasetsTest, DamagedFileIsKeptAside) {
