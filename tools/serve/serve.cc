@@ -39,7 +39,7 @@ std::string random_token() {
   return token;
 }
 
-// What follows "/TOKEN/" in the path; nothing if the token is wrong. The time that it takes
+// The rest of the path after "/TOKEN/"; nothing if the token is wrong. The time that it takes
 // says nothing of the token.
 std::optional<std::string> place_in(const std::string& path, const std::string& token) {
   const std::size_t begin = token.size() + 2;

@@ -1,5 +1,5 @@
-// What fits on a terminal: its width, and text that is shortened or wrapped to it. Output that
-// goes elsewhere, to a file or a pipe, stays as it is.
+// Output that fits a terminal: its width, and text that is shortened or wrapped to it. Output
+// that goes elsewhere, to a file or a pipe, stays as it is.
 //
 // Widths count code points, which is right for the names people use. Escape sequences take no
 // column.
